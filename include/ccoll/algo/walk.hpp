@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// algo/walk.hpp - floor 2. Walks a schedule on all ranks at once, without any transport: for proofs and for models.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <ccoll/algo/collective.hpp>
+
+namespace ccoll {
+
+/// Follows one block. In every step: `message send(me)` on all ranks that send it (also to nobody), then
+/// `receive(me, message, action)` on all that receive it. The schedule must pass ends_match.
+/// Cost: O(p * steps) calls of step_at, O(p) memory.
+template <class Visitor>
+constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor& visitor)
+{
+    using message = decltype(visitor.send(0));
+    const int blocks = s.blocks(p);
+    std::vector<message> sent(static_cast<std::size_t>(p));
+    for (int k = 0; k < s.steps(p); ++k) {
+        for (int me = 0; me < p; ++me)
+            if (s.step_at(me, p, root, k).send.contains(block, blocks)) sent[static_cast<std::size_t>(me)] = visitor.send(me);
+        for (int me = 0; me < p; ++me) {
+            const step now = s.step_at(me, p, root, k);
+            if (now.recv.contains(block, blocks)) visitor.receive(me, sent[static_cast<std::size_t>(now.recv_from)], now.action);
+        }
+    }
+}
+
+/// True when both ends of every message agree: peer, blocks in the same order, no more than `widest`, never to oneself.
+/// Then no legal matching order can deadlock: in every step each rank posts its receive before it waits, and every posted
+/// receive has its send in the same step of the peer; by induction over steps all complete.
+constexpr bool ends_match(const schedule& s, int p, int root)
+{
+    const int blocks = s.blocks(p);
+    for (int k = 0; k < s.steps(p); ++k)
+        for (int me = 0; me < p; ++me) {
+            const step a = s.step_at(me, p, root, k);
+            if (a.send.count > blocks || (a.send_to != nobody && a.send.count > s.widest(p))) return false;
+            if (a.send_to < nobody || a.send_to >= p || a.recv_from < nobody || a.recv_from >= p) return false;
+            if (a.recv_from == nobody ? a.recv.count != 0 : s.step_at(a.recv_from, p, root, k).send_to != me) return false;
+            if (a.send_to == nobody) continue;
+            const step b = s.step_at(a.send_to, p, root, k);
+            if (a.send_to == me || b.recv_from != me || b.recv.count != a.send.count) return false;
+            for (int i = 0; i < a.send.count; ++i)
+                if (a.send.at(i, blocks) != b.recv.at(i, blocks)) return false;
+        }
+    return true;
+}
+
+namespace detail {
+/// Who contributed to a block, one bit per rank.
+struct contributions {
+    std::array<std::uint64_t, 64> held{};
+    bool once = true;
+
+    constexpr std::uint64_t& at(int rank) { return held[static_cast<std::size_t>(rank)]; }
+    constexpr std::uint64_t send(int me) { return at(me); }
+    constexpr void receive(int me, std::uint64_t theirs, on_receive action)
+    {
+        std::uint64_t& mine = at(me);
+        once = once && theirs != 0 && (action == on_receive::replace || (mine & theirs) == 0);
+        mine = action == on_receive::replace ? theirs : mine | theirs;
+    }
+};
+}  // namespace detail
+
+/// Proves that `s` does what `Collective` promises: every contribution arrives, and arrives once. 1 <= p <= 64.
+/// constexpr: an author may write `static_assert(delivers<collective::allgather>(schedule_view<mine>, 7, 0));`
+template <class Collective>
+constexpr bool delivers(const schedule& s, int p, int root)
+{
+    if (!ends_match(s, p, root)) return false;
+    const int blocks = s.blocks(p);
+    for (int block = 0; block < blocks; ++block) {
+        detail::contributions all;
+        std::uint64_t wanted = 0;
+        for (int me = 0; me < p; ++me)
+            if (Collective::before(me, root, blocks).contains(block, blocks)) wanted |= all.at(me) = std::uint64_t{1} << me;
+        walk_block(s, p, root, block, all);
+        for (int me = 0; me < p; ++me)
+            if (Collective::after(me, root, blocks).contains(block, blocks) && all.at(me) != wanted) return false;
+        if (!all.once) return false;
+    }
+    return true;
+}
+
+}  // namespace ccoll

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/config.hpp - floor 0. The only header that asks which compiler is reading, and the few macros of the library.
+#pragma once
+
+#include <bit>
+
+/// Marks block-level functions that the CPU and the GPU share. Empty outside of nvcc.
+#if defined(__CUDACC__)
+#define CCOLL_HD __host__ __device__
+#else
+#define CCOLL_HD
+#endif
+
+/// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to FMA, no
+/// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both must round alike.
+/// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: contraction is switched off by
+/// CCOLL_EXACT_BODY, the first thing in a function body; -ffast-math cannot be undone there and is refused.
+#if defined(__clang__)
+#if defined(__FAST_MATH__)
+#error "ccoll: clang's -ffast-math breaks the arithmetic that error bounds rest on; compile this file without it"
+#endif
+#define CCOLL_EXACT_BEGIN
+#define CCOLL_EXACT_END
+#define CCOLL_EXACT_BODY _Pragma("clang fp contract(off)")
+#elif defined(__GNUC__)
+#if defined(__CUDACC__)  // its front end hands the pragmas on to g++, but warns that it does not know the second one
+#define CCOLL_EXACT_BEGIN                                                          \
+    _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675")                 \
+    _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"no-fast-math\", \"fp-contract=off\")") \
+    _Pragma("nv_diagnostic pop")
+#else
+#define CCOLL_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"no-fast-math\", \"fp-contract=off\")")
+#endif
+#define CCOLL_EXACT_END _Pragma("GCC pop_options")
+#define CCOLL_EXACT_BODY
+#else
+#define CCOLL_EXACT_BEGIN
+#define CCOLL_EXACT_END
+#define CCOLL_EXACT_BODY
+#endif
+
+static_assert(std::endian::native == std::endian::little, "ccoll: encoded streams are little-endian and so must the host be");

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/error.hpp - floor 0. How a function says that something went wrong: a status where nothing may throw, a verdict
+// that travels between ranks, an exception or a std::error_code for the user.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <system_error>
+
+namespace ccoll {
+
+inline constexpr int nobody = -1;  ///< in place of a rank
+
+enum class status : std::uint32_t {
+    ok,
+    bad_argument,      ///< a bound, root or buffer that no call accepts
+    size_mismatch,     ///< this rank's buffers do not fit each other
+    overlap,           ///< send and receive buffers share memory without being the same
+    bad_bound,         ///< not positive and finite
+    out_of_space,      ///< a destination is too small
+    unsupported,       ///< a codec cannot hold these values (a chunk is then kept as it is)
+    corrupt,           ///< bytes that no encoder of this wire version writes
+    wire_version,      ///< a frame or message of another wire version
+    foreign_frame,     ///< a valid frame of another codec, element type or chunk size
+    count_differs,     ///< ranks disagree on the element count
+    bound_differs,     ///< ranks disagree on the bound
+    root_differs,      ///< ranks disagree on the root
+    plan_differs,      ///< ranks disagree on collective, algorithm, codec, placement, operation or element type
+    truncated,         ///< a message is larger than any healthy peer sends
+    peer_lost,         ///< a rank ended before it sent what the schedule promises
+    transport_failed,  ///< the transport said so; its own text is in the message
+    no_communicator    ///< the communicator cannot be used at all; the text says why
+};
+
+constexpr const char* describe(status s) noexcept
+{
+    switch (s) {
+    case status::ok: return "ok";
+    case status::bad_argument: return "an argument is out of range";
+    case status::size_mismatch: return "the buffers of a rank do not fit each other, in elements";
+    case status::overlap: return "send and receive buffers of a rank overlap; pass the same buffer (in place) or separate ones";
+    case status::bad_bound: return "the error bound must be positive and finite";
+    case status::out_of_space: return "the destination is too small, in bytes";
+    case status::unsupported: return "the codec cannot hold these values";
+    case status::corrupt: return "a frame is not what any encoder of this wire version writes";
+    case status::wire_version: return "ranks or files use different wire versions";
+    case status::foreign_frame: return "a frame is of another codec, element type or chunk size";
+    case status::count_differs: return "ranks disagree on the element count";
+    case status::bound_differs: return "ranks disagree on the error bound";
+    case status::root_differs: return "ranks disagree on the root";
+    case status::plan_differs: return "ranks disagree on collective, algorithm, codec, placement, operation or element type";
+    case status::truncated: return "a message is larger than any that this plan sends, in bytes";
+    case status::peer_lost: return "a rank ended before it sent what the schedule promises";
+    case status::transport_failed: return "the transport failed";
+    case status::no_communicator: return "the communicator cannot be used";
+    }
+    return "unknown status";
+}
+
+struct encode_result {
+    std::size_t bytes = 0;
+    status code = status::ok;
+    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) kept as they are, because the codec could not hold them
+};
+
+/// The first trouble of a collective, small enough to travel between ranks.
+struct verdict {
+    status code = status::ok;
+    std::int32_t rank = nobody;  ///< who found it
+    std::int32_t peer = nobody;  ///< whose message or argument it was
+    std::int32_t step = -1;  ///< in which step of the schedule; -1: before the first
+    double expected = 0;     ///< meaning by code: elements, bytes, bound, root
+    double found = 0;
+
+    constexpr bool ok() const noexcept { return code == status::ok; }
+};
+static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
+
+inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
+{
+    std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
+    const bool numbers = v.expected != v.found;
+    char text[96];
+    if (numbers) {
+        std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
+        s += text;
+    }
+    if (v.peer >= 0) s += " from rank " + std::to_string(v.peer);
+    if (v.step >= 0) s += " in step " + std::to_string(v.step);
+    if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
+    if (*transport_says != 0) s += std::string(": ") + transport_says;
+    return s;
+}
+
+/// What a call throws. `what()` is a whole sentence; `what_happened()` is the same for programs.
+class error : public std::exception {
+public:
+    error(const char* call, const verdict& v, const char* transport_says = "") : text_(sentence(call, v, transport_says)), verdict_(v) {}
+    const char* what() const noexcept override { return text_.c_str(); }
+    const verdict& what_happened() const noexcept { return verdict_; }
+
+private:
+    std::string text_;
+    verdict verdict_;
+};
+
+/// Category "ccoll" of the std::error_code overloads; values are those of ccoll::status.
+inline const std::error_category& error_category() noexcept
+{
+    struct category final : std::error_category {
+        const char* name() const noexcept override { return "ccoll"; }
+        std::string message(int value) const override { return describe(static_cast<status>(value)); }
+    };
+    static const category one;
+    return one;
+}
+
+inline std::error_code make_error_code(status s) noexcept { return {static_cast<int>(s), error_category()}; }
+
+/// Throws; in a program without exceptions prints the sentence and aborts, for nothing may pass in silence.
+[[noreturn]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
+{
+#if defined(__cpp_exceptions)
+    throw error(call, v, transport_says);
+#else
+    std::fprintf(stderr, "%s\n", sentence(call, v, transport_says).c_str());
+    std::abort();
+#endif
+}
+
+}  // namespace ccoll
+
+template <>
+struct std::is_error_code_enum<ccoll::status> : std::true_type {};

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/memory.hpp - floor 0. Where data lives, unaligned loads and stores, and working memory that outlives a call.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace ccoll {
+
+struct host_space {};
+struct cuda_space {};
+
+using byte_span = std::span<std::byte>;
+using const_byte_span = std::span<const std::byte>;
+
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+T load(const_byte_span from, std::size_t at) noexcept
+{
+    T value;
+    std::memcpy(&value, from.data() + at, sizeof(T));
+    return value;
+}
+
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+void store(byte_span to, std::size_t at, const T& value) noexcept
+{
+    std::memcpy(to.data() + at, &value, sizeof(T));
+}
+
+inline void copy(byte_span to, const_byte_span from) noexcept
+{
+    if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
+}
+
+/// One piece of working memory, shared by whoever holds a reference (a block, a send in flight). Contents are kept as written.
+struct buffer_memory {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t capacity = 0;
+    std::size_t used = 0;  ///< length of the message in it
+    int references = 0;
+
+    byte_span room() noexcept { return {bytes.get(), capacity}; }
+    const_byte_span message() const noexcept { return {bytes.get(), used}; }
+};
+
+/// The working memory of one communicator. Grows to what the largest call needs and is then only handed out again: fresh
+/// pages cost more than a codec, and a call in the steady state allocates nothing. Not thread-safe, as a communicator is not.
+class workspace {
+public:
+    /// A buffer of at least `size` bytes with one reference.
+    buffer_memory* take(std::size_t size)
+    {
+        std::size_t best = idle_.size();
+        for (std::size_t i = 0; i < idle_.size(); ++i)
+            if (idle_[i]->capacity >= size && (best == idle_.size() || idle_[i]->capacity < idle_[best]->capacity)) best = i;
+        if (best == idle_.size()) grow(size);
+        buffer_memory* taken = idle_[best];
+        idle_[best] = idle_.back();
+        idle_.pop_back();
+        taken->references = 1;
+        taken->used = 0;
+        return taken;
+    }
+    void drop(buffer_memory* b) noexcept
+    {
+        if (b != nullptr && --b->references == 0) idle_.push_back(b);  // within the reserved capacity: does not allocate
+    }
+    /// Sees to it that `n` buffers of at least `size` bytes are idle.
+    void reserve(std::size_t n, std::size_t size)
+    {
+        std::size_t fitting = 0;
+        for (const buffer_memory* b : idle_) fitting += b->capacity >= size;
+        for (; fitting < n; ++fitting) grow(size);
+    }
+    std::size_t buffers() const noexcept { return all_.size(); }
+
+    /// A number that is dear to compute and depends on `key` alone, computed once.
+    template <class Compute>
+    double remember(const void* key, int variant, Compute compute)
+    {
+        for (const memo& m : memos_)
+            if (m.key == key && m.variant == variant) return m.value;
+        memos_.push_back({key, variant, compute()});
+        return memos_.back().value;
+    }
+
+private:
+    void grow(std::size_t size)
+    {
+        auto fresh = std::make_unique<buffer_memory>();
+        fresh->bytes = std::unique_ptr<std::byte[]>(new std::byte[size]);
+        fresh->capacity = size;
+        all_.push_back(std::move(fresh));
+        idle_.reserve(all_.size());
+        idle_.push_back(all_.back().get());
+    }
+
+    struct memo {
+        const void* key;
+        int variant;
+        double value;
+    };
+    std::vector<std::unique_ptr<buffer_memory>> all_;
+    std::vector<buffer_memory*> idle_;
+    std::vector<memo> memos_;
+};
+
+}  // namespace ccoll

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ccoll.hpp - floor 5. Everything for the host. MPI joins where the compiler finds it; never CUDA, never <thread>.
+//
+//   #include <ccoll/ccoll.hpp>
+//   using namespace ccoll::policies;
+//   auto report = ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
+#pragma once
+
+#include <ccoll/allgather.hpp>
+#include <ccoll/allreduce.hpp>
+#include <ccoll/codec.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/rooted.hpp>
+#include <ccoll/version.hpp>
+
+#if __has_include(<mpi.h>) && !defined(CCOLL_NO_MPI)
+#include <ccoll/transport/mpi.hpp>
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec.hpp - floor 5. The codecs alone, for files, checkpoints and other people's transports. No MPI, no engine.
+#pragma once
+
+#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/none.hpp>
+#include <ccoll/codec/pipe_szx.hpp>
+#include <ccoll/codec/szx.hpp>
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+
+namespace ccoll {
+
+/// Bytes that always suffice for n elements: raw size + 32 + 4 per chunk, whatever the codec.
+template <class Codec, element T>
+constexpr std::size_t max_encoded_bytes(std::size_t n)
+{
+    return detail::chunked<Codec, T>::max_bytes(n);
+}
+
+/// Encodes `in` so that every decoded value differs by at most `eb` from the original.
+///
+/// @param in   n elements, host memory, any n >= 0.
+/// @param dst  capacity >= max_encoded_bytes<Codec, T>(n); need not be aligned; not touched beyond that many bytes.
+/// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
+/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space or bad_bound. Never throws.
+/// Non-finite values survive bit for bit: whatever a codec cannot hold is stored as it is.
+/// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
+template <class Codec, buffer Buffer>
+encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
+{
+    using T = std::remove_const_t<buffer_pointee<const Buffer&>>;
+    static_assert(has_codec<Codec, T>, "ccoll::encode: this codec has no host implementation for this element type; include its "
+                                       "header, or specialise ccoll::codec_impl for your tag");
+    if constexpr (has_codec<Codec, T>) {
+        if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
+        return frame_codec_of<Codec, T>.encode(as_span(in), dst, Codec::lossy ? eb : 0, {});
+    }
+    return {0, status::unsupported};
+}
+
+/// Decodes a frame. Total: any bytes are safe and give a status.
+/// @param src  starts with a frame; bytes behind it are not looked at.    @param out  as many elements as were encoded.
+/// @return ok, or corrupt, wire_version, foreign_frame, count_differs; `out` is then unspecified.
+template <class Codec, buffer Buffer>
+status decode(const_byte_span src, Buffer&& out) noexcept
+{
+    return frame_codec_of<Codec, buffer_pointee<Buffer>>.decode(src, as_span(out), {});
+}
+
+/// The frame of the element-wise sum of two frames of one codec, count and bound, without decoding them. Homomorphic codecs.
+/// @param dst  capacity >= max_encoded_bytes of the frames' element count.
+template <class Codec, class Op, element T>
+encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst) noexcept
+{
+    static_assert(Op::linear && has_homomorphic_codec<Codec, T>,
+                  "ccoll::reduce_encoded: needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
+                  "operation (Op::Sum)");
+    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>) return frame_codec_of<Codec, T>.add(a, b, dst);
+    return {0, status::unsupported};
+}
+
+}  // namespace ccoll

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/codec_impl.hpp - floor 2. Where a codec's work is looked up, and what an author has to write.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/policy/buffer.hpp>
+
+namespace ccoll {
+
+/// Specialise this for your tag; see chunk_codec for the members. The tag stays cheap, the work is found here, and a
+/// device header specialises the same template for `cuda_space`.
+template <class Tag, class T, class Space>
+struct codec_impl;
+
+/// What a host codec provides for one element type: chunks, and nothing else. Frame, index, pieces that do not fit,
+/// hostile headers and the size limit are the library's business (frame_codec.hpp).
+///
+/// @param in   1..chunk_elements values.          @param out  as many as were encoded.
+/// @param dst  as long as the raw values: an encoder that needs more returns out_of_space and the chunk travels raw.
+///             Nothing is written beyond it.
+/// @param src  exactly the bytes of one chunk, of unknown origin: decode_chunk is total and answers corrupt.
+/// @param eb   absolute bound, > 0; every value that decode_chunk returns differs by at most eb from the encoded one.
+///             A chunk that cannot hold this returns unsupported (NaN, Inf, too large, ...) and travels raw.
+/// encode_chunk returns the bytes written and how many of its blocks it kept raw. Spans need not be aligned beyond T.
+/// All are noexcept, deterministic, and without allocation. A codec that may be interrupted between chunks says
+/// `static constexpr bool pipelined = true`: the engine then moves messages on while it works.
+template <class Impl, class T>
+concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {
+    { Impl::chunk_elements } -> std::convertible_to<std::size_t>;
+    { Impl::encode_chunk(in, dst, eb) } noexcept -> std::same_as<encode_result>;
+    { Impl::decode_chunk(src, out, eb) } noexcept -> std::same_as<status>;
+};
+
+/// A codec is homomorphic because it can add: no flag that could disagree with the code.
+/// add_chunks(a, b, n, dst, eb): dst decodes to the sum of what a and b decode to.
+template <class Impl, class T>
+concept homomorphic_chunk_codec =
+    chunk_codec<Impl, T> && requires(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double eb) {
+        { Impl::add_chunks(a, b, n, dst, eb) } noexcept -> std::same_as<encode_result>;
+    };
+
+/// Chunk buffers live on the stack of generic code.
+inline constexpr std::size_t max_chunk_elements = 8192;
+
+}  // namespace ccoll

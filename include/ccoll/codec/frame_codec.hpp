@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/frame_codec.hpp - floor 2. A codec as the engine sees it: a few functions over whole frames, no types.
+// Any chunk_codec becomes one; everything that all codecs share is here, once.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/wire/frame.hpp>
+
+namespace ccoll {
+
+/// Called between chunks with the elements done since the last call, so that messages move on while a codec works.
+struct between_chunks {
+    void (*call)(void* self, std::size_t elements) noexcept = nullptr;
+    void* self = nullptr;
+
+    void operator()(std::size_t elements) const noexcept
+    {
+        if (call != nullptr) call(self, elements);
+    }
+};
+
+/// `own`, `in`, `out`: n elements, the count of the frame. A frame that does not fit it is status::count_differs.
+template <element T>
+struct frame_codec {
+    std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
+    encode_result (*encode)(std::span<const T> in, byte_span dst, double eb, between_chunks) noexcept = nullptr;
+    status (*decode)(const_byte_span src, std::span<T> out, between_chunks) noexcept = nullptr;
+    /// out = own op decoded, chunk by chunk in the innermost cache; `out` may be `own`.
+    status (*decode_reduce)(const_byte_span src, std::span<const T> own, T* out, const reduction<T>&, between_chunks) noexcept = nullptr;
+    /// dst = encoded(own op decoded), the same way: C-Coll's reduction step without storing the partial result.
+    encode_result (*decode_reduce_encode)(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>&,
+                                          between_chunks) noexcept = nullptr;
+    /// The frame of the sum, without decoding. Null: the codec is not homomorphic.
+    encode_result (*add)(const_byte_span a, const_byte_span b, byte_span dst) noexcept = nullptr;
+    std::size_t chunk_elements = 1;
+};
+
+namespace detail {
+
+template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
+    requires chunk_codec<Impl, T>
+struct chunked {
+    static constexpr std::size_t step = Impl::chunk_elements;
+    static_assert(step >= 1 && step <= max_chunk_elements, "ccoll: chunk_elements of a codec must be 1..8192");
+    static constexpr bool pipelined = [] {
+        if constexpr (requires { Impl::pipelined; }) return bool{Impl::pipelined};
+        else return false;
+    }();
+
+    static constexpr std::size_t chunks(std::size_t n) noexcept { return n / step + (n % step != 0); }
+    static constexpr std::size_t start(std::size_t n) noexcept { return sizeof(frame_header) + 4 * chunks(n); }
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return start(n) + n * sizeof(T); }
+
+    static frame_header header(std::size_t n, double eb) noexcept
+    {
+        frame_header h;
+        h.codec = Tag::wire_id;
+        h.dtype = dtype_of<T>;
+        h.elements = n;
+        h.bound = eb;
+        h.chunk_elements = static_cast<std::uint32_t>(step);
+        h.chunks = static_cast<std::uint32_t>(chunks(n));
+        return h;
+    }
+
+    /// Appends chunk after chunk; what `produce` cannot or would not encode is stored raw, so a frame never expands.
+    /// @param produce  (i, count, room) -> encode_result    @param values  (i, count) -> span<const T>, the values themselves
+    template <class Produce, class Values>
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
+    {
+        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
+        store(dst, 0, header(n, eb));
+        encode_result all{start(n)};
+        for (std::size_t i = 0; i < chunks(n); ++i) {
+            const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
+            const encode_result one = produce(i, count, dst.subspan(all.bytes, raw));
+            const bool encoded = one.code == status::ok && one.bytes < raw;
+            if (!encoded) copy(dst.subspan(all.bytes, raw), std::as_bytes(values(i, count)));
+            const std::size_t bytes = encoded ? one.bytes : raw;
+            store(dst, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(bytes) | (encoded ? 0 : raw_chunk));
+            all.bytes += bytes;
+            if (Tag::lossy) all.raw_blocks += encoded ? one.raw_blocks : 1;
+            if (pipelined) tell(count);
+        }
+        return all;
+    }
+
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    {
+        return write(
+            in.size(), dst, eb, tell,
+            [&](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_chunk(in.subspan(i * step, count), to, eb); },
+            [&](std::size_t i, std::size_t count) { return in.subspan(i * step, count); });
+    }
+
+    static status read_chunk(const frame_view::piece& piece, std::span<T> out, double eb) noexcept
+    {
+        if (!piece.raw) return Impl::decode_chunk(piece.data, out, eb);
+        if (piece.data.size() != out.size_bytes()) return status::corrupt;
+        copy(std::as_writable_bytes(out), piece.data);
+        return status::ok;
+    }
+
+    static status open(const_byte_span src, frame_view& view) noexcept
+    {
+        if (const status s = read_frame(src, view); s != status::ok) return s;
+        const frame_header& h = view.header;
+        if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
+        return (Tag::lossy ? is_bound(h.bound) : h.bound == 0) ? status::ok : status::corrupt;
+    }
+    static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
+    {
+        const status s = open(src, view);
+        return s == status::ok && view.header.elements != n ? status::count_differs : s;
+    }
+
+    static status decode(const_byte_span src, std::span<T> out, between_chunks tell) noexcept
+    {
+        frame_view view;
+        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        std::size_t offset = 0;
+        for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
+            const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
+            if (const status s = read_chunk(view.chunk(i, offset), to, view.header.bound); s != status::ok) return s;
+            if (pipelined) tell(to.size());
+        }
+        return status::ok;
+    }
+
+    static status decode_reduce(const_byte_span src, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
+    {
+        frame_view view;
+        if (const status s = open(src, own.size(), view); s != status::ok) return s;
+        std::array<T, step> theirs;
+        std::size_t offset = 0;
+        for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
+            const std::size_t at = i * step, count = std::min(step, own.size() - at);
+            if (const status s = read_chunk(view.chunk(i, offset), std::span(theirs.data(), count), view.header.bound); s != status::ok) return s;
+            op.apply(out + at, own.data() + at, theirs.data(), count);
+            if (pipelined) tell(count);
+        }
+        return status::ok;
+    }
+
+    static encode_result decode_reduce_encode(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
+                                              between_chunks tell) noexcept
+    {
+        frame_view view;
+        if (const status s = open(src, own.size(), view); s != status::ok) return {0, s};
+        std::array<T, step> sum;
+        std::size_t offset = 0;
+        status read = status::ok;
+        encode_result result = write(
+            own.size(), dst, eb, tell,
+            [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
+                const status s = read_chunk(view.chunk(static_cast<std::uint32_t>(i), offset), std::span(sum.data(), count), view.header.bound);
+                if (read == status::ok) read = s;
+                op.apply(sum.data(), own.data() + i * step, sum.data(), count);
+                return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);
+            },
+            [&](std::size_t, std::size_t count) { return std::span<const T>(sum.data(), count); });
+        if (read != status::ok) result.code = read;
+        return result;
+    }
+
+    /// Adds two frames without decoding them. Where either chunk is raw, both are decoded and the sum is encoded again, or
+    /// stays raw where the codec will not have it.
+    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst) noexcept
+    {
+        frame_view left, right;
+        if (const status s = open(a, left); s != status::ok) return {0, s};
+        if (const status s = open(b, right); s != status::ok) return {0, s};
+        if (left.header.elements != right.header.elements) return {0, status::count_differs};
+        if (left.header.bound != right.header.bound) return {0, status::bound_differs};
+        const double eb = left.header.bound;
+        std::array<T, step> sum, other;
+        std::size_t left_at = 0, right_at = 0;
+        status read = status::ok;
+        const auto note = [&](status s) {
+            if (read == status::ok) read = s;
+        };
+        frame_view::piece x{}, y{};
+        encode_result result = write(
+            left.header.elements, dst, eb, {},
+            [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
+                x = left.chunk(static_cast<std::uint32_t>(i), left_at);
+                y = right.chunk(static_cast<std::uint32_t>(i), right_at);
+                if (x.raw || y.raw) return {0, status::unsupported};
+                const encode_result one = Impl::add_chunks(x.data, y.data, count, to, eb);
+                if (one.code == status::corrupt) note(one.code);
+                return one;
+            },
+            [&](std::size_t, std::size_t count) {
+                const std::span<T> p(sum.data(), count), q(other.data(), count);
+                note(read_chunk(x, p, eb));
+                note(read_chunk(y, q, eb));
+                if (read == status::ok)
+                    for (std::size_t k = 0; k < count; ++k) p[k] += q[k];
+                return std::span<const T>(p);
+            });
+        if (read != status::ok) result.code = read;
+        return result;
+    }
+};
+
+}  // namespace detail
+
+template <class Tag, class T, class Space = host_space>
+concept has_codec = element<T> && chunk_codec<codec_impl<Tag, T, Space>, T>;
+
+template <class Tag, class T>
+concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<codec_impl<Tag, T, host_space>, T>;
+
+/// The run-time face of codec `Tag` for elements T.
+template <class Tag, element T>
+inline constexpr frame_codec<T> frame_codec_of = [] {
+    using all = detail::chunked<Tag, T>;
+    frame_codec<T> face{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, nullptr, all::step};
+    if constexpr (has_homomorphic_codec<Tag, T>) face.add = &all::add;
+    return face;
+}();
+
+}  // namespace ccoll

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the frame.
+#pragma once
+
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/policy/tags.hpp>
+
+namespace ccoll {
+
+template <element T>
+struct codec_impl<policies::Codec::None, T, host_space> {
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+
+    static encode_result encode_chunk(std::span<const T>, byte_span, double) noexcept { return {0, status::unsupported}; }
+    static status decode_chunk(const_byte_span, std::span<T>, double) noexcept { return status::corrupt; }
+};
+
+}  // namespace ccoll

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szx_block.hpp - floor 2. One block of SZx: 128 values in, bytes out, and back. Portable, f32 and f64 in one text.
+// A faster version for one instruction set replaces encode_block and decode_block, and must give the same bytes.
+//
+//   code 0                  constant: the middle value
+//   code 1..sizeof(T)-1     the middle value, then for each value the top `code` bytes of (value - middle)
+//   code sizeof(T)          raw: the values as they are
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include <ccoll/base/config.hpp>
+#include <ccoll/policy/buffer.hpp>
+
+namespace ccoll::detail::szx {
+
+inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version protects it
+
+/// Kernels may write so many bytes behind a block, and read so many: one register of the widest instruction set.
+inline constexpr std::size_t block_slack = 64;
+
+template <element T>
+inline constexpr std::size_t block_room = block_elements * sizeof(T) + block_slack;
+
+template <element T>
+inline constexpr unsigned raw_code = sizeof(T);
+
+/// Bytes of an encoded block of `count` values.  @param code  0..raw_code
+template <element T>
+constexpr std::size_t block_bytes(unsigned code, std::size_t count) noexcept
+{
+    return code == raw_code<T> ? count * sizeof(T) : sizeof(T) + count * code;
+}
+
+/// While one lives, this thread rounds to nearest, keeps denormals and traps nothing, whatever its program asked for: g++
+/// -Ofast turns denormals off in the whole process, and then the same values would give other bytes and a weaker bound.
+class exact_environment {
+public:
+    exact_environment(const exact_environment&) = delete;
+    exact_environment& operator=(const exact_environment&) = delete;
+#if defined(__SSE2__)
+    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80u); }
+    ~exact_environment() { __builtin_ia32_ldmxcsr(saved_); }
+
+private:
+    unsigned saved_;
+#elif defined(__aarch64__)
+    exact_environment() noexcept
+    {
+        __asm__ volatile("mrs %0, fpcr" : "=r"(saved_) : : "memory");
+        __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
+    }
+    ~exact_environment() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_) : "memory"); }
+
+private:
+    std::uint64_t saved_;
+#else
+    exact_environment() noexcept {}
+    ~exact_environment() {}  // not trivial: an unused variable on these machines, too
+#endif
+};
+
+/// The bit fields of T, as integers.
+template <element T>
+struct fields_of {
+    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    static constexpr int word_bits = 8 * sizeof(T);
+    static constexpr int mantissa_bits = std::numeric_limits<T>::digits - 1;
+    static constexpr int exponent_bits = word_bits - 1 - mantissa_bits;
+    static constexpr word sign = word{1} << (word_bits - 1);
+    static constexpr word exponent_one = word{1} << mantissa_bits;
+    static constexpr word exponent = sign - exponent_one;
+
+    static constexpr word of(T value) noexcept { return std::bit_cast<word>(value); }
+    static constexpr word magnitude(T value) noexcept { return of(value) & ~sign; }
+};
+
+CCOLL_EXACT_BEGIN
+
+/// What an error must stay strictly below: the largest T that is not above eb; 0 if that is no normal number.
+template <element T>
+T error_limit(double eb) noexcept
+{
+    CCOLL_EXACT_BODY
+    if (!(eb >= static_cast<double>(std::numeric_limits<T>::min()))) return 0;
+    if (eb >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    const T nearest = static_cast<T>(eb);
+    return static_cast<double>(nearest) > eb ? std::bit_cast<T>(fields_of<T>::of(nearest) - 1) : nearest;
+}
+
+/// The narrowest type that holds `Bytes` bytes in one store, or all of T: then the next value overwrites what is too much.
+template <element T, unsigned Bytes>
+using unit = std::conditional_t<
+    Bytes == 1, std::uint8_t,
+    std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, typename fields_of<T>::word>>>;
+
+/// Stores the top `bytes` bytes of each word. Instantiated for each number of bytes: the stride is then a constant.
+template <element T, unsigned Bytes = 1>
+void store_top_bytes(unsigned bytes, const typename fields_of<T>::word* words, std::byte* out) noexcept
+{
+    if (bytes != Bytes) {
+        if constexpr (Bytes + 1 < sizeof(T)) store_top_bytes<T, Bytes + 1>(bytes, words, out);
+        return;
+    }
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const auto top = static_cast<unit<T, Bytes>>(words[i] >> (8 * (sizeof(T) - Bytes)));
+        std::memcpy(out + Bytes * i, &top, sizeof top);
+    }
+}
+
+template <element T, unsigned Bytes = 1>
+void add_top_bytes(unsigned bytes, T middle, const std::byte* in, T* x) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    if (bytes != Bytes) {
+        if constexpr (Bytes + 1 < sizeof(T)) add_top_bytes<T, Bytes + 1>(bytes, middle, in, x);
+        return;
+    }
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        unit<T, Bytes> top;
+        std::memcpy(&top, in + Bytes * i, sizeof top);
+        const auto word = static_cast<typename fields::word>(static_cast<typename fields::word>(top) << (8 * (sizeof(T) - Bytes)));
+        x[i] = middle + std::bit_cast<T>(word);
+    }
+}
+
+/// Encodes one block so that decode_block returns values within the bound.
+///
+/// @param x      block_elements values, any.
+/// @param limit  error_limit<T>(eb), not 0.
+/// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is unspecified.
+/// @return       the code of the block.
+///
+/// Why the bound holds. Let x' be what the decoder computes from the same operands, L = limit <= eb, and fl the rounding of T.
+/// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >= fl(L) = L.
+/// Hence |x' - x| < L <= eb, exactly; no margin is needed beyond the strict "<". The comparison is one of integers, where
+/// NaN and Inf are larger than every finite L: a value that is, or decodes to, no finite number never passes.
+/// Constant blocks: all values are finite and between lo and hi; |middle - x| is largest at one of these two.
+template <element T>
+unsigned encode_block(const T* x, T limit, std::byte* out) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    const auto raw = [=] {
+        std::memcpy(out, x, block_elements * sizeof(T));
+        return raw_code<T>;
+    };
+
+    constexpr std::size_t lanes = 8;  // independent minima: the compiler may not reorder those of one lane
+    T low[lanes], high[lanes];
+    word wild[lanes] = {};
+    for (std::size_t k = 0; k < lanes; ++k) low[k] = high[k] = x[k];
+    for (std::size_t i = 0; i < block_elements; i += lanes)
+        for (std::size_t k = 0; k < lanes; ++k) {
+            const T value = x[i + k];
+            low[k] = value < low[k] ? value : low[k];
+            high[k] = value > high[k] ? value : high[k];
+            wild[k] |= (fields::of(value) & fields::exponent) + fields::exponent_one;  // reaches the sign where all ones
+        }
+    for (std::size_t k = 1; k < lanes; ++k) {
+        low[0] = low[k] < low[0] ? low[k] : low[0];
+        high[0] = high[k] > high[0] ? high[k] : high[0];
+        wild[0] |= wild[k];
+    }
+    if ((wild[0] & fields::sign) != 0) return raw();
+
+    // Adding 0 makes -0 a +0: which zero a minimum finds would depend on the order of comparisons. A sum that overflows
+    // gives an infinite middle, and then nothing passes.
+    const T middle = T(0.5) * ((low[0] + high[0]) + T(0));
+    const word below = fields::magnitude(middle - low[0]), above = fields::magnitude(high[0] - middle);
+    const word radius = below > above ? below : above, bound = fields::of(limit);
+    std::memcpy(out, &middle, sizeof middle);
+    if (radius < bound) return 0;
+
+    // Rounding a difference of exponent e to m bits of mantissa errs by at most 2^(e - m - 1), which may be the bound if
+    // that is at least 1 % above a power of two (for other roundings in the way); else half the bound.
+    const word room = bound - (fields::exponent_one >> 7);
+    const auto excess = static_cast<unsigned>((radius >> fields::mantissa_bits) - (room >> fields::mantissa_bits));
+    const unsigned first = (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8;
+    for (unsigned bytes = first; bytes < sizeof(T) && bytes <= first + 1; ++bytes) {
+        const unsigned dropped = 8 * (static_cast<unsigned>(sizeof(T)) - bytes);
+        const word half = static_cast<word>(word{1} << (dropped - 1)), keep = static_cast<word>(~word{0} << dropped);
+        word kept[block_elements], wrong = 0;
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            kept[i] = (fields::of(x[i] - middle) + half) & keep;
+            const T decoded = middle + std::bit_cast<T>(kept[i]);
+            wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
+        }
+        if ((wrong & fields::sign) == 0) {
+            store_top_bytes<T>(bytes, kept, out + sizeof middle);
+            return bytes;
+        }
+    }
+    return raw();
+}
+
+/// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values
+template <element T>
+void decode_block(unsigned code, const std::byte* in, T* x) noexcept
+{
+    if (code == raw_code<T>) {
+        std::memcpy(x, in, block_elements * sizeof(T));
+        return;
+    }
+    T middle;
+    std::memcpy(&middle, in, sizeof middle);
+    if (code == 0)
+        for (std::size_t i = 0; i < block_elements; ++i) x[i] = middle;
+    else
+        add_top_bytes<T>(code, middle, in + sizeof middle, x);
+}
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::detail::szx

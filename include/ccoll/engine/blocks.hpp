@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/blocks.hpp - floor 3. Where the elements and frames of every block are, slice by slice: in the user's buffers where
+// possible, in borrowed memory else. Knows nothing of messages or of time.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <ccoll/base/memory.hpp>
+#include <ccoll/engine/task.hpp>
+
+namespace ccoll {
+
+template <element T>
+class block_store {
+public:
+    /// One slice of one block. A frame shares the memory of the message that it came in.
+    struct block {
+        const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`
+        T* out = nullptr;             ///< where the result belongs; null: not wanted on this rank
+        std::size_t count = 0;
+        form now = form::raw;
+        buffer_memory* spare = nullptr;
+        buffer_memory* frame = nullptr;
+        std::size_t frame_at = 0, frame_size = 0;
+
+        const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
+        bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
+    };
+
+    block_store(const task<T>& what, int me, int p, workspace& memory)
+        : task_(what), memory_(memory), blocks_(what.path.blocks(p)), me_(me)
+    {
+        const std::size_t longest = block_range(what.data.count, blocks_, 0).count;
+        slices_ = std::max<std::size_t>(1, (longest + what.slice_elements - 1) / what.slice_elements);
+        places_ = table<place>(static_cast<std::size_t>(blocks_));
+        const auto given = what.before(me, what.root, blocks_), wanted = what.after(me, what.root, blocks_);
+        const call_buffers<T>& d = what.data;
+        for (int i = 0; i < given.count; ++i) {
+            const int b = given.at(i, blocks_);
+            at(b).in = d.send + (d.send_holds == extent::whole ? range(b).offset : 0);
+        }
+        for (int i = 0; i < wanted.count; ++i) {
+            const int b = wanted.at(i, blocks_);
+            at(b).out = d.recv + (d.recv_holds == extent::whole ? range(b).offset : 0);
+        }
+        for (int k = 0; k < what.path.steps(p); ++k) {
+            const step now = what.path.step_at(me, p, what.root, k);
+            for (int i = 0; i < now.send.count; ++i) at(now.send.at(i, blocks_)).last = k;
+            for (int i = 0; i < now.recv.count; ++i) at(now.recv.at(i, blocks_)).last = k;
+        }
+    }
+    block_store(const block_store&) = delete;
+    block_store& operator=(const block_store&) = delete;
+    ~block_store()
+    {
+        for (std::size_t i = 0; i < opened_ * places_.size(); ++i) release(live_[i]);
+        for (std::size_t i = 0; i < borrowed_; ++i) memory_.drop(tables_[i]);
+    }
+
+    std::size_t slices() const { return slices_; }
+    /// The last step in which this rank sends or receives block b; -1: never.
+    int last_step(int b) const { return places_[static_cast<std::size_t>(b)].last; }
+
+    /// Value-initialised objects in borrowed memory, which this store gives back. At most four tables.
+    template <class U>
+        requires std::is_trivially_destructible_v<U>
+    std::span<U> table(std::size_t n)
+    {
+        buffer_memory* b = tables_[borrowed_++] = memory_.take(std::max<std::size_t>(1, n * sizeof(U)));
+        U* first = reinterpret_cast<U*>(b->bytes.get());
+        std::uninitialized_value_construct_n(first, n);
+        return {first, n};
+    }
+
+    /// The blocks of lane `i`, now for slice `slice`.
+    std::span<block> open(std::size_t i, std::size_t slice)
+    {
+        if (live_.empty()) live_ = table<block>(slices_ < most_lanes ? slices_ * places_.size() : most_lanes * places_.size());
+        opened_ = std::max(opened_, i + 1);
+        const std::span<block> mine = live_.subspan(i * places_.size(), places_.size());
+        for (int b = 0; b < blocks_; ++b) {
+            const std::size_t all = range(b).count, from = std::min(all, slice * task_.slice_elements);
+            block& fresh = mine[static_cast<std::size_t>(b)] = {};
+            fresh.count = std::min(task_.slice_elements, all - from);
+            if (at(b).in != nullptr) fresh.elements = at(b).in + from;
+            if (at(b).out != nullptr) fresh.out = at(b).out + from;
+        }
+        return mine;
+    }
+
+    /// Room for the block's elements, which are there from now on: the result's place, or borrowed memory on the way.
+    std::span<T> writable(block& b)
+    {
+        if (b.out == nullptr && b.spare == nullptr) b.spare = memory_.take(std::max<std::size_t>(1, b.count * sizeof(T)));
+        T* const to = b.out != nullptr ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
+        b.elements = to;
+        return {to, b.count};
+    }
+
+    /// From now on the block's frame is `bytes`, which lie in `holder`.
+    void hold(block& b, buffer_memory* holder, const_byte_span bytes)
+    {
+        ++holder->references;
+        memory_.drop(b.frame);
+        b.frame = holder;
+        b.frame_at = static_cast<std::size_t>(bytes.data() - holder->bytes.get());
+        b.frame_size = bytes.size();
+    }
+
+    /// Puts the final elements into the user's buffer.
+    void deliver(block& b, int p)
+    {
+        if (b.elements != b.out && b.count > 0) std::copy_n(b.elements, b.count, b.out);
+        if (!task_.op.divide_by_ranks) return;
+        for (std::size_t i = 0; i < b.count; ++i) b.out[i] /= static_cast<T>(p);
+    }
+
+    void release(block& b)
+    {
+        memory_.drop(std::exchange(b.frame, nullptr));
+        memory_.drop(std::exchange(b.spare, nullptr));
+    }
+
+private:
+    static constexpr std::size_t most_lanes = 4, most_tables = 4;
+
+    struct place {
+        const T* in = nullptr;
+        T* out = nullptr;
+        int last = -1;
+    };
+    place& at(int b) { return places_[static_cast<std::size_t>(b)]; }
+    block_range range(int b) const { return block_range(task_.data.count, blocks_, b); }
+
+    const task<T>& task_;
+    workspace& memory_;
+    int blocks_, me_;
+    std::size_t slices_ = 1, opened_ = 0, borrowed_ = 0;
+    buffer_memory* tables_[most_tables] = {};
+    std::span<place> places_;
+    std::span<block> live_;
+};
+
+}  // namespace ccoll

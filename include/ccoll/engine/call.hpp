@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/call.hpp - floor 3. From types to values: checks a call, then turns plan and collective into a decision. The only
+// engine code that is compiled once per plan, and it holds no loop.
+#pragma once
+
+#include <limits>
+#include <system_error>
+#include <type_traits>
+
+#include <ccoll/engine/running_call.hpp>
+#include <ccoll/policy/plan.hpp>
+
+namespace ccoll {
+
+enum class call_fault {
+    none, plan, buffer, space, element, mixed_elements, communicator, codec, schedule, once, homomorphic, extra, bound_missing, bound_extra
+};
+
+namespace detail {
+
+/// Algo::Auto, for now a rule of the collective alone: rings where every rank ends with (a share of) everybody's data, for
+/// they move the fewest bytes, trees where there is a root. docs/architecture.md says when to name another one.
+template <class Collective>
+using auto_algo = std::conditional_t<has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring, policies::Algo::Binomial>;
+
+template <class Collective, class Plan>
+using algo_of = std::conditional_t<std::is_same_v<typename Plan::algo, policies::Algo::Auto>, auto_algo<Collective>, typename Plan::algo>;
+
+template <class Plan, class Collective, class T>
+inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_homomorphic_codec<typename Plan::codec, T>;
+
+template <class E>
+inline constexpr bool is_bound_argument = std::is_arithmetic_v<std::remove_cvref_t<E>>;
+template <class E>
+inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
+
+/// An address that stands for "in place" has no element type.
+template <class T>
+inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
+
+template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
+consteval call_fault first_call_fault()
+{
+    constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
+    if constexpr (Plan::fault != plan_fault::none) return call_fault::plan;
+    else if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
+    else if constexpr (!std::is_same_v<buffer_space<Recv>, host_space>) return call_fault::space;
+    else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
+    else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
+    else if constexpr (!communicator<Comm>) return call_fault::communicator;
+    else if constexpr (!has_codec<typename Plan::codec, buffer_pointee<Recv>>) return call_fault::codec;
+    else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
+    else if (Collective::reduces && std::is_same_v<typename Plan::placement, policies::Placement::Once>) return call_fault::once;
+    else if (std::is_same_v<typename Plan::placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, buffer_pointee<Recv>>)
+        return call_fault::homomorphic;
+    else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
+    else if (Plan::bound::given_at_run_time && bounds == 0) return call_fault::bound_missing;
+    else if (bounds > (Plan::bound::given_at_run_time ? 1 : 0)) return call_fault::bound_extra;
+    else return call_fault::none;
+}
+
+}  // namespace detail
+
+/// The first broken rule of a call. A facade asks this, and calls refuse() in a branch of its own.
+template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
+inline constexpr call_fault fault_of = detail::first_call_fault<Collective, Plan, Send, Recv, Comm, Extra...>();
+
+/// Prints the sentence of a fault; the compiler's note below it names the function that was called.
+template <call_fault Fault, class Plan>
+constexpr void refuse()
+{
+    refuse_plan<Plan::fault>();
+    static_assert(Fault != call_fault::buffer,
+                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for another container "
+                  "specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
+    static_assert(Fault != call_fault::element,
+                  "ccoll: the result buffer must hold non-const float or double; convert the data, or use plain MPI for other types");
+    static_assert(Fault != call_fault::mixed_elements,
+                  "ccoll: send and receive buffers must hold the same element type; convert one of them first");
+    static_assert(Fault != call_fault::communicator,
+                  "ccoll: the communicator must be an MPI_Comm (include <ccoll/transport/mpi.hpp>), a ccoll::threads_comm "
+                  "(include <ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
+    static_assert(Fault != call_fault::codec,
+                  "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
+                  "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
+    static_assert(Fault != call_fault::schedule,
+                  "ccoll: this algorithm has no schedule for this collective; use Algo::Auto, include its header, or specialise "
+                  "ccoll::schedule_for<YourTag, ccoll::collective::...>");
+    static_assert(Fault != call_fault::once,
+                  "ccoll: Placement::Once forwards bytes and cannot reduce them; use DecodeReduceEncode, Homomorphic or Auto");
+    static_assert(Fault != call_fault::homomorphic,
+                  "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
+                  "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
+    static_assert(Fault != call_fault::extra,
+                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, "
+                  "nothing else; check the order of the arguments: buffers, root, communicator, bound, error code");
+    static_assert(Fault != call_fault::bound_missing, "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");
+    static_assert(Fault != call_fault::bound_extra,
+                  "ccoll: a bound is passed but the plan does not say RuntimeBound; add it, or drop the argument");
+}
+
+namespace detail {
+
+template <class Plan, class Collective, class T>
+consteval placement_rules rules_for()
+{
+    using namespace policies;
+    using wish = typename Plan::placement;
+    if (std::is_same_v<wish, Placement::PerHop>) return {"PerHop", false, false};
+    if (!Collective::reduces) return {"Once", true, false};
+    const bool wanted = std::is_same_v<wish, Placement::Homomorphic> || std::is_same_v<wish, Placement::Auto>;
+    return wanted && may_add_frames<Plan, Collective, T> ? placement_rules{"Homomorphic", true, true}
+                                                         : placement_rules{"DecodeReduceEncode", true, false};
+}
+
+/// The plan as values, built once per plan and element type.
+template <class Collective, class Plan, class T>
+inline constexpr decision<T> decision_of = [] {
+    using algo = algo_of<Collective, Plan>;
+    using codec = typename Plan::codec;
+    using op = typename Plan::op;
+    using bound = typename Plan::bound;
+    using check = typename Plan::check;
+    constexpr placement_rules rules = rules_for<Plan, Collective, T>();
+    decision<T> d;
+    d.call = Collective::name;
+    d.algorithm = algo::name;
+    d.codec_name = codec::name;
+    d.what.path = schedule_view<schedule_for<algo, Collective>>;
+    d.what.before = &Collective::before;
+    d.what.after = &Collective::after;
+    d.what.codec = frame_codec_of<codec, T>;
+    d.what.op = reduction_of<op, T>;
+    d.what.op.divide_by_ranks = Collective::reduces && op::divide_by_ranks;
+    d.what.rules = rules;
+    d.what.stamp.path = mixed(mixed(hash_seed, Collective::name), algo::name);
+    d.what.stamp.plan = hash_seed;
+    for (const char* part : {Collective::name, codec::name, rules.name, op::name, bound::name, check::name, dtype_of<T> == 0 ? "f32" : "f64"})
+        d.what.stamp.plan = mixed(d.what.stamp.plan, part);
+    d.units = &worst_case_units<Collective>;
+    d.growth = Collective::reduces ? op::growth : error_growth::adds;
+    d.lossy = codec::lossy;
+    d.bound = bound::kind;
+    d.end_to_end = bound::end_to_end;
+    d.bound_value = bound::value;
+    d.bound_at_run_time = bound::given_at_run_time;
+    d.checks = std::is_same_v<check, policies::Check::Collective> ? check_level::collective
+               : std::is_same_v<check, policies::Check::Local>    ? check_level::local
+                                                                  : check_level::automatic;
+    return d;
+}();
+
+/// The optional arguments behind the communicator, in any order.
+struct extras {
+    double eb = 0;
+    std::error_code* code = nullptr;
+
+    template <class... Extra>
+    explicit constexpr extras(Extra&... extra)
+    {
+        (take(extra), ...);
+    }
+
+private:
+    constexpr void take(std::error_code& e) { code = &e; }
+    template <class Number>
+    constexpr void take(Number& bound)
+    {
+        eb = static_cast<double>(bound);
+    }
+};
+
+template <class Comm, class T>
+constexpr bool is_in_place(const T* address)
+{
+    using handle = std::remove_cvref_t<Comm>;
+    if constexpr (requires { transport_for<handle>::in_place(address); }) return transport_for<handle>::in_place(address);
+    else return false;
+}
+
+/// Every facade ends here. @param root  0 where the collective has none.
+template <class Collective, class Plan, element T, class Comm, class... Extra>
+report perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
+{
+    using clock = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
+    auto link = as_transport(comm);
+    const extras more(extra...);
+    outcome result;
+    if (link.refusal() != status::ok) {
+        result.trouble = {link.refusal()};
+        result.transport_says = link.explain();
+    } else {
+        constexpr bool hands_over = !Plan::codec::lossy && std::is_same_v<typename Plan::algo, policies::Algo::Auto> &&
+                                    std::is_same_v<typename Plan::placement, policies::Placement::Auto>;
+        using native = std::conditional_t<hands_over, native_if_possible<typename Plan::op>, never_native>;
+        result = run_call<Collective, native, clock>(decision_of<Collective, Plan, T>, user, root, link, more.eb);
+    }
+    if (result.trouble.ok()) {
+        if (more.code != nullptr) more.code->clear();
+        return result.facts;
+    }
+    if (more.code == nullptr) raise(Collective::name, result.trouble, result.transport_says);
+    *more.code = make_error_code(result.trouble.code);
+    result.facts.trouble = result.trouble;
+    return result.facts;
+}
+
+/// Ranges. `Send` and `Recv` as the user spelled them, for the rules.
+template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
+report call_ranges(Send&& send, Recv&& recv, bool in_place, int root, const Comm& comm, Extra&&... extra)
+{
+    if constexpr (constexpr call_fault fault = fault_of<Collective, Plan, Send, Recv, Comm, Extra...>; fault != call_fault::none) {
+        refuse<fault, Plan>();
+        return {};
+    } else {
+        using T = buffer_pointee<Recv>;
+        const std::span<const T> from = as_span(send);
+        const std::span<T> to = as_span(recv);
+        return perform<Collective, Plan, T>(user_buffers<T>{from.data(), from.size(), to.data(), to.size(), in_place, false}, root, comm, extra...);
+    }
+}
+
+/// Pointers with the one count of MPI's own call; either may be MPI_IN_PLACE where MPI allows it.
+template <class Collective, class Plan, class A, class B, class Comm, class... Extra>
+report call_pointers(const A* send, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+{
+    using T = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
+    using send_type = std::span<const std::conditional_t<is_marker<A>, T, A>>;
+    if constexpr (constexpr call_fault fault = fault_of<Collective, Plan, send_type, std::span<T>, Comm, Extra...>; fault != call_fault::none) {
+        refuse<fault, Plan>();
+        return {};
+    } else {
+        user_buffers<T> u{nullptr, n, nullptr, n, false, true};
+        if constexpr (is_marker<A>) u.in_place = is_in_place<Comm>(send);
+        else u.send = send;
+        if constexpr (is_marker<B>) u.in_place = is_in_place<Comm>(recv);
+        else u.recv = recv;
+        if (u.in_place && u.send == nullptr) u.send = u.recv;
+        if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // MPI_Scatter's root keeps its own block where it is
+        return perform<Collective, Plan, T>(u, root, comm, extra...);
+    }
+}
+
+}  // namespace detail
+
+/// The bound that a collective with this plan promises on p ranks, as report::worst_case_error: `worst_case<collective::allreduce,
+/// Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. Bounds known before the call only.
+template <class Collective, class... Policies>
+constexpr double worst_case(int p, int root = 0)
+{
+    using plan = plan_of<Policies...>;
+    refuse_plan<plan::fault>();
+    static_assert(plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
+                  "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
+    const auto& d = detail::decision_of<Collective, plan, float>;
+    if (!d.lossy || p == 1) return 0;
+    if (d.end_to_end) return d.bound_value;
+    const double units = d.units(d.what.path, d.what.rules, d.growth, p, root);
+    return d.bound_value * units / (d.what.op.divide_by_ranks ? p : 1);
+}
+
+}  // namespace ccoll

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/placement.hpp - floor 3. Where compression happens, as one small state machine per block.
+//
+// A block is `raw` (its elements count) or `encoded` (its frame counts, the elements may lag behind). Placements differ in
+// two answers only:
+//
+//   event            forward_encoded = no        forward_encoded = yes          and reduce_encoded = yes
+//   before a send    encode                      encode, unless encoded         the same
+//   replace          decode, forget the frame    keep the frame                 keep the frame
+//   reduce           decode, combine             adopt, decode, combine         encode own, add frames
+//   at the end       -                           adopt                          adopt
+//   placement        PerHop                      Once, DecodeReduceEncode       Homomorphic
+//
+// "Adopt" decodes a rank's own frame into its own elements: that it does so wherever it told others is why all ranks end
+// with the same bits. Once and DecodeReduceEncode are one row: the first is what the second does when nothing reduces.
+#pragma once
+
+#include <ccoll/algo/schedule.hpp>
+
+namespace ccoll {
+
+struct placement_rules {
+    const char* name = "Once";
+    bool forward_encoded = true;
+    bool reduce_encoded = false;
+};
+
+enum class form : unsigned char { raw, encoded };
+
+/// `Work` does what a transition asks for: on bytes in the executor, on error units in error_model.hpp. One machine serves
+/// both, so a promised bound cannot drift from what the engine does.
+template <class Work>
+constexpr void before_send(form& now, Work& work)
+{
+    if (now == form::raw) work.encode();
+    now = form::encoded;
+}
+
+constexpr void after_send(placement_rules rules, form& now)
+{
+    if (!rules.forward_encoded) now = form::raw;
+}
+
+template <class Work>
+constexpr void received(placement_rules rules, form& now, on_receive action, Work& work)
+{
+    if (action == on_receive::replace) {
+        if (rules.forward_encoded) work.keep();
+        else work.decode();
+        now = rules.forward_encoded ? form::encoded : form::raw;
+    } else if (rules.reduce_encoded) {
+        before_send(now, work);
+        work.add();
+    } else {
+        if (now == form::encoded) work.adopt();
+        work.combine();
+        now = form::raw;
+    }
+}
+
+template <class Work>
+constexpr void at_end(form& now, Work& work)
+{
+    if (now == form::encoded) work.adopt();
+    now = form::raw;
+}
+
+}  // namespace ccoll

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/task.hpp - floor 3. A decided collective as plain values: the boundary between templates and the engine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <ccoll/algo/collective.hpp>
+#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/engine/placement.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/wire/message.hpp>
+
+namespace ccoll {
+
+/// The user's buffers. `count` is the whole vector; a buffer of extent `own` holds its block `rank` alone.
+template <element T>
+struct call_buffers {
+    const T* send = nullptr;
+    T* recv = nullptr;
+    std::size_t count = 0;
+    extent send_holds = extent::whole, recv_holds = extent::whole;
+};
+
+/// Everything the engine has to know, as values: it is compiled once per element type and transport, whatever the plan.
+template <element T>
+struct task {
+    schedule path;
+    block_set (*before)(int me, int root, int blocks) = nullptr;
+    block_set (*after)(int me, int root, int blocks) = nullptr;
+    call_buffers<T> data;
+    frame_codec<T> codec;
+    reduction<T> op;
+    placement_rules rules;
+    double eb = 0;  ///< 0: the codec is exact
+    int root = 0;
+    call_stamp stamp;
+    std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
+    std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
+};
+
+/// Elements of block b when n are cut into `blocks` nearly equal ones; the first n mod blocks have one more.
+struct block_range {
+    std::size_t offset, count;
+    constexpr block_range(std::size_t n, int blocks, int b)
+        : offset(n / of(blocks) * of(b) + std::min(of(b), n % of(blocks))), count(n / of(blocks) + (of(b) < n % of(blocks)))
+    {
+    }
+
+private:
+    static constexpr std::size_t of(int i) { return static_cast<std::size_t>(i); }
+};
+
+/// From this many bytes on, Check::Auto lets ranks compare arguments before they move data; below, a block is one message,
+/// whatever its length, so that ranks with different counts still expect equally many. An agreement costs 0.3 to 1 ms on
+/// 1 Gb/s links, 1 MiB takes 15 ms there uncompressed and about 3 ms compressed (engine prototype, sections 1 and 2).
+inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
+
+/// Elements per message for large vectors: 64 Ki values are 48 KiB encoded at ratio 5, where one-way rings stop to gain and
+/// two-way exchanges are still eager (engine prototype, table of message sizes).
+inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
+
+/// A function of plan, p and count alone. At least four slices a block where it is long enough, whole chunks, and messages
+/// of several blocks stay as long as those of one.
+constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest)
+{
+    const std::size_t most = std::max<std::size_t>(1, usual_slice_elements / static_cast<std::size_t>(widest));
+    const std::size_t wish = std::min(most, (longest_block + 3) / 4);
+    return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
+}
+
+/// Room for a message of any healthy peer, from the plan alone: a peer that disagrees must not truncate a message, for MPICH
+/// 4.0 aborts then whatever the error handler says.
+template <element T>
+constexpr std::size_t room_for(const frame_codec<T>& codec, int widest, bool one_slice)
+{
+    const auto blocks = static_cast<std::size_t>(widest);
+    const std::size_t largest = slice_for(usual_slice_elements * 4, codec.chunk_elements, widest);
+    const std::size_t sliced = blocks * codec.max_bytes(largest);
+    const std::size_t whole = blocks * codec.max_bytes(1) + codec.max_bytes(agreement_bytes / sizeof(T));
+    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, one_slice ? whole : 0});
+}
+
+}  // namespace ccoll

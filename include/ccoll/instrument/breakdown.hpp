@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// instrument/breakdown.hpp - floor 1. Seconds per phase of a call, as C-Coll's figures show them; nothing at all when off.
+#pragma once
+
+#include <chrono>
+
+namespace ccoll {
+
+/// Seconds of this rank. Their sum is the time of the call, less what lies between the phases.
+struct breakdown {
+    double encode = 0;       ///< own elements to bytes; with Placement::Homomorphic also adding encoded streams
+    double decode = 0;       ///< bytes to elements
+    double reduce = 0;       ///< decode, operate and encode again, chunk by chunk in cache (one figure: they interleave)
+    double communicate = 0;  ///< starting and testing messages, also between the chunks of a codec
+    double wait = 0;         ///< nothing to do until a message arrives
+    double copy = 0;         ///< elements that need no codec
+};
+
+enum class phase { encode, decode, reduce, communicate, wait, copy };
+
+/// Instrument::Off: every call folds to nothing.
+struct no_clock {
+    static constexpr bool on = false;
+    struct scope {
+        constexpr scope(no_clock&, phase) noexcept {}
+    };
+    constexpr breakdown seconds() const noexcept { return {}; }
+};
+
+/// Instrument::Breakdown. Scopes nest: an inner one stops the outer one's clock.
+class phase_clock {
+public:
+    static constexpr bool on = true;
+
+    class scope {
+    public:
+        scope(phase_clock& clock, phase what) noexcept : clock_(clock), outer_(clock.enter(&slot(clock.seconds_, what))) {}
+        ~scope() { clock_.enter(outer_); }
+        scope(const scope&) = delete;
+        scope& operator=(const scope&) = delete;
+
+    private:
+        phase_clock& clock_;
+        double* outer_;
+    };
+    breakdown seconds() const noexcept { return seconds_; }
+
+private:
+    using clock = std::chrono::steady_clock;
+
+    static double& slot(breakdown& b, phase what) noexcept
+    {
+        switch (what) {
+        case phase::encode: return b.encode;
+        case phase::decode: return b.decode;
+        case phase::reduce: return b.reduce;
+        case phase::communicate: return b.communicate;
+        case phase::wait: return b.wait;
+        case phase::copy: break;
+        }
+        return b.copy;
+    }
+    double* enter(double* next) noexcept
+    {
+        const auto now = clock::now();
+        if (running_ != nullptr) *running_ += std::chrono::duration<double>(now - since_).count();
+        since_ = now;
+        double* before = running_;
+        running_ = next;
+        return before;
+    }
+
+    breakdown seconds_;
+    clock::time_point since_{};
+    double* running_ = nullptr;
+};
+
+}  // namespace ccoll

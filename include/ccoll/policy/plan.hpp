@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// policy/plan.hpp - floor 1. Policies in any order become one decision per axis; a wrong set is refused with one sentence.
+#pragma once
+
+#include <type_traits>
+
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/policy/tags.hpp>
+
+namespace ccoll {
+
+template <class... Policies>
+struct Plan;
+
+/// The rules of a plan, most basic first: only the first broken one is told.
+enum class plan_fault {
+    none,
+    stranger,
+    duplicate,
+    rate_without_codec,
+    lossy_without_bound,
+    bound_without_lossy,
+    bound_not_positive,
+    operation_without_bound
+};
+
+namespace detail {
+
+template <class P> struct axis_of { using type = void; };
+template <class P> requires requires { typename P::policy_axis; } struct axis_of<P> { using type = typename P::policy_axis; };
+
+template <class Axis, class P>
+inline constexpr bool is_on = std::is_same_v<typename axis_of<P>::type, Axis>;
+
+template <class Axis, class... Policies>
+inline constexpr int count_on = (0 + ... + int{is_on<Axis, Policies>});
+
+template <class Axis, class Default, class... Policies> struct pick { using type = Default; };
+template <class Axis, class Default, class First, class... Rest>
+struct pick<Axis, Default, First, Rest...>
+    : std::conditional_t<is_on<Axis, First>, std::type_identity<First>, pick<Axis, Default, Rest...>> {};
+
+template <class... Policies>
+consteval plan_fault first_plan_fault()
+{
+    if ((false || ... || std::is_void_v<typename axis_of<Policies>::type>)) return plan_fault::stranger;
+    if ((false || ... || (count_on<typename axis_of<Policies>::type, Policies...> > 1))) return plan_fault::duplicate;
+    using codec = typename pick<axis::codec, policies::Codec::None, Policies...>::type;
+    using bound = typename pick<axis::bound, no_bound, Policies...>::type;
+    using op = typename pick<axis::op, policies::Op::Sum, Policies...>::type;
+    if (bound::kind == bound_kind::rate) return plan_fault::rate_without_codec;
+    if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
+    if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
+    if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
+    if (codec::lossy && op::growth == error_growth::unbounded) return plan_fault::operation_without_bound;
+    return plan_fault::none;
+}
+
+template <class Done, class... Rest> struct flatten;
+template <class... Done> struct flatten<Plan<Done...>> { using type = Plan<Done...>; };
+template <class... Done, class... Inner, class... Rest>
+struct flatten<Plan<Done...>, Plan<Inner...>, Rest...> : flatten<Plan<Done..., Inner...>, Rest...> {};
+template <class... Done, class First, class... Rest>
+struct flatten<Plan<Done...>, First, Rest...> : flatten<Plan<Done..., First>, Rest...> {};
+
+}  // namespace detail
+
+/// One decision per axis, from policies in any order; what is not named takes the default.
+///
+/// A plan does not assert: every member names something valid whatever the policies are, and whoever uses a plan asks
+/// `fault` first and refuses in a branch of its own. (clang drops a class in which an assertion failed, and then reports
+/// every later use of it: one sentence becomes a dozen.)
+template <class... Policies>
+struct Plan {
+    static constexpr plan_fault fault = detail::first_plan_fault<Policies...>();
+
+    template <class Axis, class Default>
+    using choice = typename detail::pick<Axis, Default, Policies...>::type;
+
+    using algo = choice<axis::algo, policies::Algo::Auto>;
+    using codec = choice<axis::codec, policies::Codec::None>;
+    using placement = choice<axis::placement, policies::Placement::Auto>;
+    using op = choice<axis::op, policies::Op::Sum>;
+    using bound = choice<axis::bound, no_bound>;
+    using check = choice<axis::check, policies::Check::Auto>;
+    using instrument = choice<axis::instrument, policies::Instrument::Off>;
+};
+
+/// Prints the sentence of a fault; nothing when there is none.
+template <plan_fault Fault>
+constexpr void refuse_plan()
+{
+    static_assert(Fault != plan_fault::stranger,
+                  "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument:: "
+                  "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, another Plan, or your own tag derived from "
+                  "ccoll::policy<axis>");
+    static_assert(Fault != plan_fault::duplicate,
+                  "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
+    static_assert(Fault != plan_fault::rate_without_codec,
+                  "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an ErrorBound<E> instead");
+    static_assert(Fault != plan_fault::lossy_without_bound,
+                  "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
+                  "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");
+    static_assert(Fault != plan_fault::bound_without_lossy,
+                  "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as Codec::PipeSZx, or drop the bound");
+    static_assert(Fault != plan_fault::bound_not_positive,
+                  "ccoll::Plan: the error bound must be positive and finite; for exact results drop it and use Codec::None");
+    static_assert(Fault != plan_fault::operation_without_bound,
+                  "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's operation that says nothing of "
+                  "its error growth); use Codec::None, or give the operation `static constexpr auto growth = ccoll::error_growth::...`");
+}
+
+/// The plan of a call: `plan_of<P...>` opens plans inside the list, so `allreduce<Fast, Check::Collective>` extends Fast.
+template <class... Policies>
+using plan_of = typename detail::flatten<Plan<>, Policies...>::type;
+
+}  // namespace ccoll

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// policy/tags.hpp - floor 1. Every policy a user can name, as an empty struct. A tag knows its axis, its name and what a
+// Plan must know before any element type is known; all work is elsewhere and found by the tag.
+#pragma once
+
+#include <cstdint>
+
+namespace ccoll {
+
+/// The independent decisions of a plan; each is taken at most once.
+namespace axis {
+struct algo;
+struct codec;
+struct placement;
+struct op;
+struct bound;
+struct check;
+struct instrument;
+}  // namespace axis
+
+/// Base of every policy, the library's and yours.
+template <class Axis>
+struct policy {
+    using policy_axis = Axis;
+};
+
+using algo_tag = policy<axis::algo>;
+
+/// Base of every codec tag. `WireId` names the codec in frames: 0..127 are the library's, 128..255 are yours.
+template <std::uint8_t WireId, bool Lossy>
+struct codec_tag : policy<axis::codec> {
+    static constexpr std::uint8_t wire_id = WireId;
+    static constexpr bool lossy = Lossy;
+};
+
+namespace policies {
+
+/// Who talks to whom. Auto: a documented rule of the collective (docs/architecture.md).
+namespace Algo {
+struct Auto : algo_tag { static constexpr const char* name = "Auto"; };
+struct Ring : algo_tag { static constexpr const char* name = "Ring"; };
+struct RecursiveDoubling : algo_tag { static constexpr const char* name = "RecursiveDoubling"; };
+struct Binomial : algo_tag { static constexpr const char* name = "Binomial"; };
+}  // namespace Algo
+
+/// How elements become bytes. None is exact; the others need a bound.
+namespace Codec {
+struct None : codec_tag<0, false> { static constexpr const char* name = "None"; };
+struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
+struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
+}  // namespace Codec
+
+/// Where compression happens; engine/placement.hpp has the table.
+namespace Placement {
+struct Auto : policy<axis::placement> { static constexpr const char* name = "Auto"; };
+struct PerHop : policy<axis::placement> { static constexpr const char* name = "PerHop"; };
+struct Once : policy<axis::placement> { static constexpr const char* name = "Once"; };
+struct DecodeReduceEncode : policy<axis::placement> { static constexpr const char* name = "DecodeReduceEncode"; };
+struct Homomorphic : policy<axis::placement> { static constexpr const char* name = "Homomorphic"; };
+}  // namespace Placement
+
+/// When ranks compare their arguments. Local: never; trouble is told through the frames of the schedule alone. Auto: before
+/// large messages (log2(p) small messages), through the frames below. Collective: before the first byte and after the last
+/// one, so that all ranks throw the same verdict or none does.
+namespace Check {
+struct Auto : policy<axis::check> { static constexpr const char* name = "Auto"; };
+struct Local : policy<axis::check> { static constexpr const char* name = "Local"; };
+struct Collective : policy<axis::check> { static constexpr const char* name = "Collective"; };
+}  // namespace Check
+
+/// Off costs nothing. Breakdown: seconds per phase in the report.
+namespace Instrument {
+struct Off : policy<axis::instrument> { static constexpr const char* name = "Off"; };
+struct Breakdown : policy<axis::instrument> { static constexpr const char* name = "Breakdown"; };
+}  // namespace Instrument
+
+}  // namespace policies
+}  // namespace ccoll

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/mpi.hpp - floor 2. MPI, and the only header with <mpi.h>. Everything goes over a private duplicate of the
+// user's communicator, so that no message of ours meets one of theirs and trouble is an error code, not an abort.
+#pragma once
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1  // MPI's C++ bindings would cost 0.4 s per file
+#endif
+#ifndef MPICH_SKIP_MPICXX
+#define MPICH_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <climits>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/transport/transport.hpp>
+
+namespace ccoll {
+
+namespace detail {
+
+/// The operations that MPI's own collectives can do for us.
+enum class native_op { sum, min, max, prod };
+
+template <native_op Op>
+struct native_op_is {
+    static constexpr bool available = true;
+    static constexpr native_op value = Op;
+};
+
+/// The native operation behind a policy tag; not available for a user's own.
+template <class OpTag>
+struct mpi_op_of {
+    static constexpr bool available = false;
+};
+template <>
+struct mpi_op_of<policies::Op::Sum> : native_op_is<native_op::sum> {};
+template <>
+struct mpi_op_of<policies::Op::Average> : native_op_is<native_op::sum> {};  // the caller divides the sum
+template <>
+struct mpi_op_of<policies::Op::Min> : native_op_is<native_op::min> {};
+template <>
+struct mpi_op_of<policies::Op::Max> : native_op_is<native_op::max> {};
+template <>
+struct mpi_op_of<policies::Op::Prod> : native_op_is<native_op::prod> {};
+
+template <element T>
+MPI_Datatype mpi_type()
+{
+    return std::same_as<T, float> ? MPI_FLOAT : MPI_DOUBLE;
+}
+
+/// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX lose a NaN or keep it by the order of the ranks, and may
+/// leave different bits on different ranks. Here the operands are put in the order of their bits first: the result does not
+/// depend on who comes first, not even for two NaNs or two zeros.
+template <class OpTag, element T>
+void select(const T* in, T* inout, int n) noexcept
+{
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    for (int i = 0; i < n; ++i) {
+        const T a = in[i], b = inout[i];
+        inout[i] = std::bit_cast<bits>(a) < std::bit_cast<bits>(b) ? OpTag::apply(a, b) : OpTag::apply(b, a);
+    }
+}
+template <class OpTag>
+void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
+{
+    if (*type == MPI_FLOAT) select<OpTag>(static_cast<const float*>(in), static_cast<float*>(inout), *n);
+    else select<OpTag>(static_cast<const double*>(in), static_cast<double*>(inout), *n);
+}
+
+/// What ccoll keeps for one communicator of the user: an attribute of it, freed with it.
+struct mpi_state {
+    MPI_Comm users = MPI_COMM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;  ///< the private duplicate
+    int rank = 0;
+    int size = 1;
+    std::uint32_t calls = 0;
+    status native = status::ok;
+    workspace memory;
+    char says[MPI_MAX_ERROR_STRING + 1] = "";
+
+    /// Remembers MPI's text for `rc` and gives our status for it.
+    status heard(int rc)
+    {
+        if (rc == MPI_SUCCESS) return status::ok;
+        int kind = rc, length = 0;
+        MPI_Error_class(rc, &kind);
+        if (MPI_Error_string(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
+        return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
+    }
+};
+
+/// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because MPI has one; it is
+/// never destroyed, because a program may finalise MPI in the destructor of a static object.
+class mpi_library {
+public:
+    static mpi_library& one()
+    {
+        static mpi_library& it = *new mpi_library;
+        return it;
+    }
+
+    /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
+    mpi_state* state_of(MPI_Comm users, const char*& why)
+    {
+        why = unusable(users);
+        if (*why != 0) return nullptr;
+        if (!open()) {
+            why = "MPI_Finalize is running; finish all collectives before it";
+            return nullptr;
+        }
+        void* stored = nullptr;
+        int found = 0;
+        MPI_Comm_get_attr(users, key_, static_cast<void*>(&stored), &found);
+        if (found != 0) return static_cast<mpi_state*>(stored);
+        int inter = 0;
+        MPI_Comm_test_inter(users, &inter);
+        if (inter != 0) {
+            why = "the communicator is an intercommunicator; merge its groups with MPI_Intercomm_merge and pass the result";
+            return nullptr;
+        }
+        auto fresh = std::make_unique<mpi_state>();
+        fresh->users = users;
+        // Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths).
+        if (MPI_Comm_dup_with_info(users, MPI_INFO_NULL, &fresh->comm) != MPI_SUCCESS) {
+            why = "MPI_Comm_dup failed, and ccoll needs a duplicate of each communicator that it works on; free communicators "
+                  "that are no longer used";
+            return nullptr;
+        }
+        MPI_Comm_set_errhandler(fresh->comm, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(fresh->comm, &fresh->rank);
+        MPI_Comm_size(fresh->comm, &fresh->size);
+        if (MPI_Comm_set_attr(users, key_, fresh.get()) != MPI_SUCCESS) {
+            MPI_Comm_free(&fresh->comm);
+            why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
+            return nullptr;
+        }
+        const std::lock_guard lock(mutex_);
+        states_.push_back(fresh.get());
+        return fresh.release();
+    }
+
+    MPI_Op op(native_op which) const
+    {
+        switch (which) {
+        case native_op::sum: return MPI_SUM;
+        case native_op::prod: return MPI_PROD;
+        case native_op::min: return min_;
+        case native_op::max: break;
+        }
+        return max_;
+    }
+
+    /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
+    std::size_t native_limit() const noexcept { return limit_; }
+
+private:
+    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT"))) {}
+
+    static std::size_t limit_from(const char* text)
+    {
+        if (text == nullptr || *text < '0' || *text > '9') return INT_MAX;
+        return static_cast<std::size_t>(std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
+    }
+
+    /// "" when MPI can be called with `users` from this thread. Only calls that are legal at any time from any thread.
+    static const char* unusable(MPI_Comm users)
+    {
+        int yes = 0, level = MPI_THREAD_SINGLE;
+        MPI_Initialized(&yes);
+        if (yes == 0) return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective";
+        MPI_Finalized(&yes);
+        if (yes != 0) return "MPI is finalised already; finish all collectives before MPI_Finalize";
+        MPI_Query_thread(&level);
+        if (level < MPI_THREAD_SERIALIZED) {
+            MPI_Is_thread_main(&yes);
+            if (yes == 0)
+                return "this is not MPI's main thread and MPI was not initialised for others; ask MPI_Init_thread for "
+                       "MPI_THREAD_SERIALIZED at least, or call from the main thread";
+        }
+        if (users == MPI_COMM_NULL)
+            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split gives MPI_COMM_NULL to "
+                   "ranks without a colour)";
+        return "";
+    }
+
+    bool open()
+    {
+        const std::lock_guard lock(mutex_);  // held over local calls of MPI only: a collective one could wait for ever
+        if (closed_) return false;
+        if (key_ != MPI_KEYVAL_INVALID) return true;
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget, &key_, nullptr);
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &close, &self_key_, nullptr);
+        MPI_Op_create(&mpi_select<policies::Op::Min>, 1, &min_);
+        MPI_Op_create(&mpi_select<policies::Op::Max>, 1, &max_);
+        MPI_Comm_set_attr(MPI_COMM_SELF, self_key_, this);
+        return true;
+    }
+
+    /// MPI frees a communicator of the user, or `close` has asked for this.
+    static int forget(MPI_Comm, int, void* stored, void*)
+    {
+        const std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
+        {
+            mpi_library& library = one();
+            const std::lock_guard lock(library.mutex_);
+            std::erase(library.states_, mine.get());
+        }
+        return MPI_Comm_free(&mine->comm);
+    }
+
+    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF; of other communicators it promises nothing.
+    static int close(MPI_Comm, int, void* stored, void*)
+    {
+        mpi_library& library = *static_cast<mpi_library*>(stored);
+        std::vector<mpi_state*> left;
+        {
+            const std::lock_guard lock(library.mutex_);
+            library.closed_ = true;
+            left = library.states_;  // in order of creation: MPI_Comm_free is collective
+        }
+        for (const mpi_state* each : left)
+            if (each->users != MPI_COMM_SELF) MPI_Comm_delete_attr(each->users, library.key_);  // SELF's own goes by itself
+        MPI_Op_free(&library.min_);
+        MPI_Op_free(&library.max_);
+        MPI_Comm_free_keyval(&library.key_);
+        MPI_Comm_free_keyval(&library.self_key_);
+        return MPI_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    std::vector<mpi_state*> states_;
+    int key_ = MPI_KEYVAL_INVALID;
+    int self_key_ = MPI_KEYVAL_INVALID;
+    MPI_Op min_ = MPI_OP_NULL;
+    MPI_Op max_ = MPI_OP_NULL;
+    std::size_t limit_;
+    bool closed_ = false;
+};
+
+}  // namespace detail
+
+/// The transport behind an MPI_Comm. Made for each call: a few local calls of MPI, except at the first one on a communicator,
+/// which is collective. Valid as long as the user's communicator.
+///
+/// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
+/// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. MPICH 4.0 aborts on truncation all the same.
+class mpi_comm {
+public:
+    using native_op = detail::native_op;
+    /// `available`, and if so `value`: what to pass to the members below for an operation of ours.
+    template <class OpTag>
+    using native_op_of = detail::mpi_op_of<OpTag>;
+
+    class request {
+    public:
+        std::size_t bytes = 0;
+        status result = status::ok;
+
+    private:
+        friend mpi_comm;
+        MPI_Request handle_ = MPI_REQUEST_NULL;
+        bool receives_ = false;
+    };
+
+    explicit mpi_comm(MPI_Comm users) : state_(detail::mpi_library::one().state_of(users, why_)) {}
+
+    int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
+    int size() const noexcept { return state_ != nullptr ? state_->size : 1; }
+    status refusal() const noexcept { return state_ != nullptr ? status::ok : status::no_communicator; }
+    const char* explain() const noexcept { return state_ != nullptr ? state_->says : why_; }
+    std::uint32_t begin_call() noexcept { return state_->calls++; }
+    workspace& memory() noexcept { return state_->memory; }
+
+    request post_send(int peer, int tag, const_byte_span data)
+    {
+        request r;
+        if (in_one_message(r, data.size()))
+            r.result = posted(r, MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
+        return r;
+    }
+    request post_recv(int peer, int tag, byte_span target)
+    {
+        request r;
+        r.receives_ = true;
+        if (in_one_message(r, target.size()))
+            r.result = posted(r, MPI_Irecv(target.data(), static_cast<int>(target.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
+        return r;
+    }
+
+    bool test(request& r)
+    {
+        if (r.handle_ == MPI_REQUEST_NULL) return true;
+        int done = 0, count = 0;
+        MPI_Status s;
+        const int rc = MPI_Test(&r.handle_, &done, &s);
+        if (rc == MPI_SUCCESS && done == 0) return false;
+        if (rc == MPI_SUCCESS && r.receives_) MPI_Get_count(&s, MPI_BYTE, &count);
+        r.bytes = static_cast<std::size_t>(count);
+        r.result = state_->heard(rc);
+        r.handle_ = MPI_REQUEST_NULL;
+        vain_ = 0;
+        return true;
+    }
+
+    /// True for a receive. A send cannot be called back in MPI: true only when it is done.
+    bool cancel(request& r)
+    {
+        if (r.handle_ == MPI_REQUEST_NULL) return true;
+        if (r.receives_) {
+            MPI_Cancel(&r.handle_);
+            MPI_Wait(&r.handle_, MPI_STATUS_IGNORE);  // local for a cancelled request, says MPI
+            r.handle_ = MPI_REQUEST_NULL;
+            return true;
+        }
+        if (test(r)) return true;
+        MPI_Request_free(&r.handle_);
+        return false;
+    }
+
+    int probe(int tag)
+    {
+        int found = 0;
+        MPI_Status s;
+        const int rc = MPI_Iprobe(MPI_ANY_SOURCE, tag, state_->comm, &found, &s);
+        return rc == MPI_SUCCESS && found != 0 ? s.MPI_SOURCE : nobody;
+    }
+
+    void poll() noexcept {}  // MPI_Test makes progress
+
+    /// Gives the processor away, after a few sweeps in vain. With more ranks than cores this is 2.5 times as fast as blocking
+    /// in MPI (4 ranks on 2 cores, MPICH, 4 MiB), and nothing is lost otherwise; an idle rank keeps a core busy.
+    void idle() noexcept
+    {
+        if (++vain_ > 4) sched_yield();
+    }
+
+    // MPI's own collectives, for data that nobody encodes. Elements of the user's arrays; n per rank as in MPI. They run on the
+    // private duplicate. False: nothing was done, for the count is above `native_limit`; equal arguments give equal answers on
+    // all ranks. True: done, and `native_result` tells how. In place is told by the addresses, as each member says.
+
+    /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
+    static std::size_t native_limit() noexcept { return detail::mpi_library::one().native_limit(); }
+    status native_result() const noexcept { return state_->native; }
+
+    /// In place when send == recv.
+    template <element T>
+    bool native_allreduce(const T* send, T* recv, std::size_t n, native_op op)
+    {
+        return fits(n, 1) && ran(MPI_Allreduce(here(send, send == recv), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op), state_->comm));
+    }
+    /// At the root in place when send == recv; elsewhere recv is not used.
+    template <element T>
+    bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root)
+    {
+        const bool in_place = rank() == root && send == recv;
+        return fits(n, 1) && ran(MPI_Reduce(here(send, in_place), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op), root, state_->comm));
+    }
+    /// size() * n elements at send, n at recv. In place when send == recv: the result is then at the front of it.
+    template <element T>
+    bool native_reduce_scatter(const T* send, T* recv, std::size_t n, native_op op)
+    {
+        return fits(n, size()) &&
+               ran(MPI_Reduce_scatter_block(here(send, send == recv), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op), state_->comm));
+    }
+    /// n elements at send, size() * n at recv. In place when send is this rank's block of recv.
+    template <element T>
+    bool native_allgather(const T* send, T* recv, std::size_t n)
+    {
+        const int count = static_cast<int>(n);
+        return fits(n, size()) && ran(MPI_Allgather(here(send, send == block(recv, n)), count, detail::mpi_type<T>(), recv, count,
+                                                    detail::mpi_type<T>(), state_->comm));
+    }
+    template <element T>
+    bool native_bcast(T* data, std::size_t n, int root)
+    {
+        return fits(n, 1) && ran(MPI_Bcast(data, static_cast<int>(n), detail::mpi_type<T>(), root, state_->comm));
+    }
+    /// n elements at send, size() * n at the root's recv. At the root in place when send is its block of recv.
+    template <element T>
+    bool native_gather(const T* send, T* recv, std::size_t n, int root)
+    {
+        const int count = static_cast<int>(n);
+        const bool in_place = rank() == root && send == block(recv, n);
+        return fits(n, size()) && ran(MPI_Gather(here(send, in_place), count, detail::mpi_type<T>(), recv, count,
+                                                 detail::mpi_type<T>(), root, state_->comm));
+    }
+    /// size() * n elements at the root's send, n at recv. At the root in place when recv is its block of send.
+    template <element T>
+    bool native_scatter(const T* send, T* recv, std::size_t n, int root)
+    {
+        const int count = static_cast<int>(n);
+        const bool in_place = rank() == root && recv == block(send, n);
+        return fits(n, size()) && ran(MPI_Scatter(send, count, detail::mpi_type<T>(), in_place ? MPI_IN_PLACE : recv, count,
+                                                  detail::mpi_type<T>(), root, state_->comm));
+    }
+
+private:
+    static const void* here(const void* send, bool in_place) { return in_place ? MPI_IN_PLACE : send; }
+    static MPI_Op mpi(native_op op) { return detail::mpi_library::one().op(op); }
+
+    template <class T>
+    T* block(T* all, std::size_t n) const
+    {
+        return all + static_cast<std::size_t>(rank()) * n;
+    }
+    static bool fits(std::size_t n, int blocks) { return n <= native_limit() / static_cast<std::size_t>(blocks); }
+
+    bool ran(int rc)
+    {
+        state_->native = state_->heard(rc);
+        return true;
+    }
+
+    bool in_one_message(request& r, std::size_t size)
+    {
+        if (size <= INT_MAX) return true;
+        r.result = status::transport_failed;
+        std::snprintf(state_->says, sizeof state_->says, "mpi_comm: a message of %zu bytes; MPI counts at most %d in one message", size, INT_MAX);
+        return false;
+    }
+    status posted(request& r, int rc)
+    {
+        if (rc != MPI_SUCCESS) r.handle_ = MPI_REQUEST_NULL;
+        return state_->heard(rc);
+    }
+
+    const char* why_ = "";
+    detail::mpi_state* state_;
+    int vain_ = 0;
+};
+
+template <>
+struct transport_for<MPI_Comm> {
+    static mpi_comm make(MPI_Comm comm) { return mpi_comm(comm); }
+    static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
+};
+
+static_assert(transport<mpi_comm>);
+
+}  // namespace ccoll

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// version.hpp - floor 5. The version of the library; encoded bytes have one of their own (wire/frame.hpp). The build reads it here.
+#pragma once
+
+#define CCOLL_VERSION_MAJOR 0
+#define CCOLL_VERSION_MINOR 1
+#define CCOLL_VERSION_PATCH 0
+
+namespace ccoll {
+
+inline constexpr int version_major = CCOLL_VERSION_MAJOR;
+inline constexpr int version_minor = CCOLL_VERSION_MINOR;
+inline constexpr int version_patch = CCOLL_VERSION_PATCH;
+
+}  // namespace ccoll

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// wire/message.hpp - floor 1. What a collective puts around frames: a stamp that says which call a message belongs to, and
+// the small control messages by which ranks compare their arguments or tell each other of trouble.
+// Drawn byte by byte in docs/wire_format.md.
+#pragma once
+
+#include <cstdint>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/wire/frame.hpp>
+
+namespace ccoll {
+
+enum class message_kind : std::uint8_t {
+    data = 1,     ///< frames follow, one per block
+    poison = 2,   ///< a verdict follows: the sender keeps to its schedule but has no data any more
+    opinion = 3,  ///< control: the sender compares its arguments
+    give_up = 4   ///< control: a verdict; the sender has left the schedule
+};
+
+/// Equal on all ranks of a healthy call, so that a forwarded message need not be stamped again.
+struct call_stamp {
+    std::uint32_t magic = 0x534D4343;  ///< "CCMS"
+    std::uint8_t version = wire_version;
+    message_kind kind = message_kind::data;
+    std::uint16_t reserved = 0;
+    std::uint32_t call = 0;  ///< how many calls this communicator saw before
+    std::int32_t root = 0;
+    std::uint64_t count = 0;  ///< elements of the whole vector
+    double bound = 0;         ///< 0: exact
+    std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
+    std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
+};
+static_assert(sizeof(call_stamp) == 40, "ccoll: a call stamp has 40 bytes on the wire");
+
+/// FNV-1a, chained over what ranks must have in common.
+constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
+{
+    for (; *text != 0; ++text) seed = (seed ^ static_cast<unsigned char>(*text)) * 16777619u;
+    return (seed ^ 0x1fu) * 16777619u;
+}
+inline constexpr std::uint32_t hash_seed = 2166136261u;
+
+/// What `theirs` has that `mine` has not, most basic first: {code, -, -, -, mine, theirs}.
+constexpr verdict compare(const call_stamp& mine, const call_stamp& theirs) noexcept
+{
+    const auto differs = [](status code, auto a, auto b) {
+        return verdict{code, nobody, nobody, -1, static_cast<double>(a), static_cast<double>(b)};
+    };
+    if (mine.version != theirs.version) return differs(status::wire_version, mine.version, theirs.version);
+    if (mine.plan != theirs.plan) return differs(status::plan_differs, 0, 0);
+    if (mine.count != theirs.count) return differs(status::count_differs, mine.count, theirs.count);
+    if (mine.root != theirs.root) return differs(status::root_differs, mine.root, theirs.root);
+    if (mine.path != theirs.path) return differs(status::plan_differs, 0, 0);
+    if (mine.bound != theirs.bound) return differs(status::bound_differs, mine.bound, theirs.bound);
+    return {};
+}
+
+/// Reads the stamp at the start of a message. Total. @return ok, corrupt, or wire_version.
+inline status read_stamp(const_byte_span from, call_stamp& stamp) noexcept
+{
+    if (from.size() < sizeof(call_stamp)) return status::corrupt;
+    stamp = load<call_stamp>(from, 0);
+    if (stamp.magic != call_stamp{}.magic) return status::corrupt;
+    if (stamp.version != wire_version) return status::wire_version;
+    return stamp.kind >= message_kind::data && stamp.kind <= message_kind::give_up ? status::ok : status::corrupt;
+}
+
+/// A verdict from foreign bytes: its code is one that this version knows.
+inline verdict read_verdict(const_byte_span from) noexcept
+{
+    if (from.size() < sizeof(verdict)) return {status::corrupt};
+    auto v = load<verdict>(from, 0);
+    if (v.code == status::ok || v.code > status::no_communicator) v.code = status::corrupt;
+    return v;
+}
+
+/// One control message, 104 bytes. Ranks merge these by recursive doubling until all hold the same.
+struct control_message {
+    call_stamp stamp;
+    verdict trouble;
+    double lowest = 0, highest = 0;  ///< finite range of the inputs, for relative bounds; lowest > highest: no input
+    std::int32_t representative = 0;  ///< the lowest rank whose arguments `stamp` shows
+    std::int32_t step = 0;
+    std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
+    std::int32_t reserved = 0;
+};
+static_assert(sizeof(control_message) == 104, "ccoll: a control message has 104 bytes on the wire");
+
+}  // namespace ccoll
