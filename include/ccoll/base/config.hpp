@@ -13,15 +13,16 @@
 
 /// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to FMA, no
 /// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both must round alike.
-/// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: contraction is switched off by
-/// CCOLL_EXACT_BODY, the first thing in a function body; -ffast-math cannot be undone there and is refused.
+/// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: by CCOLL_EXACT_BODY, the first thing
+/// in the body of a function with such arithmetic. Seen to give the bytes of -O2 under g++ -Ofast and -march=native, nvcc, and
+/// clang with every part of -ffast-math; all of -ffast-math is refused there, since reductions would lose their NaN.
 #if defined(__clang__)
 #if defined(__FAST_MATH__)
-#error "ccoll: clang's -ffast-math breaks the arithmetic that error bounds rest on; compile this file without it"
+#error "ccoll: clang's -ffast-math breaks the arithmetic that error bounds and NaN rest on; compile this file without it"
 #endif
 #define CCOLL_EXACT_BEGIN
 #define CCOLL_EXACT_END
-#define CCOLL_EXACT_BODY _Pragma("clang fp contract(off)")
+#define CCOLL_EXACT_BODY _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #elif defined(__GNUC__)
 #if defined(__CUDACC__)  // its front end hands the pragmas on to g++, but warns that it does not know the second one
 #define CCOLL_EXACT_BEGIN                                                          \

@@ -4,10 +4,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <limits>
+#include <vector>
 
-#include <ccoll/algo/recursive.hpp>
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
 
@@ -27,51 +25,61 @@ static_assert(2048 * call_tags::per_call - 1 <= max_tag);
 template <transport Link>
 class control {
 public:
-    control(Link& link, std::uint32_t call) : link_(link), call_(call), tag_(call_tags(call).control()) {}
-
-    /// Merges the opinions of all ranks by recursive doubling: log2(p) exchanges of 104 bytes. Every rank returns the same
-    /// message (unless somebody gave up meanwhile). `trouble` names the lowest ranks that disagree or were in trouble.
-    control_message agree(control_message mine)
+    control(Link& link, std::uint32_t call) : link_(link), call_(call), tags_(call) {}
+    control(const control&) = delete;
+    control& operator=(const control&) = delete;
+    ~control()
     {
-        using path = recursive_doubling_allreduce;
+        for (const early& e : early_data_) link_.memory().drop(e.message);
+        link_.memory().drop(heard_memory_);
+    }
+
+    /// Merges the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
+    /// heard (dissemination). Merging takes extremes only, so hearing something twice does no harm, and every rank returns the
+    /// same message, unless somebody gave up meanwhile. Every rank speaks before it listens: a rank that does not take part
+    /// (its arguments say that no agreement is due) is spoken to by one that does, and listen() tells it.
+    /// @param room_bytes  of the largest data message: a rank that does not take part may be sending already.
+    control_message agree(control_message mine, std::size_t room_bytes)
+    {
         const int me = link_.rank(), p = link_.size();
         mine.stamp.kind = message_kind::opinion;
-        mine.representative = me;
-        for (int k = 0; k < path::steps(p); ++k) {
-            const step now = path::step_at(me, p, 0, k);
+        mine.least = mine.most = mine.stamp.arguments;
+        mine.least.rank = mine.most.rank = me;
+        for (int k = 0, distance = 1; distance < p; ++k, distance *= 2) {
+            const int left = (me - distance + p) % p;
             mine.step = k;
-            if (now.send_to != nobody) send(now.send_to, mine);
-            if (now.recv_from == nobody) continue;
+            send((me + distance) % p, mine);
             control_message theirs;
-            if (const status s = opinion_of(now.recv_from, mine.closing, k, theirs); s != status::ok)
-                mine.trouble = {s, me, now.recv_from, k};
-            else if (!gave_up_.ok())
+            const status s = opinion_of(left, mine, k, room_bytes, theirs);
+            if (!gave_up_.ok()) {
                 mine.trouble = gave_up_;
-            else if (now.action == on_receive::replace)
-                mine = theirs;
-            else
-                merge(mine, theirs);
-            if (!gave_up_.ok()) break;
+                return mine;
+            }
+            if (s != status::ok) theirs.trouble = {s, me, left, -1}, theirs.least = mine.least, theirs.most = mine.most;
+            merge(mine, theirs);
+        }
+        if (mine.trouble.ok() && !(mine.least == mine.most)) {
+            const bool in_order = mine.least.rank < mine.most.rank;
+            const call_arguments& low = in_order ? mine.least : mine.most;
+            const call_arguments& high = in_order ? mine.most : mine.least;
+            mine.trouble = compare(low, high);
+            mine.trouble.rank = low.rank;
+            mine.trouble.peer = high.rank;
         }
         return mine;
     }
 
     /// For a rank that has nothing to do: has anybody left the schedule, or begun to compare arguments although this rank's
-    /// plan does not? @return the trouble, or ok.
+    /// own do not ask for it? @return the trouble, or ok.
     verdict listen(const call_stamp& mine)
     {
-        for (int peer = link_.probe(tag_); peer != nobody; peer = link_.probe(tag_)) {
-            typename Link::request r = link_.post_recv(peer, tag_, bytes_of(incoming_));
-            while (!link_.test(r)) {}
-            if (r.result != status::ok || r.bytes != sizeof incoming_ || !belongs(incoming_)) continue;
-            sort_in(incoming_);
-            if (incoming_.stamp.kind == message_kind::opinion && incoming_.closing == 0) {
-                verdict v = compare(mine, incoming_.stamp);
-                if (v.ok()) v = {status::plan_differs};
-                v.rank = link_.rank();
-                v.peer = peer;
-                return v;
-            }
+        for (int peer = link_.probe(tags_.control()); peer != nobody && gave_up_.ok(); peer = link_.probe(tags_.control())) {
+            if (!take(peer) || incoming_.stamp.kind != message_kind::opinion || incoming_.closing != 0) continue;
+            verdict v = compare(mine.arguments, incoming_.stamp.arguments);
+            if (v.ok()) v = {status::plan_differs};
+            v.rank = link_.rank();
+            v.peer = peer;
+            return v;
         }
         return gave_up_;
     }
@@ -87,92 +95,149 @@ public:
             if (peer != link_.rank()) send(peer, m);
     }
 
+    /// The oldest message of lane 0 that came from `peer` while this rank still compared arguments, or null.
+    buffer_memory* early_message(int peer)
+    {
+        for (auto e = early_data_.begin(); e != early_data_.end(); ++e)
+            if (e->peer == peer) {
+                buffer_memory* message = e->message;
+                early_data_.erase(e);
+                return message;
+            }
+        return nullptr;
+    }
+
 private:
-    static constexpr int most_steps = 34;
+    static constexpr std::size_t most_rounds = 32;
+
+    struct early {
+        int peer;
+        buffer_memory* message;
+    };
 
     static byte_span bytes_of(control_message& m) { return std::as_writable_bytes(std::span(&m, 1)); }
-    bool belongs(const control_message& m) const
-    {
-        call_stamp s;
-        return read_stamp(std::as_bytes(std::span(&m, 1)), s) != status::corrupt && s.call == call_;
-    }
 
     /// Control messages are short enough to be on their way at once on every transport; one that is not is left behind.
     void send(int peer, const control_message& m)
     {
         buffer_memory* b = link_.memory().take(sizeof m);
         store(b->room(), 0, m);
-        typename Link::request r = link_.post_send(peer, tag_, b->room().first(sizeof m));
-        for (int tries = 0; tries < 1000; ++tries)
-            if (link_.test(r)) break;
+        typename Link::request r = link_.post_send(peer, tags_.control(), b->room().first(sizeof m));
+        for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
         if (link_.test(r) || link_.cancel(r)) link_.memory().drop(b);
     }
 
-    void sort_in(const control_message& m)
+    /// Receives a control message that probe has seen. @return false when it is of another call.
+    bool take(int peer)
     {
-        if (m.stamp.kind == message_kind::give_up) {
-            if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
-        } else if (m.step >= 0 && m.step < most_steps) {
-            early_[static_cast<std::size_t>(m.closing != 0)][static_cast<std::size_t>(m.step)] = m;
-        }
+        typename Link::request r = link_.post_recv(peer, tags_.control(), bytes_of(incoming_));
+        while (!link_.test(r)) {}
+        return r.result == status::ok && r.bytes == sizeof incoming_ && sort_in(incoming_, peer);
     }
 
-    /// The opinion that `peer` sends in step k. Opinions of later steps and of the closing round may come first, from others.
-    status opinion_of(int peer, int closing, int k, control_message& theirs)
+    bool sort_in(const control_message& m, int peer)
     {
-        control_message& slot = early_[static_cast<std::size_t>(closing != 0)][static_cast<std::size_t>(k)];
-        const auto arrived = [&] { return slot.stamp.kind == message_kind::opinion; };
+        call_stamp stamp;
+        const status s = read_stamp(std::as_bytes(std::span(&m, 1)), stamp);
+        if (s == status::corrupt || stamp.call != call_) return false;
+        if (s == status::wire_version) {
+            gave_up_ = {s, link_.rank(), peer, -1, static_cast<double>(wire_version), static_cast<double>(stamp.version)};
+        } else if (stamp.kind == message_kind::give_up) {
+            if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
+        } else if (stamp.kind == message_kind::opinion && m.step >= 0 && static_cast<std::size_t>(m.step) < most_rounds) {
+            hear(m);
+        }
+        return true;
+    }
+
+    /// Opinions that nobody has asked for yet. In borrowed memory: most calls hear none, and those shall not pay.
+    void hear(const control_message& m)
+    {
+        if (heard_memory_ == nullptr) heard_memory_ = link_.memory().take(2 * most_rounds * sizeof m);
+        if (heard_count_ < 2 * most_rounds) store(heard_memory_->room(), heard_count_++ * sizeof m, m);
+    }
+    bool heard(int closing, int round, control_message& found)
+    {
+        for (std::size_t i = 0; i < heard_count_; ++i) {
+            found = load<control_message>(heard_memory_->room(), i * sizeof found);
+            if (found.closing != closing || found.step != round) continue;
+            const auto last = load<control_message>(heard_memory_->room(), --heard_count_ * sizeof found);
+            store(heard_memory_->room(), i * sizeof last, last);
+            return true;
+        }
+        return false;
+    }
+
+    /// The opinion that `peer` tells in round k. Others may come first: of later rounds, of the closing comparison.
+    status opinion_of(int peer, const control_message& mine, int k, std::size_t room_bytes, control_message& theirs)
+    {
         typename Link::request r{};
         bool posted = false;
-        while (!arrived() && gave_up_.ok()) {
+        while (gave_up_.ok() && !heard(mine.closing, k, theirs)) {
             link_.poll();
-            if (!posted) r = link_.post_recv(peer, tag_, bytes_of(expected_));
-            posted = true;
-            if (link_.test(r)) {
-                posted = false;
-                if (r.result != status::ok) return r.result;
-                if (r.bytes == sizeof expected_ && belongs(expected_)) sort_in(expected_);
-                continue;
-            }
-            const int other = link_.probe(tag_);
-            if (other == nobody) {
+            if (!posted) r = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
+            posted = !link_.test(r);
+            if (!posted && r.result != status::ok) return r.result;
+            if (!posted) {
+                if (r.bytes == sizeof expected_) sort_in(expected_, peer);
+            } else if (const int other = link_.probe(tags_.control()); other != nobody) {
+                take(other);
+            } else if (mine.closing != 0 || !take_early_data(mine.stamp, room_bytes)) {
                 link_.idle();
-                continue;
             }
-            typename Link::request o = link_.post_recv(other, tag_, bytes_of(incoming_));
-            while (!link_.test(o)) {}
-            if (o.result == status::ok && o.bytes == sizeof incoming_ && belongs(incoming_)) sort_in(incoming_);
         }
         if (posted) link_.cancel(r);
-        theirs = slot;
-        slot = control_message{};
         return status::ok;
+    }
+
+    /// Data that arrive during the opening comparison: from a rank that is through with it already, which is kept for the
+    /// schedule, or from one that takes no part, which is trouble.
+    bool take_early_data(const call_stamp& mine, std::size_t room_bytes)
+    {
+        const int peer = link_.probe(tags_.lane(0));
+        if (peer == nobody) return false;
+        buffer_memory* b = link_.memory().take(room_bytes);
+        typename Link::request r = link_.post_recv(peer, tags_.lane(0), b->room().first(room_bytes));
+        while (!link_.test(r)) {}
+        b->used = r.bytes;
+        call_stamp stamp;
+        const bool ours = r.result == status::ok && read_stamp(b->message(), stamp) == status::ok && stamp.call == call_;
+        verdict v = ours ? compare(mine.arguments, stamp.arguments) : verdict{};
+        if (v.code == status::bound_differs) v = {};  // a relative bound is known only after the comparison
+        if (ours && v.ok()) {
+            early_data_.push_back({peer, b});
+            return true;
+        }
+        link_.memory().drop(b);
+        if (!v.ok()) {
+            v.rank = link_.rank(), v.peer = peer;
+            give_up(mine, v);
+            gave_up_ = v;
+        }
+        return true;
     }
 
     static void merge(control_message& mine, const control_message& theirs)
     {
-        const bool mine_first = mine.representative <= theirs.representative;
-        const control_message& low = mine_first ? mine : theirs;
-        const control_message& high = mine_first ? theirs : mine;
-        verdict v = !low.trouble.ok() ? low.trouble : high.trouble;
-        if (!low.trouble.ok() && !high.trouble.ok() && high.trouble.rank < low.trouble.rank) v = high.trouble;
-        if (v.ok()) {
-            v = compare(low.stamp, high.stamp);
-            if (!v.ok()) v.rank = low.representative, v.peer = high.representative;
-        }
-        mine.trouble = v;
+        const auto before = [](const verdict& a, const verdict& b) {
+            if (a.ok() || b.ok()) return !a.ok();
+            return a.rank != b.rank ? a.rank < b.rank : a.code < b.code;
+        };
+        if (before(theirs.trouble, mine.trouble)) mine.trouble = theirs.trouble;
         mine.lowest = std::min(mine.lowest, theirs.lowest);
         mine.highest = std::max(mine.highest, theirs.highest);
-        mine.representative = low.representative;
-        mine.stamp = low.stamp;
+        mine.least = std::min(mine.least, theirs.least);
+        mine.most = std::max(mine.most, theirs.most);
     }
 
     Link& link_;
     std::uint32_t call_;
-    int tag_;
+    call_tags tags_;
     verdict gave_up_;
     control_message incoming_, expected_;
-    std::array<std::array<control_message, most_steps>, 2> early_{};  // kind data: nothing there
+    buffer_memory* heard_memory_ = nullptr;
+    std::size_t heard_count_ = 0;
+    std::vector<early> early_data_;
 };
 
 }  // namespace ccoll

@@ -134,10 +134,10 @@ inline constexpr decision<T> decision_of = [] {
     d.what.op = reduction_of<op, T>;
     d.what.op.divide_by_ranks = Collective::reduces && op::divide_by_ranks;
     d.what.rules = rules;
-    d.what.stamp.path = mixed(mixed(hash_seed, Collective::name), algo::name);
-    d.what.stamp.plan = hash_seed;
+    d.what.stamp.arguments.path = mixed(mixed(hash_seed, Collective::name), algo::name);
+    d.what.stamp.arguments.plan = hash_seed;
     for (const char* part : {Collective::name, codec::name, rules.name, op::name, bound::name, check::name, dtype_of<T> == 0 ? "f32" : "f64"})
-        d.what.stamp.plan = mixed(d.what.stamp.plan, part);
+        d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, part);
     d.units = &worst_case_units<Collective>;
     d.growth = Collective::reduces ? op::growth : error_growth::adds;
     d.lossy = codec::lossy;

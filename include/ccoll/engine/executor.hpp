@@ -3,7 +3,7 @@
 //
 // The vector is cut twice: into the blocks of the schedule, and every block into slices. Slice j of all blocks is a lane.
 // A lane walks the whole schedule on its own and no lane ever needs another, so lanes are the pipeline, within a step and
-// across steps: while one waits for the link, the next encodes. Lanes start in order on every rank, hence no deadlock.
+// across steps: while one waits for the link, the next encodes.
 #pragma once
 
 #include <ccoll/engine/agree.hpp>
@@ -21,7 +21,7 @@ public:
     {
         lanes_ = store_.template table<lane>(std::min(usual_lanes, store_.slices()));
         link_.memory().reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
-        for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].tag = tags_.lane(i);
+        for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].slice = i;
     }
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
@@ -33,7 +33,7 @@ public:
         link_.poll();
         moved_ = false;
         for (lane& l : lanes_) {
-            if (!l.open && started_ < store_.slices() && !left_) open(l);
+            if (!l.open && l.slice < store_.slices() && !left_) open(l);
             while (l.open && advance(l)) moved_ = true;
         }
         return finished_ == store_.slices() || left_;
@@ -69,9 +69,10 @@ private:
 
     using block = typename block_store<T>::block;
 
+    /// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so that its tag is enough to tell messages apart.
     struct lane {
-        std::size_t slice = 0;
-        int step = 0, tag = 0;
+        std::size_t slice = 0;  // the current one, or the next if the lane is not open
+        int step = 0;
         bool open = false, received = false;
         std::span<block> blocks;
         buffer_memory* inbox = nullptr;   // where the message of this step arrives
@@ -171,11 +172,10 @@ private:
 
     void open(lane& l)
     {
-        l.slice = started_++;
         l.step = 0;
         l.open = true;
         moved_ = true;
-        l.blocks = store_.open(static_cast<std::size_t>(&l - lanes_.data()), l.slice);
+        l.blocks = store_.open(index_of(l), l.slice);
         finish(l, -1);
         if (steps_ == 0) close(l);
         else post(l);
@@ -205,8 +205,11 @@ private:
         const step now = step_at(l);
         l.received = now.recv_from == nobody;
         if (!l.received) {
-            l.inbox = fresh();
-            l.recv = link_.post_recv(now.recv_from, l.tag, l.inbox->room().first(task_.room_bytes));
+            l.inbox = index_of(l) == 0 ? talk_.early_message(now.recv_from) : nullptr;
+            if (l.inbox == nullptr) {
+                l.inbox = fresh();
+                l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
+            }
         }
         note_position(me_, l.step);
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
@@ -215,7 +218,7 @@ private:
         }
         if (now.send_to != nobody) {
             l.outbox = outgoing(l, now);
-            l.send = link_.post_send(now.send_to, l.tag, l.outbox->message());
+            l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), l.outbox->message());
         }
         for (int i = 0; i < now.send.count; ++i) after_send(task_.rules, at(l, now.send, i).now);
     }
@@ -254,12 +257,13 @@ private:
     {
         const step now = step_at(l);
         buffer_memory* const inbox = std::exchange(l.inbox, nullptr);
-        inbox->used = l.recv.bytes;
+        if (inbox->used == 0) inbox->used = l.recv.bytes;  // an early message knows its length
         note_position(now.recv_from, l.step);
         const bool mine = l.recv.result != status::ok || read_message(l, now, inbox);
         if (!mine && !left_) {
             l.inbox = inbox;
-            l.recv = link_.post_recv(now.recv_from, l.tag, inbox->room().first(task_.room_bytes));
+            inbox->used = 0;
+            l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), inbox->room().first(task_.room_bytes));
             return false;
         }
         if (l.recv.result == status::truncated)
@@ -274,16 +278,16 @@ private:
     {
         const const_byte_span message = inbox->message();
         call_stamp stamp;
-        if (const status s = read_stamp(message, stamp); s == status::corrupt) return poison({s, me_, peer_, step_}), true;
+        if (const status s = read_stamp(message, stamp); s != status::ok) return poison({s, me_, peer_, step_}), true;
         if (stamp.call != task_.stamp.call) return false;
-        verdict v = compare(task_.stamp, stamp);
-        if (stamp.kind == message_kind::poison && v.code != status::wire_version) {
+        verdict v = compare(task_.stamp.arguments, stamp.arguments);
+        if (stamp.kind == message_kind::poison) {
             poison(read_verdict(message.subspan(sizeof stamp)));
             return true;
         }
         if (!v.ok()) {
             v.rank = me_, v.peer = peer_, v.step = step_;
-            if (stamp.path == task_.stamp.path && stamp.root == task_.stamp.root) poison(v);
+            if (stamp.arguments.path == task_.stamp.arguments.path && stamp.arguments.root == task_.stamp.arguments.root) poison(v);
             else give_up(v);  // the sender walks another schedule: keeping to this one could wait for ever
             return true;
         }
@@ -343,6 +347,7 @@ private:
     void close(lane& l)
     {
         l.open = false;
+        l.slice += lanes_.size();
         ++finished_;
     }
 
@@ -364,6 +369,7 @@ private:
         }
     }
 
+    std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
     step step_at(const lane& l) const { return task_.path.step_at(me_, p_, task_.root, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
     void note_position(int peer, int step) { peer_ = peer, step_ = step; }
@@ -375,7 +381,7 @@ private:
     const call_tags tags_;
     block_store<T> store_;
     std::span<lane> lanes_;
-    std::size_t started_ = 0, finished_ = 0, since_poll_ = 0;
+    std::size_t finished_ = 0, since_poll_ = 0;
     bool moved_ = false, left_ = false;
     verdict trouble_;
     int peer_ = 0, step_ = 0;  // where the engine stands, for error sentences

@@ -101,8 +101,11 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
     const fitted_buffers<T> fitted = fit<Collective>(user, me, p, root);
     verdict trouble = fitted.trouble;
     what.data = fitted.data;
-    what.root = what.stamp.root = root;
-    what.stamp.count = fitted.data.count;
+    what.root = what.stamp.arguments.root = root;
+    what.stamp.arguments.count = fitted.data.count;
+
+    const int widest = what.path.widest(p);
+    what.room_bytes = p > 1 ? room_for(what.codec, widest) : 0;
 
     // The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
     double units = 0, fraction = 1;
@@ -113,7 +116,7 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
         if (d.end_to_end && units > 0) fraction = 1 / units;
         const double bound = d.bound_at_run_time ? run_time_bound : d.bound_value;
         if (!is_bound(bound) && trouble.ok()) trouble = {status::bad_bound, me, me};
-        what.eb = what.stamp.bound = is_bound(bound) ? bound * fraction : 1;
+        what.eb = what.stamp.arguments.bound = is_bound(bound) ? bound * fraction : 1;
     }
 
     const bool relative = d.bound == bound_kind::relative;
@@ -127,10 +130,10 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
             const std::size_t own = what.data.count / static_cast<std::size_t>(p);
             detail::widen_range(what.data.send, what.data.send_holds == extent::whole ? what.data.count : own, mine.lowest, mine.highest);
         }
-        const control_message all = p > 1 ? talk.agree(mine) : mine;
+        const control_message all = p > 1 ? talk.agree(mine, what.room_bytes) : mine;
         facts.agreed = p > 1;
         trouble = all.trouble;
-        if (relative) what.eb = what.stamp.bound = detail::bound_from_range<T>(d.bound_value * fraction, all.lowest, all.highest);
+        if (relative) what.eb = what.stamp.arguments.bound = detail::bound_from_range<T>(d.bound_value * fraction, all.lowest, all.highest);
     };
     const auto compare_verdicts = [&](const verdict& v) {
         if (d.checks != check_level::collective || p == 1) return v;
@@ -138,7 +141,7 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
         mine.stamp = what.stamp;
         mine.trouble = v;
         mine.closing = 1;
-        return talk.agree(mine).trouble;
+        return talk.agree(mine, what.room_bytes).trouble;
     };
     if (relative || d.checks == check_level::collective) {
         compare_arguments();
@@ -163,10 +166,8 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
     }
     // Below the threshold one slice per block, however long: then message counts do not depend on the count.
     const bool sliced = facts.agreed || d.checks == check_level::local;
-    const int widest = what.path.widest(p);
     const std::size_t longest = block_range(what.data.count, what.path.blocks(p), 0).count;
     what.slice_elements = sliced ? slice_for(longest, what.codec.chunk_elements, widest) : std::max<std::size_t>(1, longest);
-    what.room_bytes = p > 1 ? room_for(what.codec, widest, !sliced) : 0;
 
     executor<T, Link, Clock> engine(what, link, talk);
     engine.poison(trouble);

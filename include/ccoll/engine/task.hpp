@@ -72,13 +72,13 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
 /// Room for a message of any healthy peer, from the plan alone: a peer that disagrees must not truncate a message, for MPICH
 /// 4.0 aborts then whatever the error handler says.
 template <element T>
-constexpr std::size_t room_for(const frame_codec<T>& codec, int widest, bool one_slice)
+constexpr std::size_t room_for(const frame_codec<T>& codec, int widest)
 {
     const auto blocks = static_cast<std::size_t>(widest);
     const std::size_t largest = slice_for(usual_slice_elements * 4, codec.chunk_elements, widest);
     const std::size_t sliced = blocks * codec.max_bytes(largest);
     const std::size_t whole = blocks * codec.max_bytes(1) + codec.max_bytes(agreement_bytes / sizeof(T));
-    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, one_slice ? whole : 0});
+    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole});
 }
 
 }  // namespace ccoll

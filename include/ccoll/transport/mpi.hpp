@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -258,7 +259,8 @@ private:
 /// which is collective. Valid as long as the user's communicator.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
-/// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. MPICH 4.0 aborts on truncation all the same.
+/// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. On truncation MPICH 4.0 aborts all the
+/// same, and Open MPI 4.1 says nothing when a rank sends a short message to itself.
 class mpi_comm {
 public:
     using native_op = detail::native_op;
@@ -306,12 +308,12 @@ public:
     {
         if (r.handle_ == MPI_REQUEST_NULL) return true;
         int done = 0, count = 0;
-        MPI_Status s;
+        MPI_Status s{};
         const int rc = MPI_Test(&r.handle_, &done, &s);
         if (rc == MPI_SUCCESS && done == 0) return false;
-        if (rc == MPI_SUCCESS && r.receives_) MPI_Get_count(&s, MPI_BYTE, &count);
-        r.bytes = static_cast<std::size_t>(count);
         r.result = state_->heard(rc);
+        if (r.receives_ && r.result != status::transport_failed) MPI_Get_count(&s, MPI_BYTE, &count);
+        r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length, where MPI knows it
         r.handle_ = MPI_REQUEST_NULL;
         vain_ = 0;
         return true;
@@ -363,12 +365,21 @@ public:
     {
         return fits(n, 1) && ran(MPI_Allreduce(here(send, send == recv), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op), state_->comm));
     }
-    /// At the root in place when send == recv; elsewhere recv is not used.
+    /// At the root in place when send == recv (which costs a copy unless root is 0); elsewhere recv is not used.
     template <element T>
     bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root)
     {
+        if (!fits(n, 1)) return false;
+        const int count = static_cast<int>(n);
         const bool in_place = rank() == root && send == recv;
-        return fits(n, 1) && ran(MPI_Reduce(here(send, in_place), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op), root, state_->comm));
+        if (!in_place || root == 0)
+            return ran(MPI_Reduce(here(send, in_place), recv, count, detail::mpi_type<T>(), mpi(op), root, state_->comm));
+        // MPICH 4.0 reads from the address MPI_IN_PLACE when a root other than 0 reduces in place: give it a copy.
+        buffer_memory* input = memory().take(n * sizeof(T));
+        copy(input->room(), std::as_bytes(std::span(send, n)));
+        ran(MPI_Reduce(input->bytes.get(), recv, count, detail::mpi_type<T>(), mpi(op), root, state_->comm));
+        memory().drop(input);
+        return true;
     }
     /// size() * n elements at send, n at recv. In place when send == recv: the result is then at the front of it.
     template <element T>

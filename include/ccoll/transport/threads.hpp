@@ -24,7 +24,7 @@ namespace detail {
 /// What the ranks of one run_ranks share. Everything in it is read and written under `mutex`, except what is a rank's own.
 struct threads_world {
     /// Bytes up to which a send is done at once: room for the engine's control messages, which must not wait for anybody.
-    static constexpr std::size_t short_message = 128;
+    static constexpr std::size_t short_message = 256;
 
     /// A send that nobody has received, or is just receiving (moving: its memory is being read outside of the lock).
     /// A short one is stored here and outlives its sender's interest, as MPI's eager messages do.
@@ -106,7 +106,7 @@ struct threads_world {
 
 /// One rank of a run_ranks. Copies are the same rank; a rank is used by one thread at a time, as a communicator of MPI's
 /// lowest thread levels is. A send is done when its receiver has tested, or at once if it is
-/// no longer than 128 bytes. A rank whose body has ended is
+/// no longer than 256 bytes. A rank whose body has ended is
 /// lost to the others: what they send to it or expect of it completes with peer_lost.
 class threads_comm {
     using world = detail::threads_world;

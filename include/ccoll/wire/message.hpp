@@ -19,6 +19,31 @@ enum class message_kind : std::uint8_t {
     give_up = 4   ///< control: a verdict; the sender has left the schedule
 };
 
+/// What ranks of one call must have in common.
+struct call_arguments {
+    std::uint64_t count = 0;  ///< elements of the whole vector
+    double bound = 0;         ///< 0: exact
+    std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
+    std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
+    std::int32_t root = 0;
+    std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
+
+    friend constexpr bool operator==(const call_arguments& a, const call_arguments& b) noexcept
+    {
+        return a.count == b.count && a.bound == b.bound && a.path == b.path && a.plan == b.plan && a.root == b.root;
+    }
+    /// Any total order will do; equal arguments are told apart by rank.
+    friend constexpr bool operator<(const call_arguments& a, const call_arguments& b) noexcept
+    {
+        if (a.count != b.count) return a.count < b.count;
+        if (a.bound != b.bound) return a.bound < b.bound;
+        if (a.path != b.path) return a.path < b.path;
+        if (a.plan != b.plan) return a.plan < b.plan;
+        return a.root != b.root ? a.root < b.root : a.rank < b.rank;
+    }
+};
+static_assert(sizeof(call_arguments) == 32, "ccoll: call arguments have 32 bytes on the wire");
+
 /// Equal on all ranks of a healthy call, so that a forwarded message need not be stamped again.
 struct call_stamp {
     std::uint32_t magic = 0x534D4343;  ///< "CCMS"
@@ -26,13 +51,10 @@ struct call_stamp {
     message_kind kind = message_kind::data;
     std::uint16_t reserved = 0;
     std::uint32_t call = 0;  ///< how many calls this communicator saw before
-    std::int32_t root = 0;
-    std::uint64_t count = 0;  ///< elements of the whole vector
-    double bound = 0;         ///< 0: exact
-    std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
-    std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
+    std::uint32_t reserved_too = 0;
+    call_arguments arguments;
 };
-static_assert(sizeof(call_stamp) == 40, "ccoll: a call stamp has 40 bytes on the wire");
+static_assert(sizeof(call_stamp) == 48, "ccoll: a call stamp has 48 bytes on the wire");
 
 /// FNV-1a, chained over what ranks must have in common.
 constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
@@ -42,13 +64,12 @@ constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
 }
 inline constexpr std::uint32_t hash_seed = 2166136261u;
 
-/// What `theirs` has that `mine` has not, most basic first: {code, -, -, -, mine, theirs}.
-constexpr verdict compare(const call_stamp& mine, const call_stamp& theirs) noexcept
+/// Where two ranks differ, most basic first, as {code, -, -, -, mine, theirs}; ok when they do not.
+constexpr verdict compare(const call_arguments& mine, const call_arguments& theirs) noexcept
 {
     const auto differs = [](status code, auto a, auto b) {
         return verdict{code, nobody, nobody, -1, static_cast<double>(a), static_cast<double>(b)};
     };
-    if (mine.version != theirs.version) return differs(status::wire_version, mine.version, theirs.version);
     if (mine.plan != theirs.plan) return differs(status::plan_differs, 0, 0);
     if (mine.count != theirs.count) return differs(status::count_differs, mine.count, theirs.count);
     if (mine.root != theirs.root) return differs(status::root_differs, mine.root, theirs.root);
@@ -76,16 +97,15 @@ inline verdict read_verdict(const_byte_span from) noexcept
     return v;
 }
 
-/// One control message, 104 bytes. Ranks merge these by recursive doubling until all hold the same.
+/// One control message. Ranks merge these until all hold the same.
 struct control_message {
     call_stamp stamp;
-    verdict trouble;
+    verdict trouble;                 ///< of the lowest rank that has any
     double lowest = 0, highest = 0;  ///< finite range of the inputs, for relative bounds; lowest > highest: no input
-    std::int32_t representative = 0;  ///< the lowest rank whose arguments `stamp` shows
+    call_arguments least, most;      ///< of all ranks heard so far; they differ when any two do
     std::int32_t step = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
-    std::int32_t reserved = 0;
 };
-static_assert(sizeof(control_message) == 104, "ccoll: a control message has 104 bytes on the wire");
+static_assert(sizeof(control_message) == 168, "ccoll: a control message has 168 bytes on the wire");
 
 }  // namespace ccoll
