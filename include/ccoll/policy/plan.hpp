@@ -60,7 +60,7 @@ consteval plan_fault first_plan_fault()
 template <class Done, class... Rest> struct flatten;
 template <class... Done> struct flatten<Plan<Done...>> { using type = Plan<Done...>; };
 template <class... Done, class... Inner, class... Rest>
-struct flatten<Plan<Done...>, Plan<Inner...>, Rest...> : flatten<Plan<Done..., Inner...>, Rest...> {};
+struct flatten<Plan<Done...>, Plan<Inner...>, Rest...> : flatten<Plan<Done...>, Inner..., Rest...> {};
 template <class... Done, class First, class... Rest>
 struct flatten<Plan<Done...>, First, Rest...> : flatten<Plan<Done..., First>, Rest...> {};
 

@@ -105,9 +105,9 @@ struct threads_world {
 }  // namespace detail
 
 /// One rank of a run_ranks. Copies are the same rank; a rank is used by one thread at a time, as a communicator of MPI's
-/// lowest thread levels is. A send is done when its receiver has tested, or at once if it is
-/// no longer than 256 bytes. A rank whose body has ended is
-/// lost to the others: what they send to it or expect of it completes with peer_lost.
+/// lowest thread levels is. A send is done when its receiver has tested, or at once if it has 256 bytes or less. A rank
+/// whose body has ended is lost to the others: a longer send to it, and a receive that no stored message serves, complete
+/// with peer_lost.
 class threads_comm {
     using world = detail::threads_world;
 
