@@ -2,6 +2,8 @@
 // allreduce.hpp - floor 5. allreduce: everybody ends with the reduction of everybody's data.
 #pragma once
 
+#include <array>
+
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/codec.hpp>
@@ -44,6 +46,15 @@ template <class... Policies, class A, class T, class Comm, class... Extra>
 report allreduce(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
 {
     return detail::call_pointers<collective::allreduce, plan_of<Policies...>>(send, recv, n, 0, comm, std::forward<Extra>(extra)...);
+}
+
+/// The slowest rank's seconds of every phase. Collective: all ranks of `comm` call it.
+template <communicator Comm>
+breakdown slowest(const breakdown& mine, const Comm& comm)
+{
+    std::array<double, 6> phases{mine.encode, mine.decode, mine.reduce, mine.communicate, mine.wait, mine.copy};
+    allreduce<policies::Op::Max>(phases, comm);
+    return {phases[0], phases[1], phases[2], phases[3], phases[4], phases[5]};
 }
 
 }  // namespace ccoll

@@ -45,7 +45,11 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
 template <class Codec, buffer Buffer>
 status decode(const_byte_span src, Buffer&& out) noexcept
 {
-    return frame_codec_of<Codec, buffer_pointee<Buffer>>.decode(src, as_span(out), {});
+    using T = buffer_pointee<Buffer>;
+    static_assert(has_codec<Codec, T>, "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
+                                       "implementation for (float, double); include the codec's header, or specialise ccoll::codec_impl");
+    if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), {});
+    return status::unsupported;
 }
 
 /// The frame of the element-wise sum of two frames of one codec, count and bound, without decoding them. Homomorphic codecs.

@@ -111,7 +111,12 @@ struct chunked {
         if (const status s = read_frame(src, view); s != status::ok) return s;
         const frame_header& h = view.header;
         if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
-        return (Tag::lossy ? is_bound(h.bound) : h.bound == 0) ? status::ok : status::corrupt;
+        if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
+        for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
+            const std::size_t raw = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step) * sizeof(T), entry = view.entry(i);
+            if ((entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
+        }
+        return status::ok;
     }
     static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
     {
@@ -140,7 +145,7 @@ struct chunked {
         std::size_t offset = 0;
         for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
             const std::size_t at = i * step, count = std::min(step, own.size() - at);
-            if (const status s = read_chunk(view.chunk(i, offset), std::span(theirs.data(), count), view.header.bound); s != status::ok) return s;
+            if (const status s = read_chunk(view.chunk(i, offset), std::span<T>(theirs.data(), count), view.header.bound); s != status::ok) return s;
             op.apply(out + at, own.data() + at, theirs.data(), count);
             if (pipelined) tell(count);
         }
@@ -158,7 +163,7 @@ struct chunked {
         encode_result result = write(
             own.size(), dst, eb, tell,
             [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-                const status s = read_chunk(view.chunk(static_cast<std::uint32_t>(i), offset), std::span(sum.data(), count), view.header.bound);
+                const status s = read_chunk(view.chunk(static_cast<std::uint32_t>(i), offset), std::span<T>(sum.data(), count), view.header.bound);
                 if (read == status::ok) read = s;
                 op.apply(sum.data(), own.data() + i * step, sum.data(), count);
                 return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);

@@ -29,7 +29,7 @@ namespace detail::szx {
 ///   before it. Here all values of a block are independent, and what is left is additions and shifts.
 /// - Rounded instead of truncated: the same bytes hold one bit more. Whole bytes only, no shift within a byte.
 /// - Verified, with one more byte or raw as the remedy: near the precision of T, arithmetic alone breaks the bound.
-/// - 128 values per block throughout, and one middle value per block, which is exact for constant blocks.
+/// - One middle value in front of each block that is not raw, and its code apart, so that a block is read without the others.
 template <element T, std::size_t ChunkElements>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = ChunkElements;

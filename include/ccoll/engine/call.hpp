@@ -13,7 +13,7 @@
 namespace ccoll {
 
 enum class call_fault {
-    none, plan, buffer, space, element, mixed_elements, communicator, codec, schedule, once, homomorphic, extra, bound_missing, bound_extra
+    none, plan, buffer, space, element, mixed_elements, communicator, codec, schedule, once, nothing_to_reduce, homomorphic, extra, bound_missing, bound_extra
 };
 
 namespace detail {
@@ -51,6 +51,8 @@ consteval call_fault first_call_fault()
     else if constexpr (!has_codec<typename Plan::codec, buffer_pointee<Recv>>) return call_fault::codec;
     else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
     else if (Collective::reduces && std::is_same_v<typename Plan::placement, policies::Placement::Once>) return call_fault::once;
+    else if (!Collective::reduces && (Plan::template names<axis::op> || std::is_same_v<typename Plan::placement, policies::Placement::DecodeReduceEncode>))
+        return call_fault::nothing_to_reduce;
     else if (std::is_same_v<typename Plan::placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, buffer_pointee<Recv>>)
         return call_fault::homomorphic;
     else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
@@ -89,6 +91,9 @@ constexpr void refuse()
                   "ccoll::schedule_for<YourTag, ccoll::collective::...>");
     static_assert(Fault != call_fault::once,
                   "ccoll: Placement::Once forwards bytes and cannot reduce them; use DecodeReduceEncode, Homomorphic or Auto");
+    static_assert(Fault != call_fault::nothing_to_reduce,
+                  "ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode; drop it, or use "
+                  "Placement::Once or PerHop");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");

@@ -15,7 +15,7 @@ struct report {
     const char* placement = "none";
     std::size_t raw_bytes = 0;        ///< what this rank would have sent without a codec; 0 where MPI's own collective did the work
     std::size_t sent_bytes = 0;       ///< what it sent, headers included
-    std::size_t fallback_blocks = 0;  ///< blocks that a lossy codec kept as they are: exact, and not smaller
+    std::size_t fallback_blocks = 0;  ///< blocks (or chunks as a whole) that a lossy codec kept as they are: exact, and not smaller
     double error_bound = 0;           ///< the absolute bound per compression that was used
     double worst_case_error = 0;      ///< of any finite element of the result, beside the rounding of the exact result
     double probable_error = 0;        ///< 95.44 % of the errors are below it, if they are independent and normal (C-Coll, Theorem 1)

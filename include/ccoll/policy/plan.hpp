@@ -78,6 +78,10 @@ struct Plan {
     template <class Axis, class Default>
     using choice = typename detail::pick<Axis, Default, Policies...>::type;
 
+    /// Does a policy of this axis stand in the list?
+    template <class Axis>
+    static constexpr bool names = detail::count_on<Axis, Policies...> > 0;
+
     using algo = choice<axis::algo, policies::Algo::Auto>;
     using codec = choice<axis::codec, policies::Codec::None>;
     using placement = choice<axis::placement, policies::Placement::Auto>;

@@ -15,7 +15,7 @@ namespace ccoll {
 inline constexpr int max_tag = 32767;
 
 /// A cheap copyable handle of one rank. Messages are nonblocking, ordered per (peer, tag), bytes. Both spans must stay valid until
-/// the request is done. A request is movable, owns no memory, is done when default-constructed, and after completion
+/// the request is done; a short send may be done at once. A request is movable, owns no memory, is done when default-constructed, and after completion
 /// tells `bytes` (received) and `result` (ok, truncated, peer_lost, transport_failed). Nothing throws for what a peer did.
 ///
 ///   rank, size       of this communicator

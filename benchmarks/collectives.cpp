@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// collectives.cpp - compressed collectives beside plain MPI in the same run, interleaved; every result checked for its bound
+// and for equal bits on all ranks. A table for people, JSON lines for programs (--json).
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ccoll/ccoll.hpp>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <functional>
+
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+
+namespace {
+
+struct row {
+    std::string name;
+    std::function<ccoll::report(const std::vector<float>&, std::vector<float>&, double eb)> run;
+    std::vector<double> seconds, processor;
+    ccoll::report last;
+    double error = 0;
+    bool same_bits = true;
+};
+
+double median(std::vector<double> v)
+{
+    std::sort(v.begin(), v.end());
+    return v[v.size() / 2];
+}
+
+double processor_seconds()
+{
+    rusage u{};
+    getrusage(RUSAGE_SELF, &u);
+    const auto s = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+    return s(u.ru_utime) + s(u.ru_stime);
+}
+
+double over_ranks(double mine, MPI_Op op)
+{
+    double all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    return all;
+}
+
+template <class... P>
+row allreduce_row(std::string name)
+{
+    return {std::move(name), [](const auto& x, auto& y, double eb) { return ccoll::allreduce<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); }, {}, {}, {}};
+}
+template <class... P>
+row bcast_row(std::string name)
+{
+    return {std::move(name),
+            [](const auto& x, auto& y, double eb) {
+                std::copy(x.begin(), x.end(), y.begin());
+                return ccoll::bcast<P..., RuntimeBound>(y, 0, MPI_COMM_WORLD, eb);
+            },
+            {}, {}, {}};
+}
+
+bool all_ranks_equal(const std::vector<float>& v)
+{
+    std::uint64_t hash = 1469598103934665603u;
+    for (float x : v) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, &x, 4);
+        hash = (hash ^ bits) * 1099511628211u;
+    }
+    std::uint64_t extremes[2] = {hash, ~hash}, lowest[2];
+    MPI_Allreduce(extremes, lowest, 2, MPI_UINT64_T, MPI_MIN, MPI_COMM_WORLD);
+    return lowest[0] == ~lowest[1];
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    MPI_Init(&argc, &argv);
+    int me = 0, p = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+
+    CLI::App app{"compressed collectives beside plain MPI"};
+    std::string operation = "allreduce", field = "turbulence", json;
+    std::vector<std::size_t> sizes{std::size_t{1} << 24};
+    double relative = 1e-3;
+    int repetitions = 5;
+    app.add_option("--operation", operation, "what to measure")->check(CLI::IsMember({"allreduce", "bcast"}))->capture_default_str();
+    app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
+    app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
+    app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
+    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not")->capture_default_str();
+    app.add_option("--json", json, "append JSON lines to this file");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+        const int rc = me == 0 ? app.exit(e) : 0;
+        MPI_Finalize();
+        return rc;
+    }
+
+    const bool bcast = operation == "bcast";
+    bool failed = false;
+    for (const std::size_t n : sizes) {
+        const auto mine = static_cast<unsigned>(me + 1);
+        const std::vector<float> x = field == "turbulence" ? fields::turbulence(n, mine) : fields::wavefronts(n, mine);
+        std::vector<float> y(n), plain(n);
+        const auto [low, high] = std::minmax_element(x.begin(), x.end());
+        const double eb = relative * over_ranks(n == 0 ? 1.0 : static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX);
+        // The oracle: the same in double, by MPI.
+        std::vector<double> exact(x.begin(), x.end());
+        if (bcast) MPI_Bcast(exact.data(), static_cast<int>(n), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        else MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+
+        std::vector<row> rows;
+        rows.push_back({"plain MPI",
+                        [&](const auto& in, auto& out, double) {
+                            if (bcast) {
+                                std::copy(in.begin(), in.end(), out.begin());
+                                MPI_Bcast(out.data(), static_cast<int>(n), MPI_FLOAT, 0, MPI_COMM_WORLD);
+                            } else {
+                                MPI_Allreduce(in.data(), out.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+                            }
+                            return ccoll::report{};
+                        },
+                        {}, {}, {}});
+        if (bcast) {
+            rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx>("Binomial PipeSZx"));
+            rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
+        } else {
+            rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
+            rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::PipeSZx>("RecursiveDoubling PipeSZx"));
+            rows.push_back({"Ring None", [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
+        }
+        for (int k = -1; k < repetitions; ++k)
+            for (row& r : rows) {
+                MPI_Barrier(MPI_COMM_WORLD);
+                const double busy = processor_seconds(), start = MPI_Wtime();
+                r.last = r.run(x, y, eb);
+                const double seconds = over_ranks(MPI_Wtime() - start, MPI_MAX);
+                const double processor = over_ranks(processor_seconds() - busy, MPI_SUM) / p;
+                if (k >= 0) r.seconds.push_back(seconds), r.processor.push_back(processor);
+                double worst = 0;
+                for (std::size_t i = 0; i < n; ++i) worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - exact[i]));
+                r.error = over_ranks(worst, MPI_MAX);
+                r.same_bits = all_ranks_equal(y);
+            }
+        if (me == 0)
+            fmt::print("{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} {:>8} {:>7} {:>11} {:>11} {:>5} {:>8}\n",
+                       operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio", "max error", "promised", "same", "cpu ms");
+        const double base = median(rows[0].seconds);
+        for (row& r : rows) {
+            const double ms = 1e3 * median(r.seconds), rounding = 1e-6 * p * p * 10;
+            const bool holds = r.error <= r.last.worst_case_error + rounding && (r.same_bits || !r.last.same_bits);
+            const double raw = over_ranks(static_cast<double>(r.last.raw_bytes), MPI_SUM), sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM);
+            failed |= !holds;
+            if (me != 0) continue;
+            const auto [fast, slow] = std::minmax_element(r.seconds.begin(), r.seconds.end());
+            const double ratio = sent > 0 ? raw / sent : 1;
+            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}\n", r.name, ms, 1e3 * *fast, 1e3 * *slow,
+                       1e3 * base / ms, ratio, r.error, r.last.worst_case_error, r.same_bits ? "yes" : "no", 1e3 * median(r.processor), holds ? "" : "  BROKEN");
+            if (!json.empty())
+                std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation}, {"field", field}, {"elements", n}, {"ranks", p},
+                                                                     {"relative_bound", relative}, {"bound", eb}, {"variant", r.name}, {"ms", ms},
+                                                                     {"ms_min", 1e3 * *fast}, {"ms_max", 1e3 * *slow}, {"speed_up", 1e3 * base / ms},
+                                                                     {"ratio", ratio}, {"max_error", r.error}, {"promised", r.last.worst_case_error},
+                                                                     {"same_bits", r.same_bits}, {"processor_ms", 1e3 * median(r.processor)}}
+                                                   << '\n';
+        }
+    }
+    MPI_Finalize();
+    return failed ? 1 : 0;
+}

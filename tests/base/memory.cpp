@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/memory.hpp
+#include "catch.hpp"
+
+#include <cstring>
+#include <set>
+
+#include <ccoll/base/memory.hpp>
+
+TEST_CASE("values are stored to and loaded from any address", "[base][memory]")
+{
+    std::vector<std::byte> memory(32);
+    for (std::size_t at = 0; at < 16; ++at) {
+        ccoll::store(memory, at, 1.5 + static_cast<double>(at));
+        CHECK(ccoll::load<double>(memory, at) == 1.5 + static_cast<double>(at));
+    }
+}
+
+TEST_CASE("copying nothing is allowed, also to and from nowhere", "[base][memory]")
+{
+    std::byte kept{7};
+    ccoll::copy({}, {});
+    ccoll::copy({&kept, 1}, {});
+    CHECK(kept == std::byte{7});
+}
+
+TEST_CASE("a workspace hands out distinct buffers of at least the size asked for", "[base][memory]")
+{
+    ccoll::workspace work;
+    std::set<std::byte*> addresses;
+    for (const std::size_t size : {1u, 100u, 4096u, 100u, 0u}) {
+        ccoll::buffer_memory* b = work.take(size);
+        CHECK(b->room().size() >= size);
+        CHECK(b->references == 1);
+        CHECK(b->message().empty());
+        if (size > 0) std::memset(b->room().data(), 1, size);
+        addresses.insert(b->room().data());
+    }
+    CHECK(addresses.size() == 5);
+    CHECK(work.buffers() == 5);
+}
+
+TEST_CASE("a workspace allocates nothing in the steady state", "[base][memory]")
+{
+    ccoll::workspace work;
+    for (int call = 0; call < 50; ++call) {
+        ccoll::buffer_memory* large = work.take(5000);
+        ccoll::buffer_memory* small = work.take(10);
+        ccoll::buffer_memory* middle = work.take(300);
+        work.drop(call % 2 == 0 ? large : middle);
+        work.drop(small);
+        work.drop(call % 2 == 0 ? middle : large);
+        CHECK(work.buffers() == 3);
+    }
+}
+
+TEST_CASE("a workspace gives the smallest idle buffer that is large enough", "[base][memory]")
+{
+    ccoll::workspace work;
+    ccoll::buffer_memory* large = work.take(5000);
+    ccoll::buffer_memory* small = work.take(10);
+    ccoll::buffer_memory* middle = work.take(300);
+    for (ccoll::buffer_memory* b : {middle, large, small}) work.drop(b);
+    CHECK(work.take(11) == middle);
+    CHECK(work.take(11) == large);
+    CHECK(work.take(10) == small);
+    CHECK(work.buffers() == 3);
+}
+
+TEST_CASE("a buffer returns to its workspace with its last reference, and starts anew", "[base][memory]")
+{
+    ccoll::workspace work;
+    ccoll::buffer_memory* shared = work.take(64);
+    ++shared->references;
+    shared->used = 20;
+    CHECK(shared->message().size() == 20);
+    work.drop(shared);
+    ccoll::buffer_memory* other = work.take(64);
+    CHECK(other != shared);
+    work.drop(shared);
+    ccoll::buffer_memory* again = work.take(64);
+    CHECK(again == shared);
+    CHECK(again->used == 0);
+    CHECK(again->references == 1);
+    work.drop(nullptr);
+    CHECK(work.buffers() == 2);
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec.hpp, codec/frame_codec.hpp, codec/none.hpp, wire/frame.hpp: what all codecs share.
+#include "catch.hpp"
+
+#include <cmath>
+#include <limits>
+#include <tuple>
+
+#include "acme_fixed16.hpp"
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+template <class CodecTag, class Element>
+struct combination {
+    using codec = CodecTag;
+    using element = Element;
+};
+
+using every_combination =
+    std::tuple<combination<Codec::None, float>, combination<Codec::None, double>, combination<Codec::SZx, float>,
+               combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>,
+               combination<acme::Fixed16, float>, combination<acme::Fixed16, double>>;
+
+/// Smooth, with one NaN: encoded and raw blocks, or chunks, in one frame.
+template <class T>
+std::vector<T> mixed(std::size_t n)
+{
+    std::vector<T> x = fields::smooth<T>(n);
+    if (n > 0) x[n - 1] = std::numeric_limits<T>::quiet_NaN();
+    return x;
+}
+
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+template <class Value>
+bytes with(bytes frame, std::size_t at, Value value)
+{
+    ccoll::store(frame, at, value);
+    return frame;
+}
+
+template <class C, class T>
+status decode_to(std::size_t n, const bytes& frame)
+{
+    std::vector<T> y(n);
+    return ccoll::decode<C>(frame, y);
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("a frame never needs more than raw size, 32 bytes and 4 per chunk, and may need all of it", "[codec][frame]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    constexpr std::size_t chunk = ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements;
+    static_assert(ccoll::max_encoded_bytes<C, T>(0) == 32);
+    static_assert(ccoll::max_encoded_bytes<C, T>(chunk + 1) == 32 + 2 * 4 + (chunk + 1) * sizeof(T));
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, chunk - 1, chunk, chunk + 1, 3 * chunk + 17}) {
+        INFO("n = " << n);
+        const std::vector<T> strange(n, std::numeric_limits<T>::quiet_NaN());
+        CHECK(round_trip::frame_of<C>(strange, 1e-3).size() == ccoll::max_encoded_bytes<C, T>(n));
+        CHECK(round_trip::check<C>(strange, 1e-3).good());
+        CHECK(round_trip::check<C>(mixed<T>(n), 1e-3).good());
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a destination one byte too small is refused untouched", "[codec][frame]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    for (const std::size_t n : {0u, 1u, 5000u, 9000u}) {
+        const std::size_t room = ccoll::max_encoded_bytes<C, T>(n) - 1;
+        bytes memory(room + 1, round_trip::guard);
+        const auto result = ccoll::encode<C>(fields::constant<T>(n), ccoll::byte_span(memory).first(room), 1e-3);
+        CHECK(result.code == status::out_of_space);
+        CHECK(result.bytes == 0);
+        CHECK(memory == bytes(room + 1, round_trip::guard));
+    }
+}
+
+TEST_CASE("bounds that are not positive and finite are refused by lossy codecs and ignored by exact ones", "[codec][frame]")
+{
+    const auto x = fields::smooth<float>(100);
+    bytes dst(1000);
+    const double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double eb : {0.0, -0.0, -1.0, nan, infinity, -infinity, 1e300}) {
+        CHECK(ccoll::encode<Codec::SZx>(x, dst, eb).code == status::bad_bound);
+        CHECK(ccoll::encode<Codec::PipeSZx>(x, dst, eb).code == status::bad_bound);
+        CHECK(ccoll::encode<Codec::None>(x, dst, eb).code == status::ok);
+        CHECK(decode_to<Codec::None, float>(100, dst) == status::ok);
+    }
+}
+
+TEMPLATE_TEST_CASE("Codec::None keeps every bit of everything", "[codec][none]", float, double)
+{
+    for (const std::size_t n : {0u, 1u, 8191u, 8192u, 8193u, 20011u})
+        for (const auto& field : fields::all<TestType>(n)) {
+            const auto frame = round_trip::frame_of<Codec::None>(field.values, 0);
+            std::vector<TestType> y(n);
+            INFO(field.name << ", n = " << n);
+            CHECK(frame.size() == ccoll::max_encoded_bytes<Codec::None, TestType>(n));
+            CHECK(ccoll::decode<Codec::None>(frame, y) == status::ok);
+            CHECK(same(y, field.values));
+        }
+}
+
+TEST_CASE("any contiguous buffer goes in and out", "[codec][frame]")
+{
+    const float array[4] = {1, 2, 3, 4};
+    float back[4] = {};
+    bytes dst(ccoll::max_encoded_bytes<Codec::None, float>(4));
+    REQUIRE(ccoll::encode<Codec::None>(array, dst).code == status::ok);
+    CHECK(ccoll::decode<Codec::None>(dst, back) == status::ok);
+    CHECK(back[3] == 4);
+    std::vector<float> y(4);
+    CHECK(ccoll::decode<Codec::None>(dst, std::span(y)) == status::ok);
+    CHECK(y[0] == 1);
+}
+
+TEST_CASE("a header says what a frame is, and every field of it is checked", "[codec][frame][wire]")
+{
+    using C = Codec::PipeSZx;
+    const std::size_t n = 5200;
+    const bytes frame = round_trip::frame_of<C>(fields::smooth<float>(n), 1e-3);
+    const auto header = ccoll::load<ccoll::frame_header>(frame, 0);
+    CHECK(header.version == ccoll::wire_version);
+    CHECK(header.codec == C::wire_id);
+    CHECK(header.dtype == 0);
+    CHECK(header.elements == n);
+    CHECK(header.bound == 1e-3);
+    CHECK(header.chunk_elements == 5120);
+    CHECK(header.chunks == 2);
+    const auto code = [&](const bytes& f) { return decode_to<C, float>(n, f); };
+    REQUIRE(code(frame) == status::ok);
+
+    CHECK(code(with(frame, 0, std::uint32_t{0x4C4F4344})) == status::corrupt);  // magic
+    CHECK(code(with(frame, 4, std::uint8_t{2})) == status::wire_version);
+    CHECK(code(with(frame, 5, Codec::SZx::wire_id)) == status::foreign_frame);
+    CHECK(code(with(frame, 6, std::uint8_t{1})) == status::foreign_frame);
+    CHECK(code(with(frame, 7, std::uint8_t{1})) == status::corrupt);  // flags
+    CHECK(code(with(frame, 8, std::uint64_t{n + 1})) == status::count_differs);
+    CHECK(code(with(frame, 8, ~std::uint64_t{0})) == status::corrupt);  // needs more chunks than there are
+    for (const double bound : {0.0, -1.0, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+        CHECK(code(with(frame, 16, bound)) == status::corrupt);
+    CHECK(code(with(frame, 24, std::uint32_t{0})) == status::corrupt);
+    CHECK(code(with(frame, 24, std::uint32_t{5119})) == status::foreign_frame);
+    CHECK(code(with(frame, 28, std::uint32_t{1})) == status::corrupt);
+    CHECK(code(with(frame, 28, ~std::uint32_t{0})) == status::corrupt);
+    CHECK(code(with(frame, 32, ~std::uint32_t{0})) == status::corrupt);  // a chunk beyond the end
+    CHECK(code(with(frame, 32, ccoll::load<std::uint32_t>(frame, 32) | ccoll::raw_chunk)) == status::corrupt);
+    CHECK(code(with(frame, 32, ccoll::load<std::uint32_t>(frame, 32) - 1)) == status::corrupt);
+
+    CHECK(decode_to<C, float>(n - 1, frame) == status::count_differs);
+    CHECK(decode_to<C, float>(0, frame) == status::count_differs);
+    CHECK(decode_to<C, double>(n, frame) == status::foreign_frame);
+    CHECK(decode_to<Codec::SZx, float>(n, frame) == status::foreign_frame);
+    CHECK(decode_to<Codec::None, float>(n, frame) == status::foreign_frame);
+    const bytes exact = round_trip::frame_of<Codec::None>(fields::smooth<float>(100), 0);
+    CHECK(decode_to<Codec::None, float>(100, with(exact, 16, 1e-3)) == status::corrupt);  // a bound, where nothing is lossy
+}
+
+TEMPLATE_LIST_TEST_CASE("bytes behind a frame are not looked at", "[codec][frame]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const auto x = mixed<T>(6000);
+    bytes frame = round_trip::frame_of<C>(x, 1e-3);
+    std::vector<T> y(x.size()), z(x.size());
+    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
+    frame.insert(frame.end(), 100, round_trip::guard);
+    CHECK(ccoll::decode<C>(frame, z) == status::ok);
+    CHECK(same(y, z));
+    ccoll::frame_view view;
+    REQUIRE(ccoll::read_frame(frame, view) == status::ok);
+    CHECK(view.bytes() == frame.size() - 100);
+}
+
+TEMPLATE_LIST_TEST_CASE("every truncation of a frame is corrupt", "[codec][frame][total]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const std::size_t n = C::wire_id == acme::Fixed16::wire_id ? 1100 : 300;
+    const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
+    std::size_t accepted = 0;
+    for (std::size_t size = 0; size < frame.size(); ++size) {
+        const bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));  // of its own size, for sanitizers
+        accepted += decode_to<C, T>(n, cut) != status::corrupt;
+    }
+    CHECK(accepted == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a frame with any bit flipped gives a status and stays in its room, in every reader", "[codec][frame][total]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const std::size_t n = 300;
+    const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
+    const auto own = fields::smooth<T>(n, 2);
+    const auto& face = ccoll::frame_codec_of<C, T>;
+    const auto& sum = ccoll::reduction_of<Op::Sum, T>;
+    T marker;
+    std::memset(&marker, 0xA5, sizeof marker);
+    std::vector<T> out(n + 2, marker);
+    bytes dst(face.max_bytes(n) + 1, round_trip::guard);
+    std::size_t beyond = 0, header_believed = 0, disagree = 0;
+    bytes damaged = frame;
+    for (std::size_t at = 0; at < frame.size(); ++at)
+        for (unsigned bit = 0; bit < 8; ++bit) {
+            damaged[at] = frame[at] ^ static_cast<std::byte>(1u << bit);
+            const auto to = std::span(out).subspan(1, n);
+            const status decoded = face.decode(damaged, to, {});
+            const status reduced = face.decode_reduce(damaged, own, to.data(), sum, {});
+            const auto encoded = face.decode_reduce_encode(damaged, own, ccoll::byte_span(dst).first(dst.size() - 1), 1e-3, sum, {});
+            disagree += decoded != reduced || decoded != encoded.code;
+            const bool bound = at >= 16 && at < 24;  // another bound is as good a bound, and -0 is 0
+            header_believed += at < 36 && !bound && decoded == status::ok;
+            beyond += !round_trip::same_bits(out.front(), marker) || !round_trip::same_bits(out.back(), marker);
+            beyond += dst.back() != round_trip::guard;
+            damaged[at] = frame[at];
+        }
+    CHECK(beyond == 0);
+    CHECK(header_believed == 0);
+    CHECK(disagree == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("garbage is refused or decoded, but never believed beyond its end", "[codec][frame][total]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    fields::generator random(5);
+    std::size_t accepted = 0;
+    for (int trial = 0; trial < 2000; ++trial) {
+        bytes garbage(random.below(700));
+        for (auto& b : garbage) b = static_cast<std::byte>(random.bits());
+        accepted += decode_to<C, T>(random.below(300), garbage) == status::ok;
+    }
+    CHECK(accepted == 0);  // the magic alone is a chance of 2^-32
+    // The same behind a header and an index that are right: only the codec can object now.
+    const std::size_t n = 300;
+    const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
+    for (int trial = 0; trial < 5000; ++trial) {
+        bytes garbage = frame;
+        for (std::size_t i = 36; i < garbage.size(); ++i)
+            garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x03));  // often valid codes
+        if (trial % 3 == 0) {
+            garbage.resize(36 + random.below(garbage.size() - 35));
+            ccoll::store(garbage, 32, static_cast<std::uint32_t>(garbage.size() - 36));
+        }
+        const status s = decode_to<C, T>(n, garbage);
+        if (s != status::ok && s != status::corrupt) FAIL_CHECK("decode gave " << ccoll::describe(s));
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("decode_reduce is decode and then the operation, also in place", "[codec][frame]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const auto& face = ccoll::frame_codec_of<C, T>;
+    for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
+        const bytes frame = round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3);
+        const auto own = fields::random<T>(n, 3);
+        std::vector<T> theirs(n), out(n), in_place = own;
+        REQUIRE(ccoll::decode<C>(frame, theirs) == status::ok);
+        CHECK(face.decode_reduce(frame, own, out.data(), ccoll::reduction_of<Op::Max, T>, {}) == status::ok);
+        CHECK(face.decode_reduce(frame, in_place, in_place.data(), ccoll::reduction_of<Op::Max, T>, {}) == status::ok);
+        for (std::size_t i = 0; i < n; ++i) theirs[i] = own[i] < theirs[i] ? theirs[i] : own[i];
+        CHECK(same(out, theirs));
+        CHECK(same(in_place, theirs));
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("decode_reduce_encode gives the bytes of the three steps one after another", "[codec][frame]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const auto& face = ccoll::frame_codec_of<C, T>;
+    const auto& sum = ccoll::reduction_of<Op::Sum, T>;
+    const double eb = C::lossy ? 1e-3 : 0;
+    for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
+        const bytes frame = round_trip::frame_of<C>(fields::non_finite<T>(n), eb);
+        const auto own = fields::random<T>(n, 3);
+        std::vector<T> out(n);
+        REQUIRE(face.decode_reduce(frame, own, out.data(), sum, {}) == status::ok);
+        bytes dst(face.max_bytes(n));
+        const auto result = face.decode_reduce_encode(frame, own, dst, eb, sum, {});
+        CHECK(result.code == status::ok);
+        dst.resize(result.bytes);
+        CHECK(dst == round_trip::frame_of<C>(out, eb));
+        dst.assign(face.max_bytes(n) - 1, round_trip::guard);
+        CHECK(face.decode_reduce_encode(frame, own, dst, eb, sum, {}).code == status::out_of_space);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks, another reports none", "[codec][frame]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    struct progress {
+        std::size_t elements = 0, calls = 0;
+        ccoll::between_chunks tell()
+        {
+            *this = {};
+            return {[](void* self, std::size_t count) noexcept {
+                        static_cast<progress*>(self)->elements += count;
+                        ++static_cast<progress*>(self)->calls;
+                    },
+                    this};
+        }
+    } seen;
+    const bool pipelined = std::is_same_v<C, Codec::None> || std::is_same_v<C, Codec::PipeSZx>;
+    const std::size_t n = 3 * 8192 + 5;
+    const auto& face = ccoll::frame_codec_of<C, T>;
+    const auto& sum = ccoll::reduction_of<Op::Sum, T>;
+    const std::size_t elements = pipelined ? n : 0, calls = pipelined ? (n + face.chunk_elements - 1) / face.chunk_elements : 0;
+    const auto x = fields::smooth<T>(n);
+    const double eb = C::lossy ? 1e-3 : 0;
+    bytes frame(face.max_bytes(n)), dst(face.max_bytes(n));
+    std::vector<T> y(n);
+    const auto complete = [&] { return seen.elements == elements && seen.calls == calls; };
+    frame.resize(face.encode(x, frame, eb, seen.tell()).bytes);
+    CHECK(complete());
+    CHECK(face.decode(frame, y, seen.tell()) == status::ok);
+    CHECK(complete());
+    CHECK(face.decode_reduce(frame, x, y.data(), sum, seen.tell()) == status::ok);
+    CHECK(complete());
+    CHECK(face.decode_reduce_encode(frame, x, dst, eb, sum, seen.tell()).code == status::ok);
+    CHECK(complete());
+}

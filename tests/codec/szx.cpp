@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szx.hpp, codec/pipe_szx.hpp, codec/szx_block.hpp
+#include "catch.hpp"
+
+#include <cfenv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+
+namespace {
+
+template <class CodecTag, class Element>
+struct combination {
+    using codec = CodecTag;
+    using element = Element;
+};
+
+using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>,
+                                     combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>>;
+
+/// Bounds from loose to none: relative ones, then one ulp above and below what T can express, then the ends.
+template <class T>
+std::vector<double> bounds_for(double range)
+{
+    using limits = std::numeric_limits<T>;
+    const auto smallest = static_cast<double>(limits::min());
+    std::vector<double> bounds;
+    for (const double relative : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) bounds.push_back(relative * range);
+    for (const double part : {0.25, 0.5, 1.0, 0x1p-23, 0x1p-52}) bounds.push_back(part * range);  // powers of two: no slack
+    bounds.insert(bounds.end(), {0.1, 0.25, 3.0, smallest, std::nextafter(smallest, 0.0), 2 * smallest, 1e-50, 1e-310, 5e-324,
+                                 static_cast<double>(limits::max()), 1e38, 3.5e38, 1e39, 9.9e299});
+    for (double& eb : bounds)
+        if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
+    return bounds;
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values and the bound", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    // Two chunks of SZx, one and a half of PipeSZx, and a last block of one value.
+    for (const auto& field : fields::all<T>(8193))
+        for (const double eb : bounds_for<T>(fields::range(field.values))) {
+            INFO(field.name << ", eb = " << eb);
+            CHECK(round_trip::check<typename TestType::codec>(field.values, eb).good());
+        }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb at every block and chunk edge", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    const std::size_t sizes[] = {0, 1, 2, 3, 4, 5,            // shorter than the codes and middles that they would cost
+                                 127, 128, 129, 255, 257,     // a block
+                                 5119, 5120, 5121,            // a chunk of PipeSZx
+                                 8191, 8192, 8193,            // a chunk of SZx
+                                 1009, 100003};               // primes
+    for (const std::size_t n : sizes)
+        for (const auto& x : {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7)})
+            for (const double eb : {0.3, 1e-3, 1e-7}) {
+                INFO("n = " << n << ", eb = " << eb);
+                CHECK(round_trip::check<typename TestType::codec>(x, eb).good());
+            }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx reads and writes frames at any address", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    for (std::size_t shift = 1; shift <= 8; ++shift)
+        for (const double eb : {1e-1, 1e-3, 1e-5, 1e-9}) {
+            INFO("shift = " << shift << ", eb = " << eb);
+            CHECK(round_trip::check<typename TestType::codec>(fields::smooth<T>(6000), eb, shift).good());
+        }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx holds random bounds on random bit patterns, and non-finite values survive", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    fields::generator random(11);
+    for (unsigned trial = 0; trial < 300; ++trial) {
+        const std::size_t n = random.below(700);
+        std::vector<T> x = fields::bit_patterns<T>(n, trial + 1);
+        if (trial % 3 == 1)  // of similar exponents, so that most blocks are neither raw nor constant
+            for (T& v : x) v = static_cast<T>(std::ldexp(random.unit(), static_cast<int>(random.below(12)) - 6));
+        if (trial % 3 == 2)
+            for (T& v : x) v = static_cast<T>(1.0 + std::ldexp(random.unit(), -10));
+        const int exponents = trial % 3 == 0 ? 280 : 30, lowest = trial % 3 == 0 ? -140 : -25;
+        const int exponent = lowest + static_cast<int>(random.below(static_cast<std::size_t>(exponents)));
+        const double eb = std::ldexp(1.5 + 0.5 * random.unit(), exponent);
+        INFO("trial " << trial << ", n = " << n << ", eb = " << eb);
+        CHECK(round_trip::check<typename TestType::codec>(x, eb).good());
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit for bit", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    for (const T stranger : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()})
+        for (std::size_t at = 0; at < 256; ++at)
+            for (const double eb : {1e-3, 1e39}) {  // within 1e39 of one another, all finite floats are one constant block
+                std::vector<T> x = fields::smooth<T>(256);
+                x[at] = stranger;
+                const auto outcome = round_trip::check<typename TestType::codec>(x, eb);
+                INFO("at " << at << ", eb = " << eb);
+                CHECK(outcome.good());
+                CHECK(outcome.encoded.raw_blocks == 1);
+            }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is rounded to the bound", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    std::vector<T> x(128, T(2));
+    x[5] = -std::numeric_limits<T>::epsilon() / 4;  // the middle is 1, and 1 - x[5] is 1 in T
+    CHECK(round_trip::check<typename TestType::codec>(x, 1.0).good());
+    CHECK_FALSE(round_trip::within(T(1), x[5], 1.0));
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx keeps everything raw under a bound that is no normal number", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const double least = static_cast<double>(std::numeric_limits<T>::min());
+    const auto x = fields::constant<T>(1000);
+    CHECK(round_trip::frame_of<C>(x, least).size() < 200);
+    CHECK(round_trip::frame_of<C>(x, std::nextafter(least, 0.0)).size() == ccoll::max_encoded_bytes<C, T>(1000));
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx keeps a short last block raw where that is shorter", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    std::vector<T> x(130, T(1));
+    x.back() = T(2);
+    const auto frame = round_trip::frame_of<typename TestType::codec>(x, sizeof(T) == 4 ? 1e-4 : 1e-9);
+    CHECK(frame.size() == 36 + 2 + sizeof(T) + 2 * sizeof(T));
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    std::vector<T> x(1280, T(1));
+    CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 0);
+    x[0] = x[300] = x[301] = std::numeric_limits<T>::infinity();
+    CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 2);
+    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 2));  // f32: no such bound, one raw chunk
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx is worth its time: constant fields shrink over 50 times, calm ones to less than half", "[codec][szx]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const std::size_t n = 100003;
+    const double raw = static_cast<double>(n * sizeof(T));
+    CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::constant<T>(n), 1e-3).size()) > 50);
+    CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::quiet<T>(n), 1e-3).size()) > 2);
+    // Without calm regions: two bytes per value, middles and codes.
+    CHECK(raw / static_cast<double>(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-2).size()) > (sizeof(T) == 4 ? 1.95 : 3.8));
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes for equal values, wherever they and their frame lie", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    for (const auto& field : fields::all<T>(9001)) {
+        const auto first = round_trip::frame_of<C>(field.values, 1e-4);
+        std::vector<T> shifted(field.values.size() + 1);
+        std::memcpy(shifted.data() + 1, field.values.data(), field.values.size() * sizeof(T));
+        std::vector<std::byte> memory(3 + ccoll::max_encoded_bytes<C, T>(field.values.size()), round_trip::guard);
+        const auto dst = ccoll::byte_span(memory).subspan(3);
+        const auto second = ccoll::encode<C>(std::span<const T>(shifted).subspan(1), dst, 1e-4);
+        INFO(field.name);
+        REQUIRE(second.bytes == first.size());
+        CHECK(std::memcmp(dst.data(), first.data(), first.size()) == 0);
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx gives equal bytes whatever rounding the program asked for, and leaves that as it was", "[codec][szx]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const int before = std::fegetround();
+    for (const auto& field : fields::all<T>(3000))
+        for (const double eb : {0.1, 1e-6, 3e-38}) {
+            const auto frame = round_trip::frame_of<C>(field.values, eb);
+            std::vector<T> y(field.values.size()), z(y.size());
+            REQUIRE(ccoll::decode<C>(frame, y) == ccoll::status::ok);
+            for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+                std::fesetround(rounding);
+                const auto other = round_trip::frame_of<C>(field.values, eb);
+                const auto decoded = ccoll::decode<C>(frame, z);
+                const bool kept = std::fegetround() == rounding;
+                std::fesetround(before);
+                INFO(field.name << ", eb = " << eb);
+                CHECK(kept);
+                CHECK(other == frame);
+                CHECK(decoded == ccoll::status::ok);
+                CHECK(std::memcmp(y.data(), z.data(), y.size() * sizeof(T)) == 0);
+            }
+        }
+}
+
+#if defined(__SSE2__)
+TEMPLATE_LIST_TEST_CASE("SZx keeps denormals in a program that drops them", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    for (const auto& x : {fields::denormal<T>(3000), fields::quiet<T>(3000), fields::wild<T>(3000)})
+        for (const double eb : {3e-308, 3e-38, 1e-3}) {
+            const auto frame = round_trip::frame_of<C>(x, eb);
+            std::vector<T> y(x.size()), z(x.size());
+            REQUIRE(ccoll::decode<C>(frame, y) == ccoll::status::ok);
+            const unsigned before = __builtin_ia32_stmxcsr();
+            __builtin_ia32_ldmxcsr(before | 0x8040u);  // flush to zero, denormals are zero
+            const auto other = round_trip::frame_of<C>(x, eb);
+            const auto decoded = ccoll::decode<C>(frame, z);
+            const unsigned after = __builtin_ia32_stmxcsr();
+            __builtin_ia32_ldmxcsr(before);
+            CHECK((after & 0x8040u) == 0x8040u);
+            CHECK(other == frame);
+            CHECK(decoded == ccoll::status::ok);
+            CHECK(std::memcmp(y.data(), z.data(), y.size() * sizeof(T)) == 0);
+        }
+}
+#endif
+
+namespace {
+
+std::string hex(ccoll::const_byte_span bytes)
+{
+    std::string text;
+    for (const std::byte b : bytes)
+        for (const unsigned digit : {static_cast<unsigned>(b) >> 4, static_cast<unsigned>(b) & 15}) text += "0123456789abcdef"[digit];
+    return text;
+}
+
+template <class C, class T>
+std::string chunk_of(const std::vector<T>& x, double eb)
+{
+    const auto frame = round_trip::frame_of<C>(x, eb);
+    return hex(ccoll::const_byte_span(frame).subspan(36));  // header and index of one chunk in front
+}
+
+}  // namespace
+
+TEST_CASE("the bytes of SZx are those of wire version 1", "[codec][szx][golden]")
+{
+    const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
+    // Middle 3.5; differences -3.5 .. 3.5 in two bytes each: 8 bits of exponent and 7 of mantissa serve a bound of 1/4.
+    const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
+    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c01010000" "0800000000000000" "000000000000d03f" "0020000001000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 4)) == "15000000");
+    CHECK(chunk_of<Codec::SZx>(x, 0.25) == "02" "00006040" "60c0" "20c0" "c0bf" "00bf" "003f" "c03f" "2040" "6040");
+    // Within 5 of one another's middle they are constant; the middle of all is 3.5.
+    CHECK(chunk_of<Codec::SZx>(x, 5.0) == "00" "00006040");
+    CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) == "00" "00000000");  // a middle is never -0
+
+    const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
+    CHECK(hex(ccoll::const_byte_span(piped).first(36)) == "43434f4c01020100" "0800000000000000" "000000000000d03f"
+                                                              "0014000001000000" "19000000");
+    CHECK(hex(ccoll::const_byte_span(piped).subspan(36)) == "02" "0000000000000c40"
+                                                              "0cc0" "04c0" "f8bf" "e0bf" "e03f" "f83f" "0440" "0c40");
+}
+
+TEST_CASE("the bytes of SZx on long fields are those of wire version 1", "[codec][szx][golden]")
+{
+    // Fields of exact values only: no libm. Every code from 0 to raw occurs.
+    const auto hash = []<class C, class T>(C, T) {
+        std::vector<std::byte> all;
+        for (const double eb : {0.4, 1e-2, 1e-4, 1e-6, 1e-9, 1e-12})
+            for (const auto& x : {fields::random<T>(9000), fields::ramp<T>(9000), fields::half_steps<T>(9000), fields::denormal<T>(9000),
+                                  fields::bit_patterns<T>(9000)}) {
+                const auto frame = round_trip::frame_of<C>(x, eb);
+                all.insert(all.end(), frame.begin(), frame.end());
+            }
+        return round_trip::hash(all);
+    };
+    CHECK(hash(Codec::SZx{}, 0.0f) == 0x23640dccb3ce595du);
+    CHECK(hash(Codec::SZx{}, 0.0) == 0xa28a53f635af8097u);
+    CHECK(hash(Codec::PipeSZx{}, 0.0f) == 0x62dfbf9352b18ad6u);
+    CHECK(hash(Codec::PipeSZx{}, 0.0) == 0x55ef939f6a978e3du);
+}
+
+TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is given", "[codec][szx]", every_combination)
+{
+    using T = typename TestType::element;
+    using coder = ccoll::codec_impl<typename TestType::codec, T, ccoll::host_space>;
+    for (const std::size_t n : {1u, 5u, 128u, 200u, 1000u})
+        for (const auto& field : fields::all<T>(n)) {
+            std::vector<std::byte> whole(n * sizeof(T));
+            const auto most = coder::encode_chunk(field.values, whole, 1e-3);
+            CHECK((most.code != ccoll::status::ok || most.bytes < n * sizeof(T)));
+            for (std::size_t room = 0; room < n * sizeof(T); room += n < 10 ? 1 : 13) {
+                std::vector<std::byte> less(room + 1, round_trip::guard);
+                const auto result = coder::encode_chunk(field.values, ccoll::byte_span(less).first(room), 1e-3);
+                INFO(field.name << ", n = " << n << ", room = " << room);
+                CHECK(less[room] == round_trip::guard);
+                const bool fits = most.code == ccoll::status::ok && room >= most.bytes;
+                CHECK(result.code == (fits ? ccoll::status::ok : ccoll::status::out_of_space));
+            }
+        }
+}
+
+TEMPLATE_LIST_TEST_CASE("a chunk decoder of SZx answers corrupt unless codes are known and blocks fill the chunk", "[codec][szx]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using coder = ccoll::codec_impl<typename TestType::codec, T, ccoll::host_space>;
+    std::vector<T> y(129);
+    std::vector<std::byte> good(2 + 2 * sizeof(T));  // two constant blocks, the second of one value
+    CHECK(coder::decode_chunk(good, y, 1) == ccoll::status::ok);
+    for (unsigned code = 1; code < 256; ++code) {
+        good[1] = static_cast<std::byte>(code);
+        CHECK(coder::decode_chunk(good, y, 1) == (code == sizeof(T) ? ccoll::status::ok : ccoll::status::corrupt));  // raw: as long
+    }
+    good[1] = std::byte{0};
+    for (std::size_t size = 0; size < good.size(); ++size) {
+        const std::vector<std::byte> cut(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size));
+        CHECK(coder::decode_chunk(cut, y, 1) == ccoll::status::corrupt);
+    }
+    good.push_back(std::byte{0});
+    CHECK(coder::decode_chunk(good, y, 1) == ccoll::status::corrupt);
+    for (std::size_t code = sizeof(T) + 1; code < 256; ++code) {  // a chunk as long as such a code would need
+        std::vector<std::byte> unknown(1 + sizeof(T) + 128 * code);
+        unknown[0] = static_cast<std::byte>(code);
+        CHECK(coder::decode_chunk(unknown, std::span(y).first(128), 1) == ccoll::status::corrupt);
+    }
+}
