@@ -17,7 +17,7 @@ template <class... Policies, class Send, class Recv, class Comm, class... Extra>
     requires(!communicator<Recv> && !std::is_pointer_v<Send>)
 report reduce_scatter(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, const Send&, Recv>(send, recv, false, 0, comm,
+    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, 0, comm,
                                                                                                    std::forward<Extra>(extra)...);
 }
 
@@ -26,7 +26,7 @@ template <class... Policies, class Buffer, communicator Comm, class... Extra>
     requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
 report reduce_scatter(Buffer&& inout, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, Buffer, Buffer>(inout, inout, true, 0, comm,
+    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, Buffer&, Buffer&>(inout, inout, true, 0, comm,
                                                                                                 std::forward<Extra>(extra)...);
 }
 

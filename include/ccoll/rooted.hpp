@@ -7,8 +7,8 @@
 #include <ccoll/engine/call.hpp>
 
 // Common to all: policies, communicator and extra arguments are those of allreduce; every rank passes the same root. Data flow
-// one way, so below 1 MiB (and with Check::Local) a disagreement is seen by the ranks that it reaches; Check::Collective tells
-// everybody. A buffer that a rank does not need may be empty.
+// one way, so ranks compare their arguments first, at any size, unless Check::Local says not to: then a disagreement is seen by
+// the ranks that it reaches, or may leave some waiting. A buffer that a rank does not need may be empty.
 
 namespace ccoll {
 
@@ -19,7 +19,7 @@ template <class... Policies, class Buffer, class Comm, class... Extra>
     requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
 report bcast(Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::bcast, plan_of<Policies...>, Buffer, Buffer>(buffer, buffer, true, root, comm,
+    return detail::call_ranges<collective::bcast, plan_of<Policies...>, Buffer&, Buffer&>(buffer, buffer, true, root, comm,
                                                                                        std::forward<Extra>(extra)...);
 }
 
@@ -36,7 +36,7 @@ template <class... Policies, class Send, class Recv, class Comm, class... Extra>
     requires(!std::is_pointer_v<Send>)
 report scatter(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::scatter, plan_of<Policies...>, const Send&, Recv>(send, recv, false, root, comm,
+    return detail::call_ranges<collective::scatter, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
                                                                                             std::forward<Extra>(extra)...);
 }
 
@@ -53,7 +53,7 @@ template <class... Policies, class Send, class Recv, class Comm, class... Extra>
     requires(!std::is_pointer_v<Send>)
 report gather(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::gather, plan_of<Policies...>, const Send&, Recv>(send, recv, false, root, comm,
+    return detail::call_ranges<collective::gather, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
                                                                                            std::forward<Extra>(extra)...);
 }
 
@@ -70,7 +70,7 @@ template <class... Policies, class Send, class Recv, class Comm, class... Extra>
     requires(!std::is_pointer_v<Send>)
 report reduce(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
 {
-    return detail::call_ranges<collective::reduce, plan_of<Policies...>, const Send&, Recv>(send, recv, false, root, comm,
+    return detail::call_ranges<collective::reduce, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
                                                                                            std::forward<Extra>(extra)...);
 }
 

@@ -18,7 +18,7 @@ constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor
 {
     using message = decltype(visitor.send(0));
     const int blocks = s.blocks(p);
-    std::vector<message> sent(static_cast<std::size_t>(p));
+    std::vector<message> sent(static_cast<std::size_t>(p), message{});  // clang 14 and 19 fold only this constructor
     for (int k = 0; k < s.steps(p); ++k) {
         for (int me = 0; me < p; ++me)
             if (s.step_at(me, p, root, k).send.contains(block, blocks)) sent[static_cast<std::size_t>(me)] = visitor.send(me);

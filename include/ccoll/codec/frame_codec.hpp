@@ -173,8 +173,8 @@ struct chunked {
         return result;
     }
 
-    /// Adds two frames without decoding them. Where either chunk is raw, both are decoded and the sum is encoded again, or
-    /// stays raw where the codec will not have it.
+    /// Adds two frames without decoding them. Where either chunk is raw, both are decoded and the sum is kept raw; so it is
+    /// where the codec will not add two chunks.
     static encode_result add(const_byte_span a, const_byte_span b, byte_span dst) noexcept
     {
         frame_view left, right;

@@ -41,8 +41,9 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
 /// Fits user buffers to a collective on rank `me` of p. What does not fit becomes trouble, which the caller must make
 /// everybody's: this rank cannot just throw while others wait for it.
 template <class Collective, element T>
-fitted_buffers<T> fit(user_buffers<T> u, int me, int p, int root)
+fitted_buffers<T> fit(const user_buffers<T>& user, int me, int p, int root)
 {
+    user_buffers<T> u = user;
     constexpr bool send_whole = Collective::send == extent::whole, recv_whole = Collective::recv == extent::whole;
     constexpr bool same = send_whole && recv_whole;
     const auto ranks = static_cast<std::size_t>(p), mine = static_cast<std::size_t>(me);

@@ -196,7 +196,7 @@ report perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&..
         result.trouble = {link.refusal()};
         result.transport_says = link.explain();
     } else {
-        constexpr bool hands_over = !Plan::codec::lossy && std::is_same_v<typename Plan::algo, policies::Algo::Auto> &&
+        constexpr bool hands_over = std::is_same_v<typename Plan::codec, policies::Codec::None> && std::is_same_v<typename Plan::algo, policies::Algo::Auto> &&
                                     std::is_same_v<typename Plan::placement, policies::Placement::Auto>;
         using native = std::conditional_t<hands_over, native_if_possible<typename Plan::op>, never_native>;
         result = run_call<Collective, native, clock>(decision_of<Collective, Plan, T>, user, root, link, more.eb);

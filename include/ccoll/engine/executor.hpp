@@ -119,7 +119,9 @@ private:
         {
             scope time(engine.clock_, phase::encode);
             buffer_memory* b = engine.fresh();
-            take(b, engine.task_.codec.add(mine.frame_bytes(), incoming, frame_room(b)));
+            const bool theirs_first = engine.operation().theirs_on_the_left;
+            const const_byte_span own = mine.frame_bytes();
+            take(b, engine.task_.codec.add(theirs_first ? incoming : own, theirs_first ? own : incoming, frame_room(b)));
         }
         /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
         void combine_and_encode()

@@ -74,7 +74,7 @@ double bound_from_range(double fraction, double lowest, double highest)
 
 /// @tparam Native  native_if_possible<Op> when the plan leaves everything to the transport, else never_native.
 template <class Collective, class Native, class Clock, element T, transport Link>
-outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Link& link, double run_time_bound)
+CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Link& link, double run_time_bound)
 {
     const int me = link.rank(), p = link.size();
     outcome result;
@@ -154,13 +154,16 @@ outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Li
         if (Native::template run<Collective>(link, what, fitted.move_to != nullptr ? fitted.move_to : what.data.recv)) {
             facts.algorithm = "MPI";
             facts.placement = "none";
+            facts.same_bits = !std::is_same_v<Collective, collective::allreduce>;  // MPI recommends it, no more
             const status s = link.native_result();
             return failed(compare_verdicts(s == status::ok ? verdict{} : verdict{s, me, me}));
         }
     }
 
+    // Small vectors of one-way collectives, too: ranks that each believe to be the root, or send what nobody expects, would not
+    // hear of it from any message of the schedule.
     const bool large = what.data.count * sizeof(T) >= agreement_bytes;
-    if (d.checks == check_level::automatic && large && p > 1 && !facts.agreed) {
+    if (d.checks == check_level::automatic && (large || Collective::rooted) && p > 1 && !facts.agreed) {
         compare_arguments();
         if (!trouble.ok()) return failed(trouble);
     }

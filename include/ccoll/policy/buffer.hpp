@@ -21,7 +21,7 @@ template <element T>
 inline constexpr std::uint8_t dtype_of = std::same_as<T, float> ? 0 : 1;
 
 /// How to see a foreign container as contiguous elements. Specialise it for a view that is not a contiguous range:
-/// `space`, `static T* data(B&)`, `static std::size_t size(B&)`.
+/// `space`, `static T* data(B&)`, `static std::size_t size(B&)`; for B and for const B, as which a send buffer is seen.
 template <class Buffer>
 struct buffer_traits;
 

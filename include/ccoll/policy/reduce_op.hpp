@@ -13,7 +13,8 @@ namespace ccoll {
 /// adds: |error| <= sum of the errors.  selects: |error| <= the larger one.  unbounded: no absolute bound follows.
 enum class error_growth { adds, selects, unbounded };
 
-/// Base of every operation. `Linear`: the operation commutes with adding quanta, so encoded streams may be reduced.
+/// Base of every operation. `Linear`: the operation is a sum, so a homomorphic codec may add encoded streams in its place,
+/// and `apply` is then not called.
 /// A nonlinear operation of yours that only selects among its operands may say so: `static constexpr auto growth = ...`.
 template <bool Linear>
 struct op_tag : policy<axis::op> {

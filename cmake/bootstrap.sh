@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Sourced by the run.sh scripts:  bootstrap <package> ...
+#
+# Packages carry their Debian names. '?' in front: wanted, but nothing stops without it. What is missing is found by looking for the
+# tool or header itself, not for the package, so that any system that has them passes. Missing ones are installed by apt-get where
+# there is one and the right to call it; elsewhere the list is printed. Ends the script with exit code 2 when something
+# indispensable stays missing. With everything in place it takes a fraction of a second and touches nothing.
+
+bootstrap_header() { printf '#include <%s>\n' "$1" | "${CXX:-g++}" -x c++ -E -o /dev/null - >/dev/null 2>&1; }
+
+# A python3 that can draw: the first on the PATH, or the distribution's.
+bootstrap_python() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import importlib.util as u, sys; sys.exit(u.find_spec("matplotlib") is None)' >/dev/null 2>&1; then
+            echo "$python"
+            return
+        fi
+    done
+    return 1
+}
+
+bootstrap_has() {
+    case $1 in
+        g++) command -v "${CXX:-g++}" ;;
+        libopenmpi-dev) command -v mpicxx.openmpi || { command -v mpicxx && ! command -v apt-get; } ;;
+        openmpi-bin) command -v mpiexec.openmpi || { command -v mpiexec && ! command -v apt-get; } ;;
+        libmpich-dev) command -v mpicxx.mpich ;;
+        mpich) command -v mpiexec.mpich ;;
+        ninja-build) command -v ninja ;;
+        catch2) bootstrap_header catch2/catch.hpp || bootstrap_header catch2/catch_all.hpp ;;
+        libcli11-dev) bootstrap_header CLI/CLI.hpp ;;
+        nlohmann-json3-dev) bootstrap_header nlohmann/json.hpp ;;
+        libfmt-dev) bootstrap_header fmt/format.h ;;
+        python3-matplotlib) bootstrap_python ;;
+        clang) command -v clang++ ;;
+        clang-*) command -v "clang++-${1#clang-}" ;;
+        *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+bootstrap_missing() {
+    local package
+    for package in "$@"; do bootstrap_has "${package#\?}" || echo "$package"; done
+}
+
+bootstrap() {
+    local missing package sudo='' install=()
+    missing=$(bootstrap_missing "$@")
+    [ -n "$missing" ] || return 0
+
+    if command -v apt-get >/dev/null 2>&1; then
+        if [ "$(id -u)" != 0 ]; then
+            sudo='sudo -n'
+            $sudo true >/dev/null 2>&1 || sudo=none
+        fi
+        if [ "$sudo" != none ]; then
+            export DEBIAN_FRONTEND=noninteractive
+            # Lists that know every indispensable package are fresh enough; a wanted one may not exist in this release at all.
+            for package in $missing; do
+                if [ "$package" = "${package#\?}" ] && ! bootstrap_in_distribution "$package" || ! bootstrap_in_distribution g++; then
+                    $sudo apt-get update -qq </dev/null || true
+                    break
+                fi
+            done
+            for package in $missing; do
+                if bootstrap_in_distribution "${package#\?}"; then install+=("${package#\?}"); fi
+            done
+            if [ ${#install[@]} -gt 0 ]; then
+                echo "installing: ${install[*]}"
+                bootstrap_install || { $sudo apt-get update -qq </dev/null && bootstrap_install; } || true
+            fi
+        fi
+    fi
+
+    missing=$(bootstrap_missing "$@")
+    local needed='' wanted=''
+    for package in $missing; do
+        case $package in
+            \?*) wanted+=" ${package#\?}" ;;
+            *) needed+=" $package" ;;
+        esac
+    done
+    if [ -n "$wanted" ]; then echo "going on without (Debian names):$wanted" >&2; fi
+    if [ -n "$needed" ]; then
+        echo "please install first (Debian names):$needed" >&2
+        exit 2
+    fi
+}
+
+bootstrap_in_distribution() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+
+bootstrap_install() {
+    # shellcheck disable=SC2086 # sudo is a word list
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${install[@]}" </dev/null >/dev/null
+}

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake "-DCOMPILE=<compiler;flags>" "-DHEADERS=<h;...>" -DEXTENSION=<cpp or cu> -DWORK=<folder> -P check_headers.cmake
+# Each header, included twice and nothing before it, compiles; in spite of macros that other people's headers are known to define.
+cmake_minimum_required(VERSION 3.22)
+set(poison "")
+# complex.h, termios.h, windows.h, sys/sysmacros.h, Arduino.h, old numerical codes
+set(words I N B0 small near far interface IN OUT OPTIONAL DELETE STRICT ERROR TRUE FALSE DEBUG MIN MAX ABS PI EPS ROUND SWAP REAL BLOCK CHUNK)
+set(calls major minor makedev CHECK ASSERT LOG)
+foreach(macro IN LISTS words)
+  string(APPEND poison "#define ${macro} someone defined the macro ${macro}\n")
+endforeach()
+foreach(macro IN LISTS calls)
+  string(APPEND poison "#define ${macro}(x) someone defined the macro ${macro}\n")
+endforeach()
+set(bad "")
+foreach(header IN LISTS HEADERS)
+  set(file ${WORK}/${header}.${EXTENSION})
+  file(WRITE ${file} "${poison}#include <${header}>\n#include <${header}>\nint main() { return 0; }\n")
+  execute_process(COMMAND ${COMPILE} ${file} RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(failed)
+    message("${text}")
+    string(APPEND bad " ${header}")
+  endif()
+endforeach()
+if(bad)
+  message(FATAL_ERROR "does not compile alone and twice:${bad}")
+endif()

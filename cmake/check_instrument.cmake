@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake -DCOMPILE="<compiler;flags>" -DSOURCE=tests/support/instrument.cpp -DNM=<nm> -DWORK=<folder> -P check_instrument.cmake
+# Instrument::Off costs nothing: the object code has no reference to a clock and is smaller than with Instrument::Breakdown,
+# which must have one (or this test could not fail).
+file(MAKE_DIRECTORY ${WORK})
+function(build name)
+  execute_process(COMMAND ${COMPILE} ${ARGN} -O2 -c ${SOURCE} -o ${WORK}/${name}.o RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT rc EQUAL 0)
+    message(FATAL_ERROR "${name} does not compile:\n${out}")
+  endif()
+  execute_process(COMMAND ${NM} --undefined-only ${WORK}/${name}.o OUTPUT_VARIABLE symbols)
+  string(FIND "${symbols}" "chrono" clock)
+  file(SIZE ${WORK}/${name}.o size)
+  set(${name}_clock ${clock} PARENT_SCOPE)
+  set(${name}_size ${size} PARENT_SCOPE)
+endfunction()
+build(off)
+build(on -DWITH_BREAKDOWN)
+if(NOT off_clock EQUAL -1)
+  message(FATAL_ERROR "a call without Instrument::Breakdown refers to a clock")
+elseif(on_clock EQUAL -1)
+  message(FATAL_ERROR "a call with Instrument::Breakdown refers to no clock: this test cannot fail")
+elseif(NOT off_size LESS on_size)
+  message(FATAL_ERROR "object code with Instrument::Off (${off_size} bytes) is not smaller than with Breakdown (${on_size} bytes)")
+endif()
+message(STATUS "object code: ${off_size} bytes off, ${on_size} bytes on")

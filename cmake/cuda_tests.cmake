@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Device tests. nvcc is called directly: a project without CUDA as a language stays configurable everywhere, and CMake 3.25 does not
+# know nvcc's C++20. Building the program is a test of its own; running it needs a GPU.
+# add_nvcc_program(<target> <source> [flags...])
+function(add_nvcc_program target source)
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/${target})
+  add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
+    COMMAND ${nvcc} -std=c++20 -O2 -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} ${source} -o ${program})
+  add_custom_target(${target} ALL DEPENDS ${program})
+endfunction()
+
+find_program(CCOLL_NVIDIA_SMI nvidia-smi)
+mark_as_advanced(CCOLL_NVIDIA_SMI)
+set(gpus "")
+if(CCOLL_NVIDIA_SMI)
+  execute_process(COMMAND ${CCOLL_NVIDIA_SMI} -L OUTPUT_VARIABLE gpus ERROR_QUIET)
+endif()
+set(arch "")
+if(gpus MATCHES "GPU 0")
+  set(arch -arch=native)
+endif()
+file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${here}/cuda ${here}/cuda/*.cu)
+foreach(file ${programs})
+  get_filename_component(subject ${file} NAME_WE)
+  add_nvcc_program(cuda_${subject} ${here}/cuda/${file} -DCCOLL_NO_MPI ${arch})
+  if(gpus MATCHES "GPU 0")
+    add_test(NAME cuda/${subject} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject})
+    set_tests_properties(cuda/${subject} PROPERTIES TIMEOUT 300 LABELS cuda RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+  else()
+    add_test(NAME cuda/${subject}/builds COMMAND ${CMAKE_COMMAND} -E md5sum ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject})
+    set_tests_properties(cuda/${subject}/builds PROPERTIES TIMEOUT 10 LABELS cuda)
+  endif()
+endforeach()

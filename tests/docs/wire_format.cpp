@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// docs/wire_format.md: the frames that it shows byte by byte, and the offsets in its tables.
+#include "catch.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <ccoll/codec.hpp>
+#include <ccoll/wire/message.hpp>
+
+using namespace ccoll::policies;
+
+namespace {
+
+using dump = std::vector<std::uint8_t>;
+
+template <class Codec, class T>
+dump frame_of(const std::vector<T>& values, double eb)
+{
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<Codec, T>(values.size()));
+    frame.resize(ccoll::encode<Codec>(values, frame, eb).bytes);
+    dump bytes;
+    for (const std::byte b : frame) bytes.push_back(static_cast<std::uint8_t>(b));
+    return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("the encoded frame in docs/wire_format.md is what the library writes", "[docs][wire]")
+{
+    // [doc:frame]
+    const std::vector<float> values{0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f};
+    const dump expected{
+        0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
+        0x01, 0x02, 0x00, 0x00,                          //  4  version 1, codec 2 (PipeSZx), dtype 0 (f32), flags 0
+        0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  8 elements
+        0x7B, 0x14, 0xAE, 0x47, 0xE1, 0x7A, 0x84, 0x3F,  // 16  bound 0.01
+        0x00, 0x14, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  5120 elements per chunk, 1 chunk
+        0x15, 0x00, 0x00, 0x00,                          // 32  index: chunk 0 has 21 bytes and is encoded
+        0x02,                                            // 36  chunk 0: one block, code 2
+        0x00, 0x00, 0x60, 0x3F,                          // 37  its middle, 0.875
+        0x60, 0xBF, 0x20, 0xBF, 0xC0, 0xBE, 0x00, 0xBE,  // 41  top two bytes of value - middle: -0.875 -0.625 -0.375 -0.125
+        0x00, 0x3E, 0xC0, 0x3E, 0x20, 0x3F, 0x60, 0x3F,  // 49  0.125 0.375 0.625 0.875
+    };
+    CHECK(frame_of<Codec::PipeSZx>(values, 0.01) == expected);
+    // [/doc:frame]
+}
+
+TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[docs][wire]")
+{
+    // [doc:raw_frame]
+    const std::vector<double> values{1, -2};
+    const dump expected{
+        0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
+        0x01, 0x00, 0x01, 0x00,                          //  4  version 1, codec 0 (None), dtype 1 (f64), flags 0
+        0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  2 elements
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 16  no bound
+        0x00, 0x20, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  8192 elements per chunk, 1 chunk
+        0x10, 0x00, 0x00, 0x80,                          // 32  index: chunk 0 has 16 bytes and is raw (top bit)
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xF0, 0x3F,  // 36  1.0
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xC0,  // 44  -2.0
+    };
+    CHECK(frame_of<Codec::None>(values, 0) == expected);
+    // [/doc:raw_frame]
+}
+
+TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures", "[docs][wire]")
+{
+    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::verdict, ccoll::control_message;
+    CHECK(offsetof(frame_header, version) == 4);
+    CHECK(offsetof(frame_header, codec) == 5);
+    CHECK(offsetof(frame_header, dtype) == 6);
+    CHECK(offsetof(frame_header, flags) == 7);
+    CHECK(offsetof(frame_header, elements) == 8);
+    CHECK(offsetof(frame_header, bound) == 16);
+    CHECK(offsetof(frame_header, chunk_elements) == 24);
+    CHECK(offsetof(frame_header, chunks) == 28);
+    CHECK(sizeof(frame_header) == 32);
+
+    CHECK(offsetof(call_arguments, count) == 0);
+    CHECK(offsetof(call_arguments, bound) == 8);
+    CHECK(offsetof(call_arguments, path) == 16);
+    CHECK(offsetof(call_arguments, plan) == 20);
+    CHECK(offsetof(call_arguments, root) == 24);
+    CHECK(offsetof(call_arguments, rank) == 28);
+    CHECK(sizeof(call_arguments) == 32);
+
+    CHECK(offsetof(call_stamp, magic) == 0);
+    CHECK(offsetof(call_stamp, version) == 4);
+    CHECK(offsetof(call_stamp, kind) == 5);
+    CHECK(offsetof(call_stamp, reserved) == 6);
+    CHECK(offsetof(call_stamp, call) == 8);
+    CHECK(offsetof(call_stamp, reserved_too) == 12);
+    CHECK(offsetof(call_stamp, arguments) == 16);
+    CHECK(sizeof(call_stamp) == 48);
+    const std::uint32_t magic = call_stamp{}.magic;
+    CHECK(std::memcmp(&magic, "CCMS", 4) == 0);
+
+    CHECK(offsetof(verdict, code) == 0);
+    CHECK(offsetof(verdict, rank) == 4);
+    CHECK(offsetof(verdict, peer) == 8);
+    CHECK(offsetof(verdict, step) == 12);
+    CHECK(offsetof(verdict, expected) == 16);
+    CHECK(offsetof(verdict, found) == 24);
+    CHECK(sizeof(verdict) == 32);
+
+    CHECK(offsetof(control_message, stamp) == 0);
+    CHECK(offsetof(control_message, trouble) == 48);
+    CHECK(offsetof(control_message, lowest) == 80);
+    CHECK(offsetof(control_message, highest) == 88);
+    CHECK(offsetof(control_message, least) == 96);
+    CHECK(offsetof(control_message, most) == 128);
+    CHECK(offsetof(control_message, step) == 160);
+    CHECK(offsetof(control_message, closing) == 164);
+    CHECK(sizeof(control_message) == 168);
+
+    CHECK(ccoll::wire_version == 1);
+    CHECK(static_cast<int>(ccoll::message_kind::data) == 1);
+    CHECK(static_cast<int>(ccoll::message_kind::poison) == 2);
+    CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);
+    CHECK(static_cast<int>(ccoll::message_kind::give_up) == 4);
+    CHECK(static_cast<int>(ccoll::status::no_communicator) == 17);
+}
