@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Installs what is missing (Debian and Ubuntu), builds the image stacking example and runs it on 4 ranks; then draws what it wrote.
+#   examples/run.sh [options of the program]     --help lists them
+#   examples/run.sh --transport threads          ranks are threads of one process: no MPI is started
+# Results are in out/ of the repository (--out <folder>, seen from there). RANKS=<n> changes the number of MPI processes.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# shellcheck source=cmake/bootstrap.sh
+. cmake/bootstrap.sh
+bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build' '?libopenmpi-dev' '?openmpi-bin' '?python3-matplotlib'
+
+tree=build/example
+options=(-DCMAKE_BUILD_TYPE=Release -DCCOLL_BUILD_TESTS=OFF -DCCOLL_BUILD_BENCHMARKS=OFF)
+if command -v ninja >/dev/null && [ ! -f $tree/CMakeCache.txt ]; then options+=(-G Ninja); fi
+# Compiler wrapper and launcher of one MPI: with two installed, the plain names need not belong together.
+launcher=''
+for suffix in .openmpi .mpich ''; do
+    if command -v "mpicxx$suffix" >/dev/null && command -v "mpiexec$suffix" >/dev/null; then
+        launcher=$(command -v "mpiexec$suffix")
+        options+=("-DMPI_CXX_COMPILER=$(command -v "mpicxx$suffix")" "-DMPIEXEC_EXECUTABLE=$launcher")
+        break
+    fi
+done
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! { cmake -S . -B $tree "${options[@]}" && cmake --build $tree --target image_stacking -j "$(nproc 2>/dev/null || echo 2)"; } >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    exit 1
+fi
+program=$tree/examples/image_stacking
+
+threads=no help=no out=out previous=''
+for argument in "$@"; do
+    case $previous=$argument in
+        --transport=threads | *=--transport=threads) threads=yes ;;
+        --out=*) out=$argument ;;
+        *=--out=*) out=${argument#--out=} ;;
+        *=--help | *=-h) help=yes ;;
+    esac
+    previous=$argument
+done
+if [ $help = yes ]; then
+    "$program" "$@"
+    exit
+fi
+
+if [ $threads = no ] && [ -z "$launcher" ]; then
+    echo "no MPI here: the ranks are threads" >&2
+    set -- --transport threads "$@"
+    threads=yes
+fi
+if [ $threads = yes ]; then
+    "$program" "$@"
+else
+    # Four ranks on fewer cores, perhaps as root in a container. MPICH knows none of these and does not mind.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+    export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    "$launcher" -n "${RANKS:-4}" "$program" "$@"
+fi
+
+if [ -f examples/plot_stack.py ]; then
+    if python=$(bootstrap_python); then
+        "$python" examples/plot_stack.py "$out"
+    else
+        echo "no picture: python3-matplotlib is not installed" >&2
+    fi
+fi
