@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bad calls of a collective. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the control: the
+// same calls without a mistake.
+#include <list>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <ccoll/allgather.hpp>
+#include <ccoll/allreduce.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/rooted.hpp>
+#include <ccoll/transport/threads.hpp>
+
+using namespace ccoll::policies;
+
+struct UnknownCodec : ccoll::codec_tag<250, true> {
+    static constexpr const char* name = "UnknownCodec";
+};
+struct UnknownAlgo : ccoll::algo_tag {
+    static constexpr const char* name = "UnknownAlgo";
+};
+
+struct arguments {
+    std::vector<float>& x;
+    std::vector<float>& y;
+    const std::vector<float>& fixed;
+    std::vector<double>& d;
+    std::vector<int>& i;
+    std::list<float>& l;
+    ccoll::threads_comm& comm;
+};
+
+void call(const arguments& a);
+void call(const arguments& a)
+{
+    [[maybe_unused]] std::error_code code;
+#if CCOLL_CASE == 0
+    ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
+    ccoll::allreduce<ErrorBound<1>, Codec::PipeSZx>(a.fixed, a.y, a.comm, code);
+    ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, a.comm, 1e-3, code);
+    ccoll::reduce_scatter<Placement::DecodeReduceEncode, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
+    ccoll::allgather<Placement::Once, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
+    ccoll::bcast<Algo::Binomial>(a.d, 0, a.comm);
+#elif CCOLL_CASE == 1  // expect: ccoll: a buffer must be a contiguous range
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);
+#elif CCOLL_CASE == 2  // expect: ccoll: a buffer must be a contiguous range
+    ccoll::bcast(a.l, 0, a.comm);
+#elif CCOLL_CASE == 3  // expect: ccoll: the result buffer must hold non-const float or double
+    ccoll::allreduce(a.i, a.i, a.comm);
+#elif CCOLL_CASE == 4  // expect: ccoll: the result buffer must hold non-const float or double
+    ccoll::allgather(a.x, a.fixed, a.comm);
+#elif CCOLL_CASE == 5  // expect: ccoll: send and receive buffers must hold the same element type
+    ccoll::reduce_scatter(a.d, a.y, a.comm);
+#elif CCOLL_CASE == 6  // expect: ccoll: the communicator must be an MPI_Comm
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, std::string("world"));
+#elif CCOLL_CASE == 7  // expect: ccoll: this codec has no host implementation for this element type
+    ccoll::allreduce<UnknownCodec, ErrorBound<1e-3>>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 8  // expect: ccoll: this algorithm has no schedule for this collective
+    ccoll::bcast<Algo::Ring>(a.x, 0, a.comm);
+#elif CCOLL_CASE == 9  // expect: ccoll: this algorithm has no schedule for this collective
+    ccoll::gather<UnknownAlgo>(a.x, a.y, 0, a.comm);
+#elif CCOLL_CASE == 10  // expect: ccoll: Placement::Once forwards bytes and cannot reduce them
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Placement::Once>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 11  // expect: ccoll: Placement::Homomorphic needs a codec that adds encoded streams
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Placement::Homomorphic>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 12  // expect: ccoll: behind the communicator a call takes a bound
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm, "tight");
+#elif CCOLL_CASE == 13  // expect: ccoll: the plan says RuntimeBound; pass the bound
+    ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 14  // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm, 1e-3);
+#elif CCOLL_CASE == 15  // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    ccoll::reduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, 0, a.comm, 1e-3, 1e-4);
+#elif CCOLL_CASE == 16  // expect: ccoll: a buffer must be a contiguous range
+    ccoll::scatter(a.l, a.y, 0, a.comm);
+#elif CCOLL_CASE == 17  // expect: ccoll: behind the communicator a call takes a bound
+    ccoll::allreduce(a.x, a.y, a.comm, std::error_code());
+#endif
+}

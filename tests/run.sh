@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Builds and runs every test: g++ with every MPI, every front end over headers and bad programs, then the unit tests again under
+# clang and the sanitizers. Installs what is missing on Debian and Ubuntu. The last line is '<n> passed, <n> failed'.
+#   tests/run.sh [--quick] [ctest options]      --quick: no sanitizers, no second compiler for the unit tests
+# Build trees: build/tests, build/clang, build/asan, build/tsan. Exit code 0: something ran and nothing failed.
+set -u
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
+exec </dev/null
+
+quick=no
+ctest_options=()
+for argument in "$@"; do
+    case $argument in
+        --quick) quick=yes ;;
+        -h | --help)
+            sed -n '3,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+            exit 0
+            ;;
+        *) ctest_options+=("$argument") ;;
+    esac
+done
+
+# shellcheck source=cmake/bootstrap.sh
+. cmake/bootstrap.sh
+bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' \
+    '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+
+jobs=$(nproc 2>/dev/null || echo 2)
+if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+# A clang that is newer than the distribution's default knows better what to say.
+clang=$(command -v clang++-19 || command -v clang++ || true)
+
+passed=0 failed=0 skipped=0
+failures=()
+note_failure() { failed=$((failed + 1)); failures+=("$1"); }
+count() { grep -c "$2" "$1" || true; }
+
+# suite <preset> <build tree> [cache variables]: every test in the tree counts; a tree that does not configure, or whose build
+# has an error, counts as one failure more.
+suite() {
+    local preset=$1 tree=build/$2 junit=$PWD/build/$2/junit.xml
+    shift 2
+    local begin=$SECONDS
+    echo "== $preset: $tree"
+    if ! cmake --preset "$preset" -B "$tree" "$@" >"build/$preset.configure.log" 2>&1; then
+        cat "build/$preset.configure.log"
+        note_failure "$preset: does not configure"
+        return
+    fi
+    local keep_going=(-k)
+    if grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja' "$tree/CMakeCache.txt"; then keep_going=(-k 0); fi
+    if ! cmake --build "$tree" -j "$jobs" -- "${keep_going[@]}" >"build/$preset.build.log" 2>&1; then
+        grep -v '^\[[0-9]*/[0-9]*\] ' "build/$preset.build.log" | tail -n 200
+        note_failure "$preset: does not build (build/$preset.build.log)"
+    fi
+    echo "   built in $((SECONDS - begin)) s"
+    rm -f "$junit"
+    (cd "$tree" && ctest -j "$jobs" --output-on-failure --output-junit "$junit" "${ctest_options[@]+"${ctest_options[@]}"}") |
+        grep --line-buffered -v -e ' *Start *[0-9]*: ' -e ' Passed  *[0-9.]* sec$'
+    if [ ! -s "$junit" ]; then
+        note_failure "$preset: ctest says nothing"
+        return
+    fi
+    # 'notrun' is a skip only where a test or its limits asked for it; a program that is not there has failed.
+    local ran bad skips
+    ran=$(count "$junit" '<testcase .*status="run"')
+    skips=$(count "$junit" '<skipped message="SKIP_')
+    bad=$(($(count "$junit" '<testcase ') - ran - skips))
+    passed=$((passed + ran)) skipped=$((skipped + skips)) failed=$((failed + bad))
+    if [ "$bad" -gt 0 ]; then failures+=("$preset: $bad"); fi
+    echo "   $ran passed, $bad failed, $skips skipped in $((SECONDS - begin)) s"
+}
+
+# The first compiler whose ThreadSanitizer works on this kernel.
+tsan_compiler() {
+    local compiler
+    mkdir -p build/probe
+    printf '#include <thread>\nint main() { std::thread([] {}).join(); }\n' >build/probe/tsan.cpp
+    for compiler in $clang "${CXX:-g++}"; do
+        if "$compiler" -fsanitize=thread -pthread build/probe/tsan.cpp -o build/probe/tsan >/dev/null 2>&1 && build/probe/tsan >/dev/null 2>&1; then
+            echo "$compiler"
+            return
+        fi
+    done
+}
+
+mkdir -p build
+suite dev tests
+if [ $quick = no ]; then
+    if [ -n "$clang" ]; then suite clang clang "-DCMAKE_CXX_COMPILER=$clang"; fi
+    suite asan-ubsan asan
+    compiler=$(tsan_compiler)
+    if [ -n "$compiler" ]; then
+        suite tsan tsan "-DCMAKE_CXX_COMPILER=$compiler"
+    else
+        echo "== tsan: no compiler here has a working ThreadSanitizer"
+        skipped=$((skipped + 1))
+    fi
+fi
+
+echo "took $SECONDS s"
+for failure in "${failures[@]+"${failures[@]}"}"; do echo "failed: $failure"; done
+if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+[ $failed = 0 ] && [ $passed -gt 0 ]
