@@ -76,5 +76,9 @@ void call(const arguments& a)
     ccoll::scatter(a.l, a.y, 0, a.comm);
 #elif CCOLL_CASE == 17  // expect: ccoll: behind the communicator a call takes a bound
     ccoll::allreduce(a.x, a.y, a.comm, std::error_code());
+#elif CCOLL_CASE == 18  // expect: ccoll: this collective only moves data: it takes no Op::
+    ccoll::bcast<Op::Max>(a.x, 0, a.comm);
+#elif CCOLL_CASE == 19  // expect: ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode
+    ccoll::allgather<Placement::DecodeReduceEncode, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
 #endif
 }
