@@ -85,6 +85,7 @@ struct options {
     int ranks = 4;
     int repeat = 5;
     std::string out = "out";
+    bool check = false;
 };
 
 CLI::Validator within(double least, double most)
@@ -120,6 +121,7 @@ void describe(CLI::App& app, options& o)
     app.add_option("--ranks", o.ranks, "ranks, when they are threads (mpirun says how many processes)")->check(within(1, 64));
     app.add_option("--repeat", o.repeat, "timed repetitions of each way of stacking; the median is shown")->check(within(1, 1000));
     app.add_option("--out", o.out, "folder for the results");
+    app.add_flag("--check", o.check, "look at the options only, and run nothing");
     app.footer("Partial images are stacked with ccoll::allreduce<Algo::X, Codec::Y, ErrorBound<E>>; examples/plot_stack.py draws them.");
 }
 
@@ -435,6 +437,10 @@ preparation prepare(int argc, char** argv, options& o)
 #endif
         p.ground = rtm::demo_model(o.nx, o.nz, o.dx);
         p.survey = rtm::plan_survey(p.ground, o.wave);
+        if (o.check) {
+            p.finished = true;
+            p.text = "image_stacking: these options are fine\n";
+        }
     } catch (const CLI::CallForHelp&) {
         p.finished = true;
         p.text = app.help();

@@ -46,6 +46,7 @@ if [ $help = yes ]; then
     "$program" "$@"
     exit
 fi
+"$program" "$@" --check >/dev/null  # wrong options: one message, before any launcher adds its own
 
 if [ $threads = no ] && [ -z "$launcher" ]; then
     echo "no MPI here: the ranks are threads" >&2
