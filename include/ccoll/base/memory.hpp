@@ -2,12 +2,14 @@
 // base/memory.hpp - floor 0. Where data lives, unaligned loads and stores, and working memory that outlives a call.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace ccoll {
@@ -110,6 +112,45 @@ private:
     std::vector<std::unique_ptr<buffer_memory>> all_;
     std::vector<buffer_memory*> idle_;
     std::vector<memo> memos_;
+};
+
+/// A short list in borrowed memory: most calls need none of it, and the steady state allocates nothing.
+template <class T>
+    requires std::is_trivially_copyable_v<T>
+class borrowed_list {
+public:
+    explicit borrowed_list(workspace& memory) noexcept : memory_(memory) {}
+    borrowed_list(const borrowed_list&) = delete;
+    borrowed_list& operator=(const borrowed_list&) = delete;
+    ~borrowed_list() { memory_.drop(held_); }
+
+    std::size_t size() const noexcept { return size_; }
+    T operator[](std::size_t i) const noexcept { return load<T>(held_->room(), i * sizeof(T)); }
+    /// Borrows room for n elements now, so that later pushes need not.
+    void reserve(std::size_t n)
+    {
+        if (held_ != nullptr && held_->capacity >= n * sizeof(T)) return;
+        buffer_memory* larger = memory_.take(n * sizeof(T));
+        if (held_ != nullptr) copy(larger->room(), held_->room().first(size_ * sizeof(T)));
+        memory_.drop(std::exchange(held_, larger));
+    }
+    void push(const T& value)
+    {
+        if (held_ == nullptr || held_->capacity < (size_ + 1) * sizeof(T)) reserve(std::max<std::size_t>(16, 2 * size_));
+        store(held_->room(), size_++ * sizeof(T), value);
+    }
+    /// Removes element i; the order of the others stays.
+    T take(std::size_t i) noexcept
+    {
+        const T value = (*this)[i];
+        for (--size_; i < size_; ++i) store(held_->room(), i * sizeof(T), (*this)[i + 1]);
+        return value;
+    }
+
+private:
+    workspace& memory_;
+    buffer_memory* held_ = nullptr;
+    std::size_t size_ = 0;
 };
 
 }  // namespace ccoll

@@ -4,34 +4,37 @@
 #pragma once
 
 #include <algorithm>
-#include <vector>
 
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace ccoll {
 
-/// Tags of one call: its lanes, then its control messages. A call number returns after 2048 calls; until then a message that
-/// nobody received (after an error) is told by the number in its stamp.
+/// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
+/// (after an error) is told by the number in its stamp.
 struct call_tags {
     static constexpr int per_call = 16, lanes = 15;
+    static constexpr std::uint32_t period = 2048;
     int base;
-    explicit call_tags(std::uint32_t call) : base(static_cast<int>(call % 2048) * per_call) {}
+    explicit call_tags(std::uint32_t call) : base(static_cast<int>(call % period) * per_call) {}
     int lane(std::size_t i) const { return base + static_cast<int>(i); }
     int control() const { return base + lanes; }
 };
-static_assert(2048 * call_tags::per_call - 1 <= max_tag);
+static_assert(static_cast<int>(call_tags::period) * call_tags::per_call - 1 <= max_tag);
 
 template <transport Link>
 class control {
 public:
-    control(Link& link, std::uint32_t call) : link_(link), call_(call), tags_(call) {}
+    /// @param stamp  of this call; its arguments may be filled in until the first message.
+    control(Link& link, const call_stamp& stamp)
+        : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory()), early_data_(link.memory())
+    {
+    }
     control(const control&) = delete;
     control& operator=(const control&) = delete;
     ~control()
     {
-        for (const early& e : early_data_) link_.memory().drop(e.message);
-        link_.memory().drop(heard_memory_);
+        for (std::size_t i = 0; i < early_data_.size(); ++i) link_.memory().drop(early_data_[i].message);
     }
 
     /// Merges the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
@@ -42,22 +45,27 @@ public:
     control_message agree(control_message mine, std::size_t room_bytes)
     {
         const int me = link_.rank(), p = link_.size();
+        mine.stamp = stamp_;
         mine.stamp.kind = message_kind::opinion;
-        mine.least = mine.most = mine.stamp.arguments;
+        mine.least = mine.most = stamp_.arguments;
         mine.least.rank = mine.most.rank = me;
+        opening_ = mine.closing == 0;
+        opinions_.reserve(2 * most_rounds);
         for (int k = 0, distance = 1; distance < p; ++k, distance *= 2) {
             const int left = (me - distance + p) % p;
             mine.step = k;
             send((me + distance) % p, mine);
             control_message theirs;
-            const status s = opinion_of(left, mine, k, room_bytes, theirs);
+            const status s = opinion_of(left, mine.closing, k, room_bytes, theirs);
             if (!gave_up_.ok()) {
                 mine.trouble = gave_up_;
                 return mine;
             }
-            if (s != status::ok) theirs.trouble = {s, me, left, -1}, theirs.least = mine.least, theirs.most = mine.most;
+            if (s != status::ok) theirs = mine, theirs.trouble = {s, me, left};
             merge(mine, theirs);
         }
+        opened_ = true;
+        opening_ = false;
         if (mine.trouble.ok() && !(mine.least == mine.most)) {
             const bool in_order = mine.least.rank < mine.most.rank;
             const call_arguments& low = in_order ? mine.least : mine.most;
@@ -70,45 +78,50 @@ public:
     }
 
     /// For a rank that has nothing to do: has anybody left the schedule, or begun to compare arguments although this rank's
-    /// own do not ask for it? @return the trouble, or ok.
-    verdict listen(const call_stamp& mine)
+    /// own do not ask for it? And, out of patience with a call that has not been agreed upon: does anybody send what the
+    /// schedule does not expect?    @param vain  turns without progress so far    @return the trouble, or ok.
+    verdict listen(bool agreed, int vain, std::size_t room_bytes)
     {
         for (int peer = link_.probe(tags_.control()); peer != nobody && gave_up_.ok(); peer = link_.probe(tags_.control())) {
-            if (!take(peer) || incoming_.stamp.kind != message_kind::opinion || incoming_.closing != 0) continue;
-            verdict v = compare(mine.arguments, incoming_.stamp.arguments);
+            receive_opinion(peer);
+            if (opinions_.size() == 0 || agreed) continue;
+            const control_message theirs = opinions_.take(opinions_.size() - 1);
+            verdict v = compare(stamp_.arguments, theirs.stamp.arguments);
             if (v.ok()) v = {status::plan_differs};
-            v.rank = link_.rank();
-            v.peer = peer;
-            return v;
+            v.rank = link_.rank(), v.peer = peer;
+            give_up(v);
         }
+        while (!agreed && vain > patience && gave_up_.ok() && take_early_data(room_bytes)) {}
         return gave_up_;
     }
 
-    /// Tells all ranks that this one has left the schedule. Whoever waits for it will listen.
-    void give_up(const call_stamp& mine, const verdict& v)
+    /// Tells all ranks that this one leaves the schedule. Whoever waits for it will listen.
+    void give_up(const verdict& v)
     {
+        if (!gave_up_.ok()) return;
+        gave_up_ = v;
         control_message m;
-        m.stamp = mine;
+        m.stamp = stamp_;
         m.stamp.kind = message_kind::give_up;
         m.trouble = v;
         for (int peer = 0; peer < link_.size(); ++peer)
             if (peer != link_.rank()) send(peer, m);
     }
 
-    /// The oldest message of lane 0 that came from `peer` while this rank still compared arguments, or null.
+    /// The oldest message of lane 0 from `peer` that came before the schedule asked for it, or null.
     buffer_memory* early_message(int peer)
     {
-        for (auto e = early_data_.begin(); e != early_data_.end(); ++e)
-            if (e->peer == peer) {
-                buffer_memory* message = e->message;
-                early_data_.erase(e);
-                return message;
-            }
+        for (std::size_t i = 0; i < early_data_.size(); ++i)
+            if (early_data_[i].peer == peer) return early_data_.take(i).message;
         return nullptr;
     }
 
+    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On a transport whose idle() sleeps this
+    /// is a second, on one that spins some 100 us; a healthy call may take it, too, and loses nothing.
+    static constexpr int patience = 100;
+
 private:
-    static constexpr std::size_t most_rounds = 32;
+    static constexpr int most_rounds = 31;
 
     struct early {
         int peer;
@@ -127,62 +140,80 @@ private:
         if (link_.test(r) || link_.cancel(r)) link_.memory().drop(b);
     }
 
-    /// Receives a control message that probe has seen. @return false when it is of another call.
-    bool take(int peer)
+    /// Receives a message that probe has seen: nothing to wait for.
+    typename Link::request receive(int peer, int tag, byte_span room)
     {
-        typename Link::request r = link_.post_recv(peer, tags_.control(), bytes_of(incoming_));
+        typename Link::request r = link_.post_recv(peer, tag, room);
         while (!link_.test(r)) {}
-        return r.result == status::ok && r.bytes == sizeof incoming_ && sort_in(incoming_, peer);
+        return r;
+    }
+    void receive_opinion(int peer)
+    {
+        const auto r = receive(peer, tags_.control(), bytes_of(incoming_));
+        if (r.result == status::ok) sort_in(incoming_, r.bytes, peer);
     }
 
-    bool sort_in(const control_message& m, int peer)
+    /// Believes nothing: what cannot have been sent is told to everybody, for its sender will not say it again.
+    void sort_in(const control_message& m, std::size_t bytes, int peer)
     {
         call_stamp stamp;
-        const status s = read_stamp(std::as_bytes(std::span(&m, 1)), stamp);
-        if (s == status::corrupt || stamp.call != call_) return false;
-        if (s == status::wire_version) {
-            gave_up_ = {s, link_.rank(), peer, -1, static_cast<double>(wire_version), static_cast<double>(stamp.version)};
-        } else if (stamp.kind == message_kind::give_up) {
-            if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
-        } else if (stamp.kind == message_kind::opinion && m.step >= 0 && static_cast<std::size_t>(m.step) < most_rounds) {
-            hear(m);
-        }
-        return true;
+        const status s = bytes == sizeof m ? read_stamp(std::as_bytes(std::span(&m, 1)), stamp) : status::corrupt;
+        const belonging whose = s == status::corrupt ? belonging::damaged : belongs(stamp_.call, stamp.call, call_tags::period);
+        const int p = link_.size();
+        const bool is_opinion = stamp.kind == message_kind::opinion;
+        const bool possible = is_opinion ? m.step >= 0 && m.step < most_rounds && (peer + (1 << m.step) % p) % p == link_.rank() &&
+                                               m.trouble.code <= status::no_communicator && in_order(m.closing, peer)
+                                         : stamp.kind == message_kind::give_up;
+        if (whose == belonging::left_over) return;
+        if (s == status::wire_version)
+            give_up({s, link_.rank(), peer, -1, static_cast<double>(wire_version), static_cast<double>(stamp.version)});
+        else if (whose == belonging::damaged || !possible) give_up({status::corrupt, link_.rank(), peer});
+        else if (is_opinion) opinions_.push(m);
+        else if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
     }
 
-    /// Opinions that nobody has asked for yet. In borrowed memory: most calls hear none, and those shall not pay.
-    void hear(const control_message& m)
+    /// Each rank tells this one its opening opinion, then its closing one.
+    bool in_order(int closing, int peer) const
     {
-        if (heard_memory_ == nullptr) heard_memory_ = link_.memory().take(2 * most_rounds * sizeof m);
-        if (heard_count_ < 2 * most_rounds) store(heard_memory_->room(), heard_count_++ * sizeof m, m);
+        if (closing != 0) return closing == 1 && (!opening_ || told_opening(peer));
+        return !opened_;
     }
+    bool told_opening(int peer) const
+    {
+        const int me = link_.rank(), p = link_.size(), distance = (me - peer + p) % p;
+        if (distance < (me - peer_in_turn_ + p) % p) return true;
+        for (std::size_t i = 0; i < opinions_.size(); ++i)
+            if (opinions_[i].closing == 0 && (1 << opinions_[i].step) == distance) return true;
+        return false;
+    }
+
     bool heard(int closing, int round, control_message& found)
     {
-        for (std::size_t i = 0; i < heard_count_; ++i) {
-            found = load<control_message>(heard_memory_->room(), i * sizeof found);
-            if (found.closing != closing || found.step != round) continue;
-            const auto last = load<control_message>(heard_memory_->room(), --heard_count_ * sizeof found);
-            store(heard_memory_->room(), i * sizeof last, last);
-            return true;
-        }
+        for (std::size_t i = 0; i < opinions_.size(); ++i)
+            if (opinions_[i].closing == closing && opinions_[i].step == round) {
+                found = opinions_.take(i);
+                return true;
+            }
         return false;
     }
 
     /// The opinion that `peer` tells in round k. Others may come first: of later rounds, of the closing comparison.
-    status opinion_of(int peer, const control_message& mine, int k, std::size_t room_bytes, control_message& theirs)
+    status opinion_of(int peer, int closing, int k, std::size_t room_bytes, control_message& theirs)
     {
         typename Link::request r{};
         bool posted = false;
-        while (gave_up_.ok() && !heard(mine.closing, k, theirs)) {
+        int vain = 0;
+        peer_in_turn_ = peer;
+        while (gave_up_.ok() && !heard(closing, k, theirs)) {
             link_.poll();
             if (!posted) r = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
             posted = !link_.test(r);
-            if (!posted && r.result != status::ok) return r.result;
+            if (!posted && r.result != status::ok && r.result != status::truncated) return r.result;
             if (!posted) {
-                if (r.bytes == sizeof expected_) sort_in(expected_, peer);
+                sort_in(expected_, r.bytes, peer);
             } else if (const int other = link_.probe(tags_.control()); other != nobody) {
-                take(other);
-            } else if (mine.closing != 0 || !take_early_data(mine.stamp, room_bytes)) {
+                receive_opinion(other);
+            } else if (closing != 0 || ++vain <= patience || !take_early_data(room_bytes)) {
                 link_.idle();
             }
         }
@@ -190,30 +221,34 @@ private:
         return status::ok;
     }
 
-    /// Data that arrive during the opening comparison: from a rank that is through with it already, which is kept for the
-    /// schedule, or from one that takes no part, which is trouble.
-    bool take_early_data(const call_stamp& mine, std::size_t room_bytes)
+    /// Data that no posted receive waits for: from a rank that is ahead of this one, which is kept for the schedule, or from
+    /// one that is on another way, which is trouble. @return false when there are none.
+    bool take_early_data(std::size_t room_bytes)
     {
         const int peer = link_.probe(tags_.lane(0));
         if (peer == nobody) return false;
         buffer_memory* b = link_.memory().take(room_bytes);
-        typename Link::request r = link_.post_recv(peer, tags_.lane(0), b->room().first(room_bytes));
-        while (!link_.test(r)) {}
+        const auto r = receive(peer, tags_.lane(0), b->room().first(room_bytes));
         b->used = r.bytes;
         call_stamp stamp;
-        const bool ours = r.result == status::ok && read_stamp(b->message(), stamp) == status::ok && stamp.call == call_;
-        verdict v = ours ? compare(mine.arguments, stamp.arguments) : verdict{};
-        if (v.code == status::bound_differs) v = {};  // a relative bound is known only after the comparison
-        if (ours && v.ok()) {
-            early_data_.push_back({peer, b});
+        const bool readable = r.result == status::ok && read_stamp(b->message(), stamp) == status::ok;
+        if (readable && belongs(stamp_.call, stamp.call, call_tags::period) == belonging::left_over) {
+            link_.memory().drop(b);
+            return true;
+        }
+        // Whoever is on the same way gets his message when the schedule asks for it, and the schedule will judge it.
+        const verdict v = readable ? compare(stamp_.arguments, stamp.arguments) : verdict{};
+        if (v.ok() || (stamp.arguments.path == stamp_.arguments.path && stamp.arguments.root == stamp_.arguments.root && !opening_)) {
+            early_data_.push({peer, b});
+            return true;
+        }
+        // During the opening comparison a relative bound is not yet known.
+        if (opening_ && v.code == status::bound_differs) {
+            early_data_.push({peer, b});
             return true;
         }
         link_.memory().drop(b);
-        if (!v.ok()) {
-            v.rank = link_.rank(), v.peer = peer;
-            give_up(mine, v);
-            gave_up_ = v;
-        }
+        give_up({v.code, link_.rank(), peer, -1, v.expected, v.found});
         return true;
     }
 
@@ -231,13 +266,14 @@ private:
     }
 
     Link& link_;
-    std::uint32_t call_;
+    const call_stamp& stamp_;
     call_tags tags_;
     verdict gave_up_;
+    bool opening_ = false, opened_ = false;
+    int peer_in_turn_ = nobody;
     control_message incoming_, expected_;
-    buffer_memory* heard_memory_ = nullptr;
-    std::size_t heard_count_ = 0;
-    std::vector<early> early_data_;
+    borrowed_list<control_message> opinions_;  // that nobody has asked for yet
+    borrowed_list<early> early_data_;
 };
 
 }  // namespace ccoll

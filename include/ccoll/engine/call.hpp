@@ -122,36 +122,36 @@ consteval placement_rules rules_for()
 /// The plan as values, built once per plan and element type.
 template <class Collective, class Plan, class T>
 inline constexpr decision<T> decision_of = [] {
-    using algo = algo_of<Collective, Plan>;
-    using codec = typename Plan::codec;
-    using op = typename Plan::op;
-    using bound = typename Plan::bound;
-    using check = typename Plan::check;
+    using plan_algo = algo_of<Collective, Plan>;
+    using plan_codec = typename Plan::codec;
+    using plan_op = typename Plan::op;
+    using plan_bound = typename Plan::bound;
+    using plan_check = typename Plan::check;
     constexpr placement_rules rules = rules_for<Plan, Collective, T>();
     decision<T> d;
     d.call = Collective::name;
-    d.algorithm = algo::name;
-    d.codec_name = codec::name;
-    d.what.path = schedule_view<schedule_for<algo, Collective>>;
+    d.algorithm = plan_algo::name;
+    d.codec_name = plan_codec::name;
+    d.what.path = schedule_view<schedule_for<plan_algo, Collective>>;
     d.what.before = &Collective::before;
     d.what.after = &Collective::after;
-    d.what.codec = frame_codec_of<codec, T>;
-    d.what.op = reduction_of<op, T>;
-    d.what.op.divide_by_ranks = Collective::reduces && op::divide_by_ranks;
+    d.what.codec = frame_codec_of<plan_codec, T>;
+    d.what.op = reduction_of<plan_op, T>;
+    d.what.op.divide_by_ranks = Collective::reduces && plan_op::divide_by_ranks;
     d.what.rules = rules;
-    d.what.stamp.arguments.path = mixed(mixed(hash_seed, Collective::name), algo::name);
+    d.what.stamp.arguments.path = mixed(mixed(hash_seed, Collective::name), plan_algo::name);
     d.what.stamp.arguments.plan = hash_seed;
-    for (const char* part : {Collective::name, codec::name, rules.name, op::name, bound::name, check::name, dtype_of<T> == 0 ? "f32" : "f64"})
+    for (const char* part : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name, dtype_of<T> == 0 ? "f32" : "f64"})
         d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, part);
     d.units = &worst_case_units<Collective>;
-    d.growth = Collective::reduces ? op::growth : error_growth::adds;
-    d.lossy = codec::lossy;
-    d.bound = bound::kind;
-    d.end_to_end = bound::end_to_end;
-    d.bound_value = bound::value;
-    d.bound_at_run_time = bound::given_at_run_time;
-    d.checks = std::is_same_v<check, policies::Check::Collective> ? check_level::collective
-               : std::is_same_v<check, policies::Check::Local>    ? check_level::local
+    d.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
+    d.lossy = plan_codec::lossy;
+    d.bound = plan_bound::kind;
+    d.end_to_end = plan_bound::end_to_end;
+    d.bound_value = plan_bound::value;
+    d.bound_at_run_time = plan_bound::given_at_run_time;
+    d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
+               : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
                                                                   : check_level::automatic;
     return d;
 }();
@@ -237,10 +237,11 @@ report call_pointers(const A* send, B* recv, std::size_t n, int root, const Comm
         return {};
     } else {
         user_buffers<T> u{nullptr, n, nullptr, n, false, true};
-        if constexpr (is_marker<A>) u.in_place = is_in_place<Comm>(send);
-        else u.send = send;
-        if constexpr (is_marker<B>) u.in_place = is_in_place<Comm>(recv);
-        else u.recv = recv;
+        // An address without a type is MPI_IN_PLACE, or what `rank == root ? MPI_IN_PLACE : pointer` gives elsewhere.
+        const bool send_stands_in = is_marker<A> && is_in_place<Comm>(send), recv_stands_in = is_marker<B> && is_in_place<Comm>(recv);
+        u.in_place = send_stands_in || recv_stands_in;
+        if (!send_stands_in) u.send = static_cast<const T*>(send);
+        if (!recv_stands_in) u.recv = static_cast<T*>(recv);
         if (u.in_place && u.send == nullptr) u.send = u.recv;
         if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // MPI_Scatter's root keeps its own block where it is
         return perform<Collective, Plan, T>(u, root, comm, extra...);

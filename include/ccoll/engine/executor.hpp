@@ -15,8 +15,9 @@ namespace ccoll {
 template <element T, transport Link, class Clock>
 class executor {
 public:
-    executor(const task<T>& what, Link& link, control<Link>& talk)
-        : task_(what), link_(link), talk_(talk), me_(link.rank()), p_(link.size()), blocks_(what.path.blocks(p_)),
+    /// @param agreed  ranks have compared their arguments: nobody can be on another way.
+    executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
+        : task_(what), link_(link), talk_(talk), agreed_(agreed), me_(link.rank()), p_(link.size()), blocks_(what.path.blocks(p_)),
           steps_(what.path.steps(p_)), tags_(what.stamp.call), store_(what, me_, p_, link.memory())
     {
         lanes_ = store_.template table<lane>(std::min(usual_lanes, store_.slices()));
@@ -42,9 +43,10 @@ public:
     void run()
     {
         while (!progress()) {
+            vain_ = moved_ ? 0 : vain_ + 1;
             if (moved_) continue;
             typename Clock::scope time(clock_, phase::wait);
-            if (const verdict v = talk_.listen(task_.stamp); !v.ok()) give_up(v);
+            if (const verdict v = talk_.listen(agreed_, vain_, task_.room_bytes); !v.ok()) leave_with(v);
             else link_.idle();
         }
     }
@@ -281,16 +283,17 @@ private:
         const const_byte_span message = inbox->message();
         call_stamp stamp;
         if (const status s = read_stamp(message, stamp); s != status::ok) return poison({s, me_, peer_, step_}), true;
-        if (stamp.call != task_.stamp.call) return false;
+        const belonging whose = belongs(task_.stamp.call, stamp.call, call_tags::period);
+        if (whose == belonging::left_over) return false;
         verdict v = compare(task_.stamp.arguments, stamp.arguments);
-        if (stamp.kind == message_kind::poison) {
-            poison(read_verdict(message.subspan(sizeof stamp)));
-            return true;
-        }
+        if (whose == belonging::damaged) v = {status::corrupt};
+        if (!v.ok()) v.rank = me_, v.peer = peer_, v.step = step_;
+        if (stamp.kind == message_kind::poison) v = read_verdict(message.subspan(sizeof stamp));
+        else if (v.ok() && stamp.kind != message_kind::data) v = {status::corrupt, me_, peer_, step_};
         if (!v.ok()) {
-            v.rank = me_, v.peer = peer_, v.step = step_;
+            // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
             if (stamp.arguments.path == task_.stamp.arguments.path && stamp.arguments.root == task_.stamp.arguments.root) poison(v);
-            else give_up(v);  // the sender walks another schedule: keeping to this one could wait for ever
+            else give_up(v);
             return true;
         }
         const_byte_span rest = message.subspan(sizeof stamp);
@@ -356,8 +359,12 @@ private:
     /// Leaves the schedule and says so to everybody.
     void give_up(const verdict& v)
     {
+        talk_.give_up(v);
+        leave_with(v);
+    }
+    void leave_with(const verdict& v)
+    {
         poison(v);
-        talk_.give_up(task_.stamp, v);
         left_ = true;
     }
 
@@ -379,12 +386,14 @@ private:
     const task<T>& task_;
     Link& link_;
     control<Link>& talk_;
+    const bool agreed_;
     const int me_, p_, blocks_, steps_;
     const call_tags tags_;
     block_store<T> store_;
     std::span<lane> lanes_;
     std::size_t finished_ = 0, since_poll_ = 0;
     bool moved_ = false, left_ = false;
+    int vain_ = 0;  // turns since something moved
     verdict trouble_;
     int peer_ = 0, step_ = 0;  // where the engine stands, for error sentences
     report counts_;

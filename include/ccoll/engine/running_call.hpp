@@ -85,7 +85,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
 
     task<T> what = d.what;
     what.stamp.call = link.begin_call();
-    control<Link> talk(link, what.stamp.call);
+    control<Link> talk(link, what.stamp);
     const auto failed = [&](const verdict& v) {
         result.trouble = v;
         if (v.code == status::transport_failed) result.transport_says = link.explain();
@@ -95,7 +95,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     // A root that does not exist leaves no schedule to keep to: tell everybody, and go.
     if (root < 0 || root >= p) {
         const verdict v{status::bad_argument, me, me, -1, static_cast<double>(p - 1), static_cast<double>(root)};
-        talk.give_up(what.stamp, v);
+        talk.give_up(v);
         return failed(v);
     }
     const fitted_buffers<T> fitted = fit<Collective>(user, me, p, root);
@@ -122,7 +122,6 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     const bool relative = d.bound == bound_kind::relative;
     const auto compare_arguments = [&] {
         control_message mine;
-        mine.stamp = what.stamp;
         mine.trouble = trouble;
         mine.lowest = std::numeric_limits<double>::infinity();
         mine.highest = -mine.lowest;
@@ -138,7 +137,6 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     const auto compare_verdicts = [&](const verdict& v) {
         if (d.checks != check_level::collective || p == 1) return v;
         control_message mine;
-        mine.stamp = what.stamp;
         mine.trouble = v;
         mine.closing = 1;
         return talk.agree(mine, what.room_bytes).trouble;
@@ -172,7 +170,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     const std::size_t longest = block_range(what.data.count, what.path.blocks(p), 0).count;
     what.slice_elements = sliced ? slice_for(longest, what.codec.chunk_elements, widest) : std::max<std::size_t>(1, longest);
 
-    executor<T, Link, Clock> engine(what, link, talk);
+    executor<T, Link, Clock> engine(what, link, talk, facts.agreed);
     engine.poison(trouble);
     engine.run();
     failed(compare_verdicts(engine.trouble()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,8 @@ namespace detail {
 struct threads_world {
     /// Bytes up to which a send is done at once: room for the engine's control messages, which must not wait for anybody.
     static constexpr std::size_t short_message = 256;
+    /// Room for as many from one rank to another is made at the first, so that what is allocated hardly depends on timing.
+    static constexpr std::size_t usual_messages = 16;
 
     /// A send that nobody has received, or is just receiving (moving: its memory is being read outside of the lock).
     /// A short one is stored here and outlives its sender's interest, as MPI's eager messages do.
@@ -145,6 +148,7 @@ public:
             const std::lock_guard lock(world_->mutex);
             r.id_ = ++world_->last_id;
             const bool is_short = data.size() <= world::short_message;
+            world_->between(rank_, peer).messages.reserve(world::usual_messages);
             world_->between(rank_, peer).messages.push_back({r.id_, tag, data, false, is_short, {}});
             if (is_short) {
                 copy(world_->between(rank_, peer).messages.back().store, data);
@@ -163,6 +167,7 @@ public:
         r.target_ = target;
         const std::lock_guard lock(world_->mutex);
         r.id_ = ++world_->last_id;
+        world_->between(peer, rank_).expected.reserve(world::usual_messages);
         world_->between(peer, rank_).expected.push_back({r.id_, tag});
         return r;
     }
@@ -223,12 +228,12 @@ public:
     }
 
     /// Sleeps until an event has come since poll(): a message to this rank, a send of its own taken, a rank that ended, a
-    /// request withdrawn. An event between poll() and idle() is not missed.
+    /// request withdrawn. An event between poll() and idle() is not missed. Wakes after 10 ms all the same.
     void idle()
     {
         std::unique_lock lock(world_->mutex);
         world::place& mine = world_->at(rank_);
-        mine.changed.wait(lock, [&] { return mine.events != seen_; });
+        mine.changed.wait_for(lock, std::chrono::milliseconds(10), [&] { return mine.events != seen_; });
     }
 
 private:

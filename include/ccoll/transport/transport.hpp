@@ -27,7 +27,8 @@ inline constexpr int max_tag = 32767;
 ///   cancel           gives a request up; afterwards its span is not touched. False when the transport cannot promise that
 ///                    (a send on its way): the caller then keeps the memory for ever
 ///   probe            the rank of somebody whose message with this tag waits to be received, or nobody
-///   poll             begins a sweep over requests        idle   nothing moved since poll: sleeps until something may have
+///   poll             begins a sweep over requests        idle   nothing moved since poll: sleeps until something
+///                    may have, but not for longer than some 10 ms
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {

@@ -88,6 +88,15 @@ inline status read_stamp(const_byte_span from, call_stamp& stamp) noexcept
     return stamp.kind >= message_kind::data && stamp.kind <= message_kind::give_up ? status::ok : status::corrupt;
 }
 
+/// Whose message is this? Tags return after `period` calls, so what an earlier call left over has an older number, by a multiple
+/// of it; any other number was damaged on the way.
+enum class belonging { ours, left_over, damaged };
+constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint32_t period) noexcept
+{
+    if (ours == theirs) return belonging::ours;
+    return theirs < ours && (ours - theirs) % period == 0 ? belonging::left_over : belonging::damaged;
+}
+
 /// A verdict from foreign bytes: its code is one that this version knows.
 inline verdict read_verdict(const_byte_span from) noexcept
 {

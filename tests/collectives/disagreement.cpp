@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ranks that disagree about the call: an error, never a hang, and the communicator goes on working.
+#include "errors.hpp"
+
+using namespace ccoll::policies;
+using namespace worlds;
+
+namespace {
+
+constexpr std::size_t small = 100, medium = 20000, large = 1000000;
+
+}  // namespace
+
+TEST_CASE("Counts that differ are told to every rank of an allreduce, at any size", "[errors][allreduce]")
+{
+    struct pair { std::size_t mine, others; };
+    for (const int p : {2, 3, 4, 5, 8})
+        for (const pair n : {pair{small, small + 1}, {0, 1}, {medium, small}, {small, large}, {large, small}, {large, large + 1}})
+            for (const int odd : {0, p - 1}) {
+                if (p > 4 && n.mine == large && n.others == large + 1) continue;  // time
+                INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
+                const auto ring = listen(p, [=](threads_comm& comm) {
+                    std::vector<float> v(comm.rank() == odd ? n.mine : n.others);
+                    ccoll::allreduce<Algo::Ring>(v, comm);
+                });
+                all_heard(ring, status::count_differs);
+                const auto doubling = listen(p, [=](threads_comm& comm) {
+                    std::vector<float> v(comm.rank() == odd ? n.mine : n.others);
+                    ccoll::allreduce<Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>>(v, comm);
+                });
+                all_heard(doubling, status::count_differs);
+                for (const auto* all : {&ring, &doubling}) {
+                    const heard& first = (*all)[0];  // both sides are named
+                    const auto a = std::to_string(n.mine), b = std::to_string(n.others);
+                    INFO(first.text);
+                    CHECK((has(first.text, "expected " + a + ", found " + b + " from rank ") || has(first.text, "expected " + b + ", found " + a + " from rank ")));
+                }
+            }
+}
+
+namespace {
+
+/// Calls `call(comm, count, buffer of count, buffer of p * count)` where one rank has another count, in all the ways that matter.
+template <class Call>
+void with_counts_that_differ(bool everybody_hears, Call call)
+{
+    struct pair { std::size_t mine, others; };
+    for (const int p : {2, 3, 5})
+        for (const pair n : {pair{small, small + 1}, {5, 6}, {5, large}, {small, large}, {large, small}, {large, 5}, {large, large + 1}})
+            for (const int odd : {0, p - 1}) {
+                if (p == 5 && n.mine == large && n.others == large + 1) continue;  // time
+                INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
+                const auto all = listen(p, [=](threads_comm& comm) {
+                    const std::size_t count = comm.rank() == odd ? n.mine : n.others;
+                    std::vector<float> one(count), every(count * static_cast<std::size_t>(p));
+                    call(comm, one, every);
+                });
+                if (everybody_hears) all_heard(all, status::count_differs);
+                else some_heard(all, status::count_differs);
+            }
+}
+
+using buffer = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("Counts that differ never hang bcast and scatter", "[errors][bcast][scatter]")
+{
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer&) { ccoll::bcast(one, 0, comm); });
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
+        ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(every, one, 0, comm);
+    });
+}
+
+TEST_CASE("Counts that differ never hang reduce and gather", "[errors][reduce][gather]")
+{
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer&) {
+        buffer sum(one.size());
+        ccoll::reduce(one, sum, 0, comm);
+    });
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
+        ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(one, every, 0, comm);
+    });
+}
+
+TEST_CASE("Counts that differ never hang allgather and reduce_scatter", "[errors][allgather][reduce_scatter]")
+{
+    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::allgather(one, every, comm); });
+    with_counts_that_differ(false, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::reduce_scatter(every, one, comm); });
+}
+
+TEST_CASE("Check::Collective tells everybody the same sentence", "[errors][check]")
+{
+    for (const int p : {2, 3, 4, 5, 8})
+        for (const int odd : {0, p - 1, p / 2}) {
+            INFO("p " << p << ", odd rank " << odd);
+            const auto count = [=](const threads_comm& comm) { return comm.rank() == odd ? std::size_t{7} : small; };
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(count(comm));
+                              ccoll::bcast<Check::Collective>(v, 0, comm);
+                          }), status::count_differs);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(count(comm)), all(v.size() * static_cast<std::size_t>(p));
+                              ccoll::gather<Check::Collective, Codec::SZx, ErrorBound<1e-3>>(v, all, 1 % p, comm);
+                          }), status::count_differs);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(small);
+                              ccoll::bcast<Check::Collective>(v, comm.rank() == odd ? 1 : 0, comm);
+                          }), status::root_differs);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<double> v(small), sum(small);
+                              ccoll::reduce<Check::Collective, Codec::SZx, RuntimeBound>(v, sum, 0, comm, comm.rank() == odd ? 1e-3 : 1e-4);
+                          }), status::bound_differs);
+            same_sentence(listen(p, [=](threads_comm& comm) {  // trouble of one rank's own
+                              std::vector<double> v(small), sum(comm.rank() == odd ? small - 1 : small);
+                              ccoll::allreduce<Check::Collective>(v, sum, comm);
+                          }), status::size_mismatch);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(small);
+                              if (comm.rank() == odd) ccoll::allreduce<Check::Collective, Op::Max>(v, comm);
+                              else ccoll::allreduce<Check::Collective, Op::Min>(v, comm);
+                          }), status::plan_differs);
+        }
+}
+
+TEST_CASE("Roots that differ are told to everybody, at any size", "[errors][bcast][reduce]")
+{
+    for (const int p : {2, 3, 5})
+        for (const std::size_t n : {std::size_t{5}, small, large / 2}) {
+            const int odd = n == small ? p - 1 : 0;
+            INFO("p " << p << ", n " << n << ", odd rank " << odd);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(n);
+                              ccoll::bcast(v, comm.rank() == odd ? 1 : 0, comm);
+                          }), status::root_differs);
+            same_sentence(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(n), sum(n);
+                              ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == odd ? 1 : 0, comm);
+                          }), status::root_differs);
+        }
+}
+
+TEST_CASE("Bounds, codecs, operations, placements and elements that differ are told", "[errors][allreduce]")
+{
+    for (const int p : {2, 3, 5, 8})
+        for (const std::size_t n : {small, large / 2}) {
+            if (n > small && p > 3) continue;
+            for (const int odd : {0, p - 1}) {
+                INFO("p " << p << ", n " << n << ", odd rank " << odd);
+                all_heard(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(n);
+                              ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(v, comm, comm.rank() == odd ? 1e-3 : 2e-3);
+                          }), status::bound_differs);
+                const auto differ = [&](auto one, auto other) {
+                    all_heard(listen(p, [=](threads_comm& comm) { comm.rank() == odd ? one(comm) : other(comm); }), status::plan_differs);
+                };
+                const auto with = [n]<class... P>(std::type_identity<ccoll::Plan<P...>>) {
+                    return [n](threads_comm& comm) {
+                        std::vector<float> v(n);
+                        ccoll::allreduce<P...>(v, comm);
+                    };
+                };
+                using E = ErrorBound<1e-3>;
+                const auto base = with(std::type_identity<ccoll::Plan<Codec::SZx, E>>{});
+                differ(with(std::type_identity<ccoll::Plan<Codec::PipeSZx, E>>{}), base);
+                differ(with(std::type_identity<ccoll::Plan<Algo::Ring>>{}), base);
+                differ(with(std::type_identity<ccoll::Plan<Codec::SZx, E, Op::Max>>{}), base);
+                differ(with(std::type_identity<ccoll::Plan<Codec::SZx, E, Placement::PerHop>>{}), base);
+                differ(with(std::type_identity<ccoll::Plan<Codec::SZx, RelativeBound<1e-3>>>{}), base);
+                differ(with(std::type_identity<ccoll::Plan<Codec::SZx, E, Check::Collective>>{}), base);
+                differ([n](threads_comm& comm) {
+                    std::vector<double> v(n);
+                    ccoll::allreduce<Codec::SZx, E>(v, comm);
+                }, base);
+            }
+        }
+}
+
+TEST_CASE("Algorithms that differ are told, whoever mixes them up", "[errors][allreduce]")
+{
+    for (const int p : {2, 3, 4, 5, 8})
+        for (const std::size_t n : {std::size_t{1}, small, large / 2}) {
+            if (n > small && p > 4) continue;
+            for (unsigned who = 1; who + 1 < (1u << p); who += p < 5 ? 1 : 13) {  // bit r: rank r takes the ring
+                INFO("p " << p << ", n " << n << ", ring on " << who);
+                all_heard(listen(p, [=](threads_comm& comm) {
+                              std::vector<float> v(n);
+                              if ((who >> comm.rank()) % 2 == 1) ccoll::allreduce<Algo::Ring>(v, comm);
+                              else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
+                          }), status::plan_differs);
+            }
+        }
+}
+
+TEST_CASE("Poison from a rank that walks another schedule is not waited for twice", "[errors][allreduce]")
+{
+    for (const std::size_t n : {std::size_t{1}, small})
+        all_heard(listen(3, [=](threads_comm& comm) {  // 0 poisons 1, which poisons 2, which expects more of 1 than it sends
+                      std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
+                      if (comm.rank() == 2) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
+                      else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
+                  }), status::plan_differs, status::count_differs);
+}
+
+TEST_CASE("Different collectives at once are told", "[errors]")
+{
+    for (const int p : {2, 3, 4, 5})
+        for (const int odd : {0, p - 1}) {
+            INFO("p " << p << ", odd rank " << odd);
+            all_heard(listen(p, [=](threads_comm& comm) {
+                          std::vector<float> v(small * static_cast<std::size_t>(p)), one(small);
+                          if (comm.rank() == odd) ccoll::allgather(one, v, comm);
+                          else ccoll::allreduce(v, comm);
+                      }), status::plan_differs);
+        }
+}
+
+TEST_CASE("Check::Local works when arguments are equal", "[check]")
+{
+    for (const std::size_t n : {std::size_t{0}, small, large}) {
+        const auto all = listen(3, [n](threads_comm& comm) {
+            std::vector<float> v(n, 1);
+            const auto facts = ccoll::allreduce<Check::Local, Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
+            if (facts.agreed) throw std::runtime_error("agreed");
+            if (n > 0 && std::fabs(v[n - 1] - 3) > 3e-3f) throw std::runtime_error("wrong");
+        });
+        for (const heard& each : all) {
+            CHECK(each.text == "");
+            CHECK(each.works_afterwards);
+        }
+    }
+}

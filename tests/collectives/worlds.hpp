@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the tests of collectives share: worlds of ranks that must end in time, buffers with guards, and every collective in one
+// shape. Assertions are Catch's and belong to one thread: ranks only write down what they saw.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "catch.hpp"
+#include "fields.hpp"
+#include "oracle.hpp"
+
+#include <ccoll/ccoll.hpp>
+#include <ccoll/transport/threads.hpp>
+
+namespace worlds {
+
+using ccoll::report;
+using ccoll::status;
+using ccoll::threads_comm;
+
+inline constexpr int rank_counts[] = {1, 2, 3, 4, 5, 7, 8, 13};  // powers of two, odd, prime, one above and below a power
+
+/// Runs `body(comm, rank_state)` on p ranks and returns the states. A world that does not end within `seconds` fails the test,
+/// and its threads stay where they sleep: a deadlock is a result. `body` is copied into the world.
+template <class State, class Body>
+std::vector<State> run(int p, Body body, double seconds = 100)
+{
+    struct world {
+        std::vector<State> states;
+        std::promise<void> ended;
+        Body body;
+    };
+    auto shared = std::make_shared<world>(world{std::vector<State>(static_cast<std::size_t>(p)), {}, std::move(body)});
+    auto ended = shared->ended.get_future();
+    std::thread runner([shared, p] {
+        try {
+            ccoll::run_ranks(p, [&](threads_comm& comm) { shared->body(comm, shared->states[static_cast<std::size_t>(comm.rank())]); });
+            shared->ended.set_value();
+        } catch (...) {
+            shared->ended.set_exception(std::current_exception());
+        }
+    });
+    if (ended.wait_for(std::chrono::duration<double>(seconds)) != std::future_status::ready) {
+        runner.detach();
+        FAIL("deadlock: " << p << " ranks did not end within " << seconds << " s");
+    }
+    runner.join();
+    ended.get();
+    return std::move(shared->states);
+}
+
+/// How long disagreeing ranks may take. Sanitizers on busy cores are slow, but no test waits for a time to pass.
+inline constexpr double promptly = 5;
+
+/// n elements between guards.
+template <class T>
+class guarded {
+public:
+    explicit guarded(std::size_t n = 0, T fill = T(-77)) : n_(n), all_(n + 2 * margin, fill)
+    {
+        for (std::size_t i = 0; i < margin; ++i) all_[i] = all_[margin + n + i] = mark;
+    }
+    explicit guarded(const std::vector<T>& values) : guarded(values.size())
+    {
+        if (!values.empty()) std::memcpy(span().data(), values.data(), values.size() * sizeof(T));  // signalling NaNs stay
+    }
+    std::span<T> span() { return {all_.data() + margin, n_}; }
+    std::vector<T> values() const
+    {
+        std::vector<T> v(n_);
+        if (n_ > 0) std::memcpy(v.data(), all_.data() + margin, n_ * sizeof(T));
+        return v;
+    }
+    bool intact() const
+    {
+        for (std::size_t i = 0; i < margin; ++i)
+            if (all_[i] != mark || all_[margin + n_ + i] != mark) return false;
+        return true;
+    }
+
+private:
+    static constexpr std::size_t margin = 16;
+    static constexpr T mark = T(12345.75);
+    std::size_t n_;
+    std::vector<T> all_;
+};
+
+// Every collective in one shape. n is the length of a block where the collective has one, else of the vector.
+// send_size and recv_size: 0 where the buffer is not needed.
+
+struct all_reduce {
+    using collective = ccoll::collective::allreduce;
+    static constexpr bool in_place_exists = true;
+    static std::size_t send_size(int, int, int, std::size_t n) { return n; }
+    static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::allreduce<P...>(s, r, c, e...); }
+    template <class... P, class B, class C, class... E>
+    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::allreduce<P...>(b, c, e...); }
+};
+struct reduce_scatter {
+    using collective = ccoll::collective::reduce_scatter;
+    static constexpr bool in_place_exists = true;
+    static std::size_t send_size(int, int p, int, std::size_t n) { return n * static_cast<std::size_t>(p); }
+    static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::reduce_scatter<P...>(s, r, c, e...); }
+    template <class... P, class B, class C, class... E>
+    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::reduce_scatter<P...>(b, c, e...); }
+};
+struct allgather {
+    using collective = ccoll::collective::allgather;
+    static constexpr bool in_place_exists = true;
+    static std::size_t send_size(int, int, int, std::size_t n) { return n; }
+    static std::size_t recv_size(int, int p, int, std::size_t n) { return n * static_cast<std::size_t>(p); }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::allgather<P...>(s, r, c, e...); }
+    template <class... P, class B, class C, class... E>
+    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::allgather<P...>(b, c, e...); }
+};
+/// Not in place means here: the root's data are copied into the buffer first.
+struct bcast {
+    using collective = ccoll::collective::bcast;
+    static constexpr bool in_place_exists = true;
+    static std::size_t send_size(int me, int, int root, std::size_t n) { return me == root ? n : 0; }
+    static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e)
+    {
+        if (c.rank() == root && s.size() == r.size() && !s.empty()) std::memcpy(r.data(), s.data(), s.size_bytes());
+        return ccoll::bcast<P...>(r, root, c, e...);
+    }
+    template <class... P, class B, class C, class... E>
+    static report in_place(B&& b, int root, const C& c, E&&... e) { return ccoll::bcast<P...>(b, root, c, e...); }
+};
+struct scatter {
+    using collective = ccoll::collective::scatter;
+    static constexpr bool in_place_exists = false;
+    static std::size_t send_size(int me, int p, int root, std::size_t n) { return me == root ? n * static_cast<std::size_t>(p) : 0; }
+    static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::scatter<P...>(s, r, root, c, e...); }
+};
+struct gather {
+    using collective = ccoll::collective::gather;
+    static constexpr bool in_place_exists = false;
+    static std::size_t send_size(int, int, int, std::size_t n) { return n; }
+    static std::size_t recv_size(int me, int p, int root, std::size_t n) { return me == root ? n * static_cast<std::size_t>(p) : 0; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::gather<P...>(s, r, root, c, e...); }
+};
+struct reduce {
+    using collective = ccoll::collective::reduce;
+    static constexpr bool in_place_exists = false;
+    static std::size_t send_size(int, int, int, std::size_t n) { return n; }
+    static std::size_t recv_size(int me, int, int root, std::size_t n) { return me == root ? n : 0; }
+    template <class... P, class S, class R, class C, class... E>
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::reduce<P...>(s, r, root, c, e...); }
+};
+
+/// One case of a matrix.
+struct setting {
+    int p = 1, root = 0;
+    std::size_t n = 0;
+    bool in_place = false;
+};
+
+/// What rank r contributes. Called on all ranks' threads: a function without state.
+template <class T>
+using contribution = std::vector<T> (*)(std::size_t n, unsigned seed);
+
+/// What one rank saw.
+template <class T>
+struct seen {
+    std::vector<T> result;
+    report facts;
+    bool guards = true, send_kept = true;
+};
+
+/// The send buffers of all ranks.
+template <class Call, class T>
+std::vector<std::vector<T>> inputs_of(const setting& s, contribution<T> data)
+{
+    std::vector<std::vector<T>> all;
+    for (int r = 0; r < s.p; ++r) all.push_back(data(Call::send_size(r, s.p, s.root, s.n), static_cast<unsigned>(r + 1)));
+    return all;
+}
+
+/// Runs the collective once on every rank. `extra` go behind the communicator.
+template <class Call, class T, class... P, class... Extra>
+std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>& inputs, Extra... extra)
+{
+    return run<seen<T>>(s.p, [=](threads_comm& comm, seen<T>& mine) {
+        const int me = comm.rank();
+        const std::vector<T>& input = inputs[static_cast<std::size_t>(me)];
+        guarded<T> send(input), recv(Call::recv_size(me, s.p, s.root, s.n));
+        if constexpr (Call::in_place_exists) {
+            if (s.in_place) {
+                const std::size_t whole = std::max(send.span().size(), recv.span().size());
+                guarded<T> both(whole);
+                const std::size_t at = send.span().size() < whole && Call::send_size(me, s.p, s.root, s.n) > 0 ? static_cast<std::size_t>(me) * s.n : 0;
+                if (!input.empty()) std::memcpy(both.span().data() + at, input.data(), input.size() * sizeof(T));
+                mine.facts = Call::template in_place<P...>(both.span(), s.root, comm, extra...);
+                mine.guards = both.intact();
+                mine.result = both.values();
+                mine.result.resize(recv.span().size());  // reduce_scatter: the first n
+                return;
+            }
+        }
+        mine.facts = Call::template call<P...>(std::span<const T>(send.span()), recv.span(), s.root, comm, extra...);
+        mine.guards = send.intact() && recv.intact();
+        mine.send_kept = oracle::same_bits(send.values(), input);
+        mine.result = recv.values();
+    });
+}
+
+/// What rank `me` must find at element i.
+template <class Call, class T>
+oracle::wanted wanted_of(const setting& s, const std::vector<std::vector<T>>& inputs, oracle::op what, int me, std::size_t i, double worst)
+{
+    using collective = typename Call::collective;
+    if constexpr (collective::reduces) {
+        const std::size_t at = collective::recv == ccoll::extent::own ? static_cast<std::size_t>(me) * s.n + i : i;
+        std::vector<T> operands;
+        for (const std::vector<T>& each : inputs) operands.push_back(each[at]);
+        return oracle::reduce<T>(what, operands, worst);
+    } else if constexpr (collective::send == ccoll::extent::own) {  // allgather, gather
+        return oracle::moved(inputs[i / s.n][i % s.n]);
+    } else {  // bcast, scatter
+        const std::size_t at = collective::recv == ccoll::extent::own ? static_cast<std::size_t>(me) * s.n + i : i;
+        return oracle::moved(inputs[static_cast<std::size_t>(s.root)][at]);
+    }
+}
+
+/// The names that a report must show.
+struct names {
+    const char *algorithm, *codec, *placement;
+};
+
+/// Runs a case and checks everything that is promised of it. @return the reports
+template <class Call, class T, class... P, class... Extra>
+std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what, const names& said,
+                           Extra... extra)
+{
+    INFO("p " << s.p << ", n " << s.n << ", root " << s.root << (s.in_place ? ", in place" : "") << ", field " << field << ", "
+              << said.algorithm << " " << said.codec << " " << said.placement);
+    const auto all = collect<Call, T, P...>(s, inputs, extra...);
+    using plan = ccoll::plan_of<P...>;
+    const bool lossy = plan::codec::lossy && s.p > 1;
+    for (int r = 0; r < s.p; ++r) {
+        const seen<T>& mine = all[static_cast<std::size_t>(r)];
+        const report& facts = mine.facts;
+        INFO("rank " << r);
+        CHECK(mine.guards);
+        CHECK(mine.send_kept);
+        CHECK(facts.trouble.ok());
+        CHECK(facts.algorithm == std::string(said.algorithm));
+        CHECK(facts.codec == std::string(said.codec));
+        CHECK(facts.placement == std::string(said.placement));
+        CHECK(facts.exact == !lossy);
+        CHECK((facts.worst_case_error > 0) == lossy);
+        CHECK((facts.error_bound > 0) == lossy);
+        CHECK(facts.probable_error <= facts.worst_case_error);
+        {  // Check::Auto compares arguments before large vectors, and always where there is a root
+            using level = typename plan::check;
+            const std::size_t whole = std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
+            const bool due = std::is_same_v<level, ccoll::policies::Check::Collective> || plan::bound::kind == ccoll::bound_kind::relative ||
+                             (std::is_same_v<level, ccoll::policies::Check::Auto> &&
+                              (Call::collective::rooted || whole * sizeof(T) >= ccoll::agreement_bytes));
+            CHECK(facts.agreed == (s.p > 1 && due));
+        }
+        if (s.p == 1) CHECK(facts.sent_bytes == 0);
+        std::size_t wrong = 0, first = 0;
+        for (std::size_t i = 0; i < mine.result.size(); ++i)
+            if (!oracle::holds(mine.result[i], wanted_of<Call, T>(s, inputs, what, r, i, facts.worst_case_error), facts.worst_case_error))
+                if (wrong++ == 0) first = i;
+        INFO("first wrong element " << first << ": " << (wrong > 0 ? mine.result[first] : T(0)));
+        CHECK(wrong == 0);
+        if (facts.same_bits && Call::collective::recv == ccoll::extent::whole && mine.result.size() == all[0].result.size())
+            CHECK(oracle::hash(mine.result) == oracle::hash(all[0].result));
+    }
+    return all;
+}
+
+/// A field by number; finite, and so are its sums.
+template <class T>
+struct named_field {
+    const char* name;
+    contribution<T> make;
+};
+template <class T>
+inline constexpr named_field<T> ordinary[] = {
+    {"smooth", &fields::smooth<T>}, {"random", &fields::random<T>},     {"quiet", &fields::quiet<T>},         {"ramp", &fields::ramp<T>},
+    {"offset", &fields::offset<T>}, {"constant", &fields::constant<T>}, {"half_steps", &fields::half_steps<T>}};
+template <class T>
+inline constexpr std::size_t ordinary_count = std::size(ordinary<T>);
+
+/// Block edges of SZx (128), chunk edges of PipeSZx (5120), nothing, one, and a prime with many chunks.
+inline constexpr std::size_t sizes[] = {0, 1, 127, 128, 129, 5119, 5120, 5121, 10007};
+
+/// Ranks, sizes, roots, fields, in place or not: every value of each with every p.
+template <class Call, class T, class... P>
+void matrix(oracle::op what, const names& said)
+{
+    std::size_t turn = 0;
+    for (const int p : rank_counts) {
+        const int roots[] = {0, p - 1, p / 2};
+        for (const std::size_t n : sizes) {
+            const named_field<T>& field = ordinary<T>[turn % ordinary_count<T>];
+            setting s{p, Call::collective::rooted ? roots[turn % 3] : 0, n, turn % 2 == 1};
+            ++turn;
+            if (Call::collective::send != Call::collective::recv && p > 4) s.n = n / 4;  // p * n elements somewhere
+            check<Call, T, P...>(s, field.name, inputs_of<Call, T>(s, field.make), what, said);
+        }
+    }
+}
+
+}  // namespace worlds

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// oracle.hpp - what a collective must give, computed serially in long double, and how far a result may be from it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace oracle {
+
+enum class op { sum, average, min, max, prod };
+
+/// A result element: exact value, and what rounding in T may add to the promised error. NaN and Inf are exact values, too.
+struct wanted {
+    long double value = 0;
+    long double rounding = 0;
+    bool any = false;  ///< finite operands may overflow on the way: nothing is promised
+};
+
+/// The reduction of one element over all ranks.
+///
+/// Rounding of a sum of p numbers of T in any order: (p - 1) u sum|x| / (1 - p u) (Higham, Accuracy and Stability of Numerical
+/// Algorithms, section 4.2), where the numbers that are really added may be larger by the errors of encoding, in total
+/// `worst` for a sum. The factor 1.01 covers 1 - p u, and the oracle's own rounding, 2048 times finer for f64. A product has as many
+/// roundings, each relative. The division of an average rounds once more.
+template <class T>
+wanted reduce(op what, std::span<const T> operands, double worst)
+{
+    const auto p = static_cast<long double>(operands.size());
+    const long double unit = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
+    const long double tiny = std::numeric_limits<T>::denorm_min(), most = std::numeric_limits<T>::max();
+    long double sum = 0, magnitudes = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(), high = -low;
+    bool nan = false, infinite = false;
+    for (const T x : operands) {
+        const auto value = static_cast<long double>(x);
+        nan = nan || std::isnan(x);
+        infinite = infinite || std::isinf(x);
+        sum += value, product *= value;
+        above_one *= std::max(1.0L, std::fabs(value)), below_one *= std::min(1.0L, std::fabs(value));
+        magnitudes += std::fabs(value);
+        low = std::min(low, value), high = std::max(high, value);
+    }
+    const bool selects = what == op::min || what == op::max;
+    if (selects) return {nan ? std::numeric_limits<long double>::quiet_NaN() : what == op::min ? low : high, 0};
+    if (what == op::prod)  // some order of the factors may overflow, or lose digits below the smallest normal number
+        return {product, 1.01L * (p - 1) * unit * std::fabs(product),
+                nan || infinite || above_one > most || (product != 0 && below_one < std::numeric_limits<T>::min())};
+    const long double scale = what == op::average ? p : 1;
+    if (nan || infinite) {
+        long double finite = 0;
+        for (const T x : operands)
+            if (std::isfinite(x)) finite += std::fabs(static_cast<long double>(x));
+        return {sum, 0, finite + worst * scale > most};
+    }
+    const long double total = magnitudes + worst * scale;
+    const long double division = what == op::average ? 1.01L * unit * total / p + tiny : 0;
+    return {sum / scale, 1.01L * (p - 1) * unit * total / scale + division, total > most};
+}
+
+/// Data that only move.
+template <class T>
+wanted moved(T value)
+{
+    return {static_cast<long double>(value), 0};
+}
+
+/// Is `found` what was wanted, give or take `worst`?
+template <class T>
+bool holds(T found, const wanted& w, double worst)
+{
+    if (w.any) return true;
+    if (std::isnan(w.value)) return std::isnan(found);
+    if (std::isinf(w.value)) return static_cast<long double>(found) == w.value;
+    if (!std::isfinite(found)) return false;
+    return std::fabs(static_cast<long double>(found) - w.value) <= static_cast<long double>(worst) + w.rounding;
+}
+
+template <class T>
+bool same_bits(T a, T b)
+{
+    return std::memcmp(&a, &b, sizeof a) == 0;
+}
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// FNV-1a over the bytes of the values.
+template <class T>
+std::uint64_t hash(std::span<const T> values)
+{
+    std::uint64_t h = 14695981039346656037u;
+    for (const std::byte b : std::as_bytes(values)) h = (h ^ static_cast<std::uint64_t>(b)) * 1099511628211u;
+    return h;
+}
+template <class T>
+std::uint64_t hash(const std::vector<T>& values)
+{
+    return hash(std::span<const T>(values));
+}
+
+}  // namespace oracle
