@@ -60,6 +60,14 @@ constexpr int variant_of(placement_rules rules, error_growth growth, int root)
     return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 + static_cast<int>(growth);
 }
 
+/// A bound of which `parts` do not exceed `whole`, rounding of the product included.
+inline double share_of(double whole, double parts)
+{
+    double share = whole / parts;
+    while (share * parts > whole) share = std::nextafter(share, 0.0);
+    return share;
+}
+
 /// The absolute bound that a relative one stands for. Data without a range are constant: any bound is kept exactly.
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
@@ -108,15 +116,15 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     what.room_bytes = p > 1 ? room_for(what.codec, widest) : 0;
 
     // The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
-    double units = 0, fraction = 1;
+    double units = 0, divisor = 1;
     if (d.lossy) {
         units = link.memory().remember(reinterpret_cast<const void*>(what.path.step_at), detail::variant_of(what.rules, d.growth, root),
                                        [&] { return d.units(what.path, what.rules, d.growth, p, root); });
         if (what.op.divide_by_ranks) units /= p;
-        if (d.end_to_end && units > 0) fraction = 1 / units;
+        if (d.end_to_end && units > 0) divisor = units;
         const double bound = d.bound_at_run_time ? run_time_bound : d.bound_value;
         if (!is_bound(bound) && trouble.ok()) trouble = {status::bad_bound, me, me};
-        what.eb = what.stamp.arguments.bound = is_bound(bound) ? bound * fraction : 1;
+        what.eb = what.stamp.arguments.bound = is_bound(bound) ? detail::share_of(bound, divisor) : 1;
     }
 
     const bool relative = d.bound == bound_kind::relative;
@@ -132,7 +140,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
         const control_message all = p > 1 ? talk.agree(mine, what.room_bytes) : mine;
         facts.agreed = p > 1;
         trouble = all.trouble;
-        if (relative) what.eb = what.stamp.arguments.bound = detail::bound_from_range<T>(d.bound_value * fraction, all.lowest, all.highest);
+        if (relative) what.eb = what.stamp.arguments.bound = detail::bound_from_range<T>(detail::share_of(d.bound_value, divisor), all.lowest, all.highest);
     };
     const auto compare_verdicts = [&](const verdict& v) {
         if (d.checks != check_level::collective || p == 1) return v;
