@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ccoll/algo/binomial.hpp>
+#include <ccoll/algo/chain.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/call.hpp>
 
@@ -14,7 +15,8 @@ namespace ccoll {
 
 /// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes, too: it takes the
 /// decoded values, so that all ranks hold the same bits.
-/// Error: one bound (Placement::PerHop: the depth of the tree). Source: C-Coll, figure 3.
+/// Error: one bound (Placement::PerHop: the depth of the tree). Algo::Chain is faster than the tree for vectors that are much
+/// longer than a slice times p. Source: C-Coll, figure 3.
 template <class... Policies, class Buffer, class Comm, class... Extra>
     requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
 report bcast(Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)

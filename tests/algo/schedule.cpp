@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ccoll/algo/binomial.hpp>
+#include <ccoll/algo/chain.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/algo/walk.hpp>
@@ -61,6 +62,8 @@ TEST_CASE("every schedule delivers every contribution exactly once, for every p 
     CHECK(fails<Algo::Binomial, collective::reduce>() == "");
     CHECK(fails<Algo::Binomial, collective::scatter>() == "");
     CHECK(fails<Algo::Binomial, collective::gather>() == "");
+    CHECK(fails<Algo::Chain, collective::bcast>() == "");
+    CHECK(fails<Algo::Chain, collective::reduce>() == "");
 }
 
 TEST_CASE("no schedule deadlocks under any of many random matching orders, even when every send is a rendezvous", "[algo]")
@@ -68,7 +71,7 @@ TEST_CASE("no schedule deadlocks under any of many random matching orders, even 
     std::mt19937 random(20261121);
     const schedule all[] = {schedule_view<schedule_for<Algo::Ring, collective::allreduce>>, schedule_view<recursive_doubling_allreduce>,
                             schedule_view<binomial_bcast>, schedule_view<binomial_reduce>, schedule_view<binomial_scatter>,
-                            schedule_view<binomial_gather>};
+                            schedule_view<binomial_gather>, schedule_view<chain_bcast>, schedule_view<chain_reduce>};
     for (const schedule& s : all)
         for (int p : {1, 2, 3, 4, 5, 7, 8, 13, 31, 64})
             for (int round = 0; round < 20; ++round) CHECK(completes_in_random_order(s, p, p / 2, random));

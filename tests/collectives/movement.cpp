@@ -62,6 +62,7 @@ TEMPLATE_TEST_CASE("bcast holds one bound, the same bits everywhere", "[bcast]",
 {
     using T = TestType;
     matrix<worlds::bcast, T, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "SZx", "Once"});
+    matrix<worlds::bcast, T, Algo::Chain, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum, {"Chain", "PipeSZx", "Once"});
     matrix<worlds::bcast, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Binomial", "PipeSZx", "PerHop"});
 }
 

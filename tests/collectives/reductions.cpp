@@ -24,6 +24,7 @@ TEMPLATE_TEST_CASE("reduce holds its bound at every root", "[reduce]", float, do
     matrix<call, T>(oracle::op::sum, {"Binomial", "None", "DecodeReduceEncode"});
     matrix<call, T, Algo::Binomial, Op::Prod>(oracle::op::prod, {"Binomial", "None", "DecodeReduceEncode"});
     matrix<call, T, Codec::SZx, ErrorBound<1e-3>, Algo::Binomial>(oracle::op::sum, {"Binomial", "SZx", "DecodeReduceEncode"});
+    matrix<call, T, Algo::Chain, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum, {"Chain", "PipeSZx", "DecodeReduceEncode"});
     matrix<call, T, Codec::PipeSZx, ErrorBound<1e-3>, Placement::PerHop>(oracle::op::sum, {"Binomial", "PipeSZx", "PerHop"});
     matrix<call, T, Codec::PipeSZx, ErrorBound<1e-3>, Op::Average>(oracle::op::average, {"Binomial", "PipeSZx", "DecodeReduceEncode"});
     matrix<call, T, Codec::SZx, ErrorBound<1e-3>, Op::Min>(oracle::op::min, {"Binomial", "SZx", "DecodeReduceEncode"});

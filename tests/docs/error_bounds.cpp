@@ -58,6 +58,10 @@ TEST_CASE("the closed forms of docs/error_bounds.md are those of the engine", "[
             CHECK(units<collective::bcast, Algo::Binomial>(p, once, adds, root) == 1);
             CHECK(units<collective::bcast, Algo::Binomial>(p, per_hop, adds, root) == log2);
             CHECK(units<collective::scatter, Algo::Binomial>(p, per_hop, adds, root) == log2);
+            CHECK(units<collective::bcast, Algo::Chain>(p, once, adds, root) == 1);
+            CHECK(units<collective::bcast, Algo::Chain>(p, per_hop, adds, root) == n - 1);
+            CHECK(units<collective::reduce, Algo::Chain>(p, decode, adds, root) == n - 1);
+            CHECK(units<collective::reduce, Algo::Chain>(p, decode, selects, root) == n - 1);
             CHECK(units<collective::gather, Algo::Binomial>(p, per_hop, adds, root) == log2);
         }
         CHECK(units<collective::allgather, Algo::Ring>(p, once, adds) == 1);

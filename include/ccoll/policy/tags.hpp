@@ -41,6 +41,7 @@ struct Auto : algo_tag { static constexpr const char* name = "Auto"; };
 struct Ring : algo_tag { static constexpr const char* name = "Ring"; };
 struct RecursiveDoubling : algo_tag { static constexpr const char* name = "RecursiveDoubling"; };
 struct Binomial : algo_tag { static constexpr const char* name = "Binomial"; };
+struct Chain : algo_tag { static constexpr const char* name = "Chain"; };
 }  // namespace Algo
 
 /// How elements become bytes. None is exact; the others need a bound.
