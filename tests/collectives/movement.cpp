@@ -13,7 +13,7 @@ void moves_bits(const char* algorithm)
 {
     for (const int p : rank_counts) {
         const int roots[] = {0, p - 1, p / 2};
-        for (const std::size_t n : {1, 129, 1283}) {
+        for (const std::size_t n : {std::size_t{1}, std::size_t{129}, std::size_t{1283}}) {
             const setting s{p, Call::collective::rooted ? roots[n % 3] : 0, n, n % 2 == 0};
             const auto inputs = inputs_of<Call, T>(s, &fields::bit_patterns<T>);
             const auto all = collect<Call, T, P...>(s, inputs);
