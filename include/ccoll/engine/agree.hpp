@@ -116,8 +116,8 @@ public:
         return nullptr;
     }
 
-    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On a transport whose idle() sleeps this
-    /// is a second, on one that spins some 100 us; a healthy call may take it, too, and loses nothing.
+    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On threads this
+    /// is half a second, on MPI, which spins, some 100 us; a healthy call may take it, too, and loses nothing.
     static constexpr int patience = 100;
 
 private:
