@@ -42,7 +42,7 @@
 
 /// An opaque call: g++ 12 otherwise concludes, through functions that take structs of pointers by value (-fipa-modref,
 /// -fipa-pure-const), that a call does not write to a buffer on the caller's stack, and keeps the old values in registers.
-/// tests/collectives/temporaries.cpp fails without it.
+/// tests/collectives/buffers.cpp fails without it.
 #if defined(__GNUC__) && !defined(__clang__)
 #define CCOLL_OPAQUE [[gnu::noipa]]
 #else

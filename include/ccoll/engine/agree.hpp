@@ -116,8 +116,8 @@ public:
         return nullptr;
     }
 
-    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On threads this
-    /// is half a second, on MPI, which spins, some 100 us; a healthy call may take it, too, and loses nothing.
+    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On threads this is half a second, on
+    /// MPI, which spins, some 100 us; a healthy call may take it, too, and loses nothing.
     static constexpr int patience = 100;
 
 private:
@@ -236,14 +236,10 @@ private:
             link_.memory().drop(b);
             return true;
         }
-        // Whoever is on the same way gets his message when the schedule asks for it, and the schedule will judge it.
+        // Whoever is on the same way is judged when the schedule asks for his message; during the opening comparison only what
+        // no agreement could have let through is trouble now, and a relative bound is not yet known then.
         const verdict v = readable ? compare(stamp_.arguments, stamp.arguments) : verdict{};
-        if (v.ok() || (stamp.arguments.path == stamp_.arguments.path && stamp.arguments.root == stamp_.arguments.root && !opening_)) {
-            early_data_.push({peer, b});
-            return true;
-        }
-        // During the opening comparison a relative bound is not yet known.
-        if (opening_ && v.code == status::bound_differs) {
+        if (v.ok() || (opening_ ? v.code == status::bound_differs : same_way(stamp_.arguments, stamp.arguments))) {
             early_data_.push({peer, b});
             return true;
         }

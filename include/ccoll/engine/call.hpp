@@ -3,7 +3,6 @@
 // engine code that is compiled once per plan, and it holds no loop.
 #pragma once
 
-#include <limits>
 #include <system_error>
 #include <type_traits>
 

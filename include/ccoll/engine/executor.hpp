@@ -20,7 +20,7 @@ public:
         : task_(what), link_(link), talk_(talk), agreed_(agreed), me_(link.rank()), p_(link.size()), blocks_(what.path.blocks(p_)),
           steps_(what.path.steps(p_)), tags_(what.stamp.call), store_(what, me_, p_, link.memory())
     {
-        lanes_ = store_.template table<lane>(std::min(usual_lanes, store_.slices()));
+        lanes_ = store_.template table<lane>(store_.lanes());
         link_.memory().reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
         for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].slice = i;
     }
@@ -61,10 +61,7 @@ public:
     breakdown seconds() const { return clock_.seconds(); }
 
 private:
-    /// Windows of 1, 4 and 16 messages each way were alike (64 MiB allreduce, 4 ranks on 1 Gb/s links); four keep a codec busy
-    /// meanwhile.
-    static constexpr std::size_t usual_lanes = 4;
-    static_assert(usual_lanes <= static_cast<std::size_t>(call_tags::lanes));
+    static_assert(block_store<T>::most_lanes <= static_cast<std::size_t>(call_tags::lanes));
     /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
     static constexpr std::size_t buffers_per_lane = 5;
     /// Messages are moved on after this many elements of codec work, 10 to 50 us: more often cost up to three times the
@@ -295,7 +292,7 @@ private:
         else if (v.ok() && stamp.kind != message_kind::data) v = {status::corrupt, me_, peer_, step_};
         if (!v.ok()) {
             // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
-            if (stamp.arguments.path == task_.stamp.arguments.path && stamp.arguments.root == task_.stamp.arguments.root) poison(v);
+            if (same_way(stamp.arguments, task_.stamp.arguments)) poison(v);
             else give_up(v);
             return true;
         }

@@ -64,6 +64,9 @@ constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
 }
 inline constexpr std::uint32_t hash_seed = 2166136261u;
 
+/// Do two ranks walk the same schedule? Only then does each send what the other waits for.
+constexpr bool same_way(const call_arguments& a, const call_arguments& b) noexcept { return a.path == b.path && a.root == b.root; }
+
 /// Where two ranks differ, most basic first, as {code, -, -, -, mine, theirs}; ok when they do not.
 constexpr verdict compare(const call_arguments& mine, const call_arguments& theirs) noexcept
 {
