@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/exact.hpp - floor 0. Floating-point numbers as their bit fields, and the environment in which codecs compute.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace ccoll::detail {
+
+/// While one lives, this thread rounds to nearest, keeps denormals and traps nothing, whatever its program asked for: g++
+/// -Ofast turns denormals off in the whole process, and then the same values would give other bytes and a weaker bound.
+class exact_environment {
+public:
+    exact_environment(const exact_environment&) = delete;
+    exact_environment& operator=(const exact_environment&) = delete;
+#if defined(__SSE2__)
+    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80u); }
+    ~exact_environment() { __builtin_ia32_ldmxcsr(saved_); }
+
+private:
+    unsigned saved_;
+#elif defined(__aarch64__)
+    exact_environment() noexcept
+    {
+        __asm__ volatile("mrs %0, fpcr" : "=r"(saved_) : : "memory");
+        __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
+    }
+    ~exact_environment() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_) : "memory"); }
+
+private:
+    std::uint64_t saved_;
+#else
+    exact_environment() noexcept {}
+    ~exact_environment() {}  // not trivial: an unused variable on these machines, too
+#endif
+};
+
+/// The bit fields of T, as integers.
+template <class T>
+    requires std::is_floating_point_v<T>
+struct fields_of {
+    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    static constexpr int word_bits = 8 * sizeof(T);
+    static constexpr int mantissa_bits = std::numeric_limits<T>::digits - 1;
+    static constexpr int exponent_bits = word_bits - 1 - mantissa_bits;
+    static constexpr word sign = word{1} << (word_bits - 1);
+    static constexpr word exponent_one = word{1} << mantissa_bits;
+    static constexpr word exponent = sign - exponent_one;
+
+    static constexpr word of(T value) noexcept { return std::bit_cast<word>(value); }
+    static constexpr word magnitude(T value) noexcept { return of(value) & ~sign; }
+};
+
+}  // namespace ccoll::detail
