@@ -5,6 +5,7 @@
 #include <ccoll/codec/frame_codec.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
+#include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szx.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
@@ -52,15 +53,45 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     return status::unsupported;
 }
 
-/// The frame of the element-wise sum of two frames of one codec, count and bound, without decoding them. Homomorphic codecs.
-/// @param dst  capacity >= max_encoded_bytes of the frames' element count.
+/// Bytes that always suffice for an addend of n elements, and for any sum of such.
+template <class Codec, element T>
+    requires has_homomorphic_codec<Codec, T>
+constexpr std::size_t max_addend_bytes(std::size_t n)
+{
+    return detail::chunked_addends<Codec, T>::max_bytes(n);
+}
+
+/// As encode, into a frame that reduce_encoded can add; decode reads it, too. Homomorphic codecs.
+///
+/// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
+/// @return     code too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the smallest
+///             normal number). The frame then says so, is not decodable, and makes every sum that it enters so.
+/// NaN and Inf take part as in IEEE 754 sums; which NaN is not kept.
+template <class Codec, buffer Buffer>
+encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
+{
+    using T = std::remove_const_t<buffer_pointee<const Buffer&>>;
+    static_assert(has_homomorphic_codec<Codec, T>, "ccoll::encode_addend: needs a codec that adds encoded streams (its codec_impl has "
+                                                   "encode_addend and add_chunks), such as Codec::SZp");
+    if constexpr (has_homomorphic_codec<Codec, T>) {
+        if (!is_bound(eb)) return {0, status::bad_bound};
+        return addend_codec_of<Codec, T>.encode(as_span(in), dst, eb, {});
+    }
+    return {0, status::unsupported};
+}
+
+/// The addend of the element-wise sum of two addends of one codec, count and bound, without decoding them. Its bytes do not
+/// depend on the order in which more than two are added.
+/// @param dst  capacity >= max_addend_bytes of the frames' element count; may not be one of them.
+/// @return     code not_an_addend, count_differs, bound_differs, foreign_frame, wire_version, corrupt, out_of_space; too_large: the sum
+///             (or an operand) does not fit, and the frame says so.
 template <class Codec, class Op, element T>
 encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst) noexcept
 {
     static_assert(Op::linear && has_homomorphic_codec<Codec, T>,
                   "ccoll::reduce_encoded: needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum)");
-    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>) return frame_codec_of<Codec, T>.add(a, b, dst);
+    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>) return addend_codec_of<Codec, T>.add(a, b, dst, {});
     return {0, status::unsupported};
 }
 

@@ -23,9 +23,11 @@ enum class status : std::uint32_t {
     bad_bound,         ///< not positive and finite
     out_of_space,      ///< a destination is too small
     unsupported,       ///< a codec cannot hold these values (a chunk is then kept as it is)
+    too_large,         ///< values that no addend can hold at this bound (ranks then reduce exactly)
     corrupt,           ///< bytes that no encoder of this wire version writes
     wire_version,      ///< a frame or message of another wire version
     foreign_frame,     ///< a valid frame of another codec, element type or chunk size
+    not_an_addend,     ///< a frame that was encoded for movement: it cannot be added
     count_differs,     ///< ranks disagree on the element count
     bound_differs,     ///< ranks disagree on the bound
     root_differs,      ///< ranks disagree on the root
@@ -46,9 +48,11 @@ constexpr const char* describe(status s) noexcept
     case status::bad_bound: return "the error bound must be positive and finite";
     case status::out_of_space: return "the destination is too small, in bytes";
     case status::unsupported: return "the codec cannot hold these values";
+    case status::too_large: return "values are too large beside the error bound to be added encoded; raise the bound, or reduce decoded values";
     case status::corrupt: return "a frame is not what any encoder of this wire version writes";
     case status::wire_version: return "ranks or files use different wire versions";
     case status::foreign_frame: return "a frame is of another codec, element type or chunk size";
+    case status::not_an_addend: return "a frame was encoded for movement and cannot be added; encode it with encode_addend";
     case status::count_differs: return "ranks disagree on the element count";
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";

@@ -9,14 +9,18 @@
 
 namespace ccoll::detail {
 
-/// While one lives, this thread rounds to nearest, keeps denormals and traps nothing, whatever its program asked for: g++
-/// -Ofast turns denormals off in the whole process, and then the same values would give other bytes and a weaker bound.
+enum class denormals { keep, flush };
+
+/// While one lives, this thread rounds to nearest, traps nothing, and keeps denormals or takes them for 0 (slow operands otherwise, on
+/// some processors), whatever its program asked for: g++ -Ofast turns denormals off in the whole process, and then the same values
+/// would give other bytes and a weaker bound.
+template <denormals What = denormals::keep>
 class exact_environment {
 public:
     exact_environment(const exact_environment&) = delete;
     exact_environment& operator=(const exact_environment&) = delete;
 #if defined(__SSE2__)
-    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(0x1f80u); }
+    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(What == denormals::flush ? 0x9fc0u : 0x1f80u); }
     ~exact_environment() { __builtin_ia32_ldmxcsr(saved_); }
 
 private:
@@ -25,7 +29,7 @@ private:
     exact_environment() noexcept
     {
         __asm__ volatile("mrs %0, fpcr" : "=r"(saved_) : : "memory");
-        __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{0}) : "memory");
+        __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{What == denormals::flush ? 1u << 24 : 0u}) : "memory");
     }
     ~exact_environment() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_) : "memory"); }
 

@@ -36,11 +36,21 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
     { Impl::decode_chunk(src, out, eb) } noexcept -> std::same_as<status>;
 };
 
-/// A codec is homomorphic because it can add: no flag that could disagree with the code.
-/// add_chunks(a, b, n, dst, eb): dst decodes to the sum of what a and b decode to.
+/// A codec is homomorphic because it can add: no flag that could disagree with the code. What it adds are addends, chunks of a
+/// kind of their own (or not): an addend never travels raw, and the bytes of a sum depend on what was added, not on the order.
+///
+/// can_add(largest, eb, addends): may values with |x| <= largest be added so many times? If not, ranks reduce exactly.
+/// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.
+/// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. too_large where can_add was not asked, or not believed.
+/// add_chunks(a, b, n, dst, eb): the sum of two addends of n values, of unknown origin; total. too_large when it does not fit.
 template <class Impl, class T>
 concept homomorphic_chunk_codec =
-    chunk_codec<Impl, T> && requires(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double eb) {
+    chunk_codec<Impl, T> && requires(std::span<const T> in, std::span<T> out, const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double eb) {
+        { Impl::adds_non_finite } -> std::convertible_to<bool>;
+        { Impl::max_addend_bytes(n) } -> std::convertible_to<std::size_t>;
+        { Impl::can_add(eb, eb, n) } noexcept -> std::same_as<bool>;
+        { Impl::encode_addend(in, dst, eb) } noexcept -> std::same_as<encode_result>;
+        { Impl::decode_addend(a, out, eb) } noexcept -> std::same_as<status>;
         { Impl::add_chunks(a, b, n, dst, eb) } noexcept -> std::same_as<encode_result>;
     };
 

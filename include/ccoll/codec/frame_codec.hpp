@@ -35,9 +35,21 @@ struct frame_codec {
     /// dst = encoded(own op decoded), the same way: C-Coll's reduction step without storing the partial result.
     encode_result (*decode_reduce_encode)(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>&,
                                           between_chunks) noexcept = nullptr;
-    /// The frame of the sum, without decoding. Null: the codec is not homomorphic.
-    encode_result (*add)(const_byte_span a, const_byte_span b, byte_span dst) noexcept = nullptr;
     std::size_t chunk_elements = 1;
+};
+
+/// What a homomorphic codec can do beside: frames that add. Their bytes are within max_bytes(n) of this table, and the decode of
+/// frame_codec reads them. A frame that says too_large is whole and valid: it travels, and so does every sum with it.
+template <element T>
+struct addend_codec {
+    std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
+    bool (*can_add)(double largest, double eb, std::size_t addends) noexcept = nullptr;
+    encode_result (*encode)(std::span<const T> in, byte_span dst, double eb, between_chunks) noexcept = nullptr;
+    /// The frame that says too_large.
+    encode_result (*refuse)(std::size_t n, byte_span dst, double eb) noexcept = nullptr;
+    /// The frame of the sum, without decoding.
+    encode_result (*add)(const_byte_span a, const_byte_span b, byte_span dst, between_chunks) noexcept = nullptr;
+    bool adds_non_finite = false;
 };
 
 namespace detail {
@@ -98,9 +110,13 @@ struct chunked {
             [&](std::size_t i, std::size_t count) { return in.subspan(i * step, count); });
     }
 
-    static status read_chunk(const frame_view::piece& piece, std::span<T> out, double eb) noexcept
+    static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
+
+    static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out) noexcept
     {
-        if (!piece.raw) return Impl::decode_chunk(piece.data, out, eb);
+        if constexpr (adds)
+            if ((view.header.flags & addend_flag) != 0) return Impl::decode_addend(piece.data, out, view.header.bound);
+        if (!piece.raw) return Impl::decode_chunk(piece.data, out, view.header.bound);
         if (piece.data.size() != out.size_bytes()) return status::corrupt;
         copy(std::as_writable_bytes(out), piece.data);
         return status::ok;
@@ -112,16 +128,19 @@ struct chunked {
         const frame_header& h = view.header;
         if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
+        const bool addend = (h.flags & addend_flag) != 0;
+        if (addend && !adds) return status::corrupt;
+        if ((h.flags & too_large_flag) != 0) return view.payload.empty() ? status::too_large : status::corrupt;
         for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
             const std::size_t raw = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step) * sizeof(T), entry = view.entry(i);
-            if ((entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
+            if (addend ? (entry & raw_chunk) != 0 : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
         }
         return status::ok;
     }
     static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
     {
         const status s = open(src, view);
-        return s == status::ok && view.header.elements != n ? status::count_differs : s;
+        return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
     }
 
     static status decode(const_byte_span src, std::span<T> out, between_chunks tell) noexcept
@@ -131,7 +150,7 @@ struct chunked {
         std::size_t offset = 0;
         for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
             const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
-            if (const status s = read_chunk(view.chunk(i, offset), to, view.header.bound); s != status::ok) return s;
+            if (const status s = read_chunk(view, view.chunk(i, offset), to); s != status::ok) return s;
             if (pipelined) tell(to.size());
         }
         return status::ok;
@@ -145,7 +164,7 @@ struct chunked {
         std::size_t offset = 0;
         for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
             const std::size_t at = i * step, count = std::min(step, own.size() - at);
-            if (const status s = read_chunk(view.chunk(i, offset), std::span<T>(theirs.data(), count), view.header.bound); s != status::ok) return s;
+            if (const status s = read_chunk(view, view.chunk(i, offset), std::span<T>(theirs.data(), count)); s != status::ok) return s;
             op.apply(out + at, own.data() + at, theirs.data(), count);
             if (pipelined) tell(count);
         }
@@ -163,7 +182,7 @@ struct chunked {
         encode_result result = write(
             own.size(), dst, eb, tell,
             [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-                const status s = read_chunk(view.chunk(static_cast<std::uint32_t>(i), offset), std::span<T>(sum.data(), count), view.header.bound);
+                const status s = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), std::span<T>(sum.data(), count));
                 if (read == status::ok) read = s;
                 op.apply(sum.data(), own.data() + i * step, sum.data(), count);
                 return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);
@@ -172,44 +191,75 @@ struct chunked {
         if (read != status::ok) result.code = read;
         return result;
     }
+};
 
-    /// Adds two frames without decoding them. Where either chunk is raw, both are decoded and the sum is kept raw; so it is
-    /// where the codec will not add two chunks.
-    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst) noexcept
+/// Frames of addends: as those of `chunked`, with one flag more, without raw chunks, and longer where the values are.
+template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
+    requires homomorphic_chunk_codec<Impl, T>
+struct chunked_addends {
+    using frames = chunked<Tag, T, Impl>;
+    static constexpr std::size_t step = frames::step;
+
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept
+    {
+        return frames::start(n) + n / step * Impl::max_addend_bytes(step) + (n % step != 0 ? Impl::max_addend_bytes(n % step) : 0);
+    }
+
+    /// @param produce  (i, count, room) -> encode_result
+    template <class Produce>
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce) noexcept
+    {
+        const std::size_t chunks = frames::chunks(n);
+        if (dst.size() < max_bytes(n) || chunks > 0xffffffffu) return {0, status::out_of_space};
+        frame_header header = frames::header(n, eb);
+        header.flags = addend_flag;
+        store(dst, 0, header);
+        encode_result all{frames::start(n)};
+        for (std::size_t i = 0; i < chunks; ++i) {
+            const std::size_t count = std::min(step, n - i * step);
+            const encode_result one = produce(i, count, dst.subspan(all.bytes, Impl::max_addend_bytes(count)));
+            if (one.code != status::ok) return one.code == status::too_large ? refuse(n, dst, eb) : encode_result{0, one.code};
+            store(dst, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(one.bytes));
+            all.bytes += one.bytes;
+            if (frames::pipelined) tell(count);
+        }
+        return all;
+    }
+    static encode_result refuse(std::size_t n, byte_span dst, double eb) noexcept
+    {
+        if (dst.size() < frames::start(n)) return {0, status::out_of_space};
+        frame_header header = frames::header(n, eb);
+        header.flags = addend_flag | too_large_flag;
+        store(dst, 0, header);
+        std::memset(dst.data() + sizeof header, 0, frames::start(n) - sizeof header);
+        return {frames::start(n), status::too_large};
+    }
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    {
+        return write(in.size(), dst, eb, tell,
+                     [&](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); });
+    }
+
+    static status open(const_byte_span src, frame_view& view) noexcept
+    {
+        const status s = frames::open(src, view);
+        return s == status::ok && (view.header.flags & addend_flag) == 0 ? status::not_an_addend : s;
+    }
+    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell) noexcept
     {
         frame_view left, right;
-        if (const status s = open(a, left); s != status::ok) return {0, s};
-        if (const status s = open(b, right); s != status::ok) return {0, s};
+        const status x = open(a, left), y = open(b, right);
+        for (const status s : {x, y})
+            if (s != status::ok && s != status::too_large) return {0, s};
         if (left.header.elements != right.header.elements) return {0, status::count_differs};
         if (left.header.bound != right.header.bound) return {0, status::bound_differs};
         const double eb = left.header.bound;
-        std::array<T, step> sum, other;
+        if (x != status::ok || y != status::ok) return refuse(left.header.elements, dst, eb);
         std::size_t left_at = 0, right_at = 0;
-        status read = status::ok;
-        const auto note = [&](status s) {
-            if (read == status::ok) read = s;
-        };
-        frame_view::piece x{}, y{};
-        encode_result result = write(
-            left.header.elements, dst, eb, {},
-            [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-                x = left.chunk(static_cast<std::uint32_t>(i), left_at);
-                y = right.chunk(static_cast<std::uint32_t>(i), right_at);
-                if (x.raw || y.raw) return {0, status::unsupported};
-                const encode_result one = Impl::add_chunks(x.data, y.data, count, to, eb);
-                if (one.code == status::corrupt) note(one.code);
-                return one;
-            },
-            [&](std::size_t, std::size_t count) {
-                const std::span<T> p(sum.data(), count), q(other.data(), count);
-                note(read_chunk(x, p, eb));
-                note(read_chunk(y, q, eb));
-                if (read == status::ok)
-                    for (std::size_t k = 0; k < count; ++k) p[k] += q[k];
-                return std::span<const T>(p);
-            });
-        if (read != status::ok) result.code = read;
-        return result;
+        return write(left.header.elements, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
+            const auto chunk = static_cast<std::uint32_t>(i);
+            return Impl::add_chunks(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to, eb);
+        });
     }
 };
 
@@ -225,9 +275,14 @@ concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<cod
 template <class Tag, element T>
 inline constexpr frame_codec<T> frame_codec_of = [] {
     using all = detail::chunked<Tag, T>;
-    frame_codec<T> face{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, nullptr, all::step};
-    if constexpr (has_homomorphic_codec<Tag, T>) face.add = &all::add;
-    return face;
+    return frame_codec<T>{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, all::step};
+}();
+
+template <class Tag, element T>
+    requires has_homomorphic_codec<Tag, T>
+inline constexpr addend_codec<T> addend_codec_of = [] {
+    using all = detail::chunked_addends<Tag, T>;
+    return addend_codec<T>{&all::max_bytes, &codec_impl<Tag, T, host_space>::can_add, &all::encode, &all::refuse, &all::add, codec_impl<Tag, T, host_space>::adds_non_finite};
 }();
 
 }  // namespace ccoll

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szx_block.hpp - floor 2. One block of SZx: 128 values in, bytes out, and back. Portable, f32 and f64 in one text.
-// A faster version for one instruction set replaces encode_block and decode_block, and must give the same bytes.
+// A faster version for one instruction set (szx_x86.hpp) replaces plan_block, encode_block and decode_block, and must give the
+// same bytes.
 //
 //   code 0                  constant: the middle value
 //   code 1..sizeof(T)-1     the middle value, then for each value the top `code` bytes of (value - middle)
@@ -87,9 +88,74 @@ void add_top_bytes(unsigned bytes, T middle, const std::byte* in, T* x) noexcept
     }
 }
 
+/// How a block is to be coded: the value in front of it, and how many bytes of each difference to try first.
+template <element T>
+struct block_plan {
+    T middle;
+    unsigned bytes;  ///< 0: the block is constant; raw_code or more: nothing is to be tried
+};
+
+/// @param low, high  the least and the largest value of the block, both finite; of two zeros, either serves
+template <element T>
+block_plan<T> plan_of(T low, T high, T limit) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    // Adding 0 makes -0 a +0: which zero a minimum finds would depend on the order of comparisons. A sum that overflows
+    // gives an infinite middle, and then nothing passes.
+    const T middle = T(0.5) * ((low + high) + T(0));
+    const word below = fields::magnitude(middle - low), above = fields::magnitude(high - middle);
+    const word radius = below > above ? below : above, bound = fields::of(limit);
+    if (radius < bound) return {middle, 0};
+
+    // Rounding a difference of exponent e to m bits of mantissa errs by at most 2^(e - m - 1), which may be the bound if
+    // that is at least 1 % above a power of two (for other roundings in the way); else half the bound.
+    const word room = bound - (fields::exponent_one >> 7);
+    const auto excess = static_cast<unsigned>((radius >> fields::mantissa_bits) - (room >> fields::mantissa_bits));
+    return {middle, (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8};
+}
+
+/// Folds 2 * Half values into the least and the largest. A loop per step: compilers make registers of that, not of one long loop.
+template <std::size_t Half, element T>
+void fold(T* low, T* high) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t k = 0; k < Half; ++k) {
+        low[k] = low[k + Half] < low[k] ? low[k + Half] : low[k];
+        high[k] = high[k + Half] > high[k] ? high[k + Half] : high[k];
+    }
+    if constexpr (Half > 1) fold<Half / 2>(low, high);
+}
+
+/// The first half of the work, apart: plan the next block before encoding this one, and the processor does both at a time. What
+/// decides on the bytes is one long chain of operations, and waiting for it leaves no room for anything else.
+/// @param x      block_elements values, any.
+/// @param limit  error_limit<T>(eb), not 0.
+template <element T>
+block_plan<T> plan_block(const T* x, T limit) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    typename fields::word wild = 0;
+    for (std::size_t i = 0; i < block_elements; ++i)
+        wild |= (fields::of(x[i]) & fields::exponent) + fields::exponent_one;  // reaches the sign where all ones
+    if ((wild & fields::sign) != 0) return {T(0), raw_code<T>};
+
+    constexpr std::size_t half = block_elements / 2;
+    T low[half], high[half];
+    for (std::size_t k = 0; k < half; ++k) {
+        low[k] = x[k + half] < x[k] ? x[k + half] : x[k];
+        high[k] = x[k + half] > x[k] ? x[k + half] : x[k];
+    }
+    fold<half / 2>(low, high);
+    return plan_of(low[0], high[0], limit);
+}
+
 /// Encodes one block so that decode_block returns values within the bound.
 ///
 /// @param x      block_elements values, any.
+/// @param plan   plan_block(x, limit).
 /// @param limit  error_limit<T>(eb), not 0.
 /// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is unspecified.
 /// @return       the code of the block.
@@ -98,51 +164,19 @@ void add_top_bytes(unsigned bytes, T middle, const std::byte* in, T* x) noexcept
 /// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >= fl(L) = L.
 /// Hence |x' - x| < L <= eb, exactly; no margin is needed beyond the strict "<". The comparison is one of integers, where
 /// NaN and Inf are larger than every finite L: a value that is, or decodes to, no finite number never passes.
-/// Constant blocks: all values are finite and between lo and hi; |middle - x| is largest at one of these two.
+/// Constant blocks: all values are finite and between low and high; |middle - x| is largest at one of these two.
 template <element T>
-unsigned encode_block(const T* x, T limit, std::byte* out) noexcept
+unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
     using word = typename fields::word;
-    const auto raw = [=] {
-        std::memcpy(out, x, block_elements * sizeof(T));
-        return raw_code<T>;
-    };
-
-    constexpr std::size_t lanes = 8;  // independent minima: the compiler may not reorder those of one lane
-    T low[lanes], high[lanes];
-    word wild[lanes] = {};
-    for (std::size_t k = 0; k < lanes; ++k) low[k] = high[k] = x[k];
-    for (std::size_t i = 0; i < block_elements; i += lanes)
-        for (std::size_t k = 0; k < lanes; ++k) {
-            const T value = x[i + k];
-            low[k] = value < low[k] ? value : low[k];
-            high[k] = value > high[k] ? value : high[k];
-            wild[k] |= (fields::of(value) & fields::exponent) + fields::exponent_one;  // reaches the sign where all ones
-        }
-    for (std::size_t k = 1; k < lanes; ++k) {
-        low[0] = low[k] < low[0] ? low[k] : low[0];
-        high[0] = high[k] > high[0] ? high[k] : high[0];
-        wild[0] |= wild[k];
-    }
-    if ((wild[0] & fields::sign) != 0) return raw();
-
-    // Adding 0 makes -0 a +0: which zero a minimum finds would depend on the order of comparisons. A sum that overflows
-    // gives an infinite middle, and then nothing passes.
-    const T middle = T(0.5) * ((low[0] + high[0]) + T(0));
-    const word below = fields::magnitude(middle - low[0]), above = fields::magnitude(high[0] - middle);
-    const word radius = below > above ? below : above, bound = fields::of(limit);
+    const T middle = plan.middle;
+    const word bound = fields::of(limit);
     std::memcpy(out, &middle, sizeof middle);
-    if (radius < bound) return 0;
-
-    // Rounding a difference of exponent e to m bits of mantissa errs by at most 2^(e - m - 1), which may be the bound if
-    // that is at least 1 % above a power of two (for other roundings in the way); else half the bound.
-    const word room = bound - (fields::exponent_one >> 7);
-    const auto excess = static_cast<unsigned>((radius >> fields::mantissa_bits) - (room >> fields::mantissa_bits));
-    const unsigned first = (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8;
-    for (unsigned bytes = first; bytes < sizeof(T) && bytes <= first + 1; ++bytes) {
-        const unsigned dropped = 8 * (static_cast<unsigned>(sizeof(T)) - bytes);
+    if (plan.bytes == 0) return 0;
+    for (unsigned bytes = plan.bytes; bytes < raw_code<T> && bytes <= plan.bytes + 1; ++bytes) {
+        const unsigned dropped = 8 * (raw_code<T> - bytes);
         const word half = static_cast<word>(word{1} << (dropped - 1)), keep = static_cast<word>(~word{0} << dropped);
         word kept[block_elements], wrong = 0;
         for (std::size_t i = 0; i < block_elements; ++i) {
@@ -155,7 +189,8 @@ unsigned encode_block(const T* x, T limit, std::byte* out) noexcept
             return bytes;
         }
     }
-    return raw();
+    std::memcpy(out, x, block_elements * sizeof(T));
+    return raw_code<T>;
 }
 
 /// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values

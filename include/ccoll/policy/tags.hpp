@@ -49,6 +49,7 @@ namespace Codec {
 struct None : codec_tag<0, false> { static constexpr const char* name = "None"; };
 struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
 struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
+struct SZp : codec_tag<3, true> { static constexpr const char* name = "SZp"; };
 }  // namespace Codec
 
 /// Where compression happens; engine/placement.hpp has the table.

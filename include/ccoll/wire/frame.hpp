@@ -2,10 +2,12 @@
 // wire/frame.hpp - floor 1. The frame around encoded chunks. Written once for all codecs; reading it is total.
 // Drawn byte by byte in docs/wire_format.md.
 //
-//   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags (0)
+//   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
 //   8  u64 elements       16 f64 bound    24 u32 elements per chunk   28 u32 chunks
 //  32  u32 size[chunks]     bytes of chunk i; top bit set: the chunk is the elements as they are
 //  ..  chunks, one after another
+//
+// flags  1: an addend, which a homomorphic codec can add to others    2: an addend that its codec could not hold; no chunk has bytes
 #pragma once
 
 #include <cstdint>
@@ -16,7 +18,7 @@
 
 namespace ccoll {
 
-inline constexpr std::uint8_t wire_version = 1;
+inline constexpr std::uint8_t wire_version = 2;
 
 struct frame_header {
     std::uint32_t magic = 0x4C4F4343;
@@ -29,6 +31,7 @@ struct frame_header {
 };
 static_assert(sizeof(frame_header) == 32, "ccoll: a frame header has 32 bytes on the wire");
 
+inline constexpr std::uint8_t addend_flag = 1, too_large_flag = 2;
 inline constexpr std::uint32_t raw_chunk = 0x80000000u;
 
 /// A frame whose header and index have been checked: the chunks named by the index lie inside `payload`, which they fill.
@@ -62,7 +65,7 @@ inline status read_frame(const_byte_span from, frame_view& view) noexcept
     const auto h = load<frame_header>(from, 0);
     if (h.magic != frame_header{}.magic) return status::corrupt;
     if (h.version != wire_version) return status::wire_version;
-    if (h.chunk_elements == 0 || h.flags != 0) return status::corrupt;
+    if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag))) return status::corrupt;
     if (h.chunks != h.elements / h.chunk_elements + (h.elements % h.chunk_elements != 0)) return status::corrupt;
     const auto rest = from.subspan(sizeof h);
     if (rest.size() / 4 < h.chunks) return status::corrupt;

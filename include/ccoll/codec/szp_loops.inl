@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_loops.inl - the three loops over the blocks of a chunk of SZp: one text, compiled once for each instruction set.
+//
+// The namespace that includes this file has CCOLL_SZP_TARGET (the attribute of its functions), CCOLL_SZP_INLINE (the same, always
+// inlined) and these primitives on 32 lanes:
+//   quanta, differences, running (the last quantum), magnitudes<T>         registers, or arrays
+//   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
+//   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
+//   largest_of(block, m), clear, merge, top, over       maxima of |x| as integers: Inf and NaN are large
+//   difference(q, r, d)                                 differences to the value before; moves r on
+//   put_planes(d, out) -> width, put_small(d, out), the same for differences of 15 bits, restore(in, width, r, step, x), add_blocks(a, wa, b, wb, out) -> width
+// The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
+
+/// @param x      n values, 1..chunk_elements.    @param z  of the common grid, or (Fine) with the step of this chunk
+/// @param last   the last address at which a block may begin: behind it there is room for a block and the slack
+/// @param codes  gets a code per block
+template <bool Fine, class T>
+CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, beyond_safe rule, i32 base, u8* out,
+                                              const u8* last, u8* codes) noexcept
+{
+    CCOLL_EXACT_BODY
+    encoded_blocks all;
+    u8* p = out;
+    const std::size_t blocks = blocks_of(n);
+    running r;
+    start(r, base);
+    magnitudes<T> most;
+    clear(most);
+    look_ahead<T> ahead;
+    T tail[block_elements];
+    unsigned any = 0;
+    bool small_before = base > -(1 << 13) && base < 1 << 13;
+    for (std::size_t k = 0; k < blocks; ++k) {
+        if (p > last) [[unlikely]] {
+            all.code = status::out_of_space;
+            return all;
+        }
+        const T* block = x + block_elements * k;
+        if (n - block_elements * k < block_elements) [[unlikely]] {
+            const std::size_t count = n - block_elements * k;
+            for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));
+            block = tail;
+        }
+        quanta q;
+        magnitudes<T> m;
+        if constexpr (Fine) {
+            largest_of(block, m);
+            quantise_f64(block, z.inverse_f64, q);
+        } else {
+            ahead.quantise(x, n, k, block, z, q, m);
+        }
+        unsigned escape = 0;
+        const bool small = !over(m, z.small);
+        if (!small && over(m, z.safe)) [[unlikely]] {
+            if (rule == beyond_safe::stop) {
+                all.code = status::unsupported;
+                return all;
+            }
+            if (rule == beyond_safe::raw) {
+                std::memcpy(p, block, sizeof tail);
+                p += sizeof tail;
+                codes[k] = raw_code;
+                ++all.escaped;
+                any = 1;
+                continue;
+            }
+            if (over(m, z.narrow)) {
+                i32 spelled[block_elements];
+                const block_class c = classify(block, z, last_of(r), spelled, all.largest);
+                if (!c.fits) {
+                    all.code = status::unsupported;
+                    return all;
+                }
+                put(p, c.a);
+                put(p + 4, c.b);
+                p += 8;
+                escape = class_code;
+                ++all.escaped;
+                load(spelled, q);
+                clear(m);
+            } else if constexpr (is_f32<T>) {
+                quantise_f64(block, z.inverse_f64, q);
+            }
+        }
+        merge(most, m);
+        differences d;
+        difference(q, r, d);
+        const unsigned width = small && small_before ? put_small(d, p) : put_planes(d, p);
+        small_before = small;
+        codes[k] = static_cast<u8>(width | escape);
+        p += 4 * width;
+        any |= width | escape;
+    }
+    const double top_value = static_cast<double>(std::bit_cast<T>(top(most)));
+    if (top_value > 0) all.largest = std::max(all.largest, static_cast<u32>(top_value * z.inverse_f64) + 2);  // an upper bound will do
+    all.end = any != 0 ? p : out;
+    return all;
+}
+
+/// @param step  of the frame, or of a fine chunk
+template <class T>
+CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    block_source from(view);
+    const u8* p = view.blocks;
+    running r;
+    start(r, static_cast<i32>(view.base));
+    T tail[block_elements];
+    for (std::size_t k = 0; k < view.count; ++k) {
+        const bool partial = n - block_elements * k < block_elements;
+        T* const block = partial ? tail : x + block_elements * k;
+        const unsigned code = view.codes.of[k];
+        p = from.readable(p);
+        if (code <= widest_narrow) [[likely]] {
+            restore(p, code, r, step, block);
+            p += 4 * code;
+        } else if (code == raw_code) {
+            std::memcpy(block, p, sizeof tail);
+            p += sizeof tail;
+        } else {
+            const unsigned width = code - class_code;
+            restore(p + 8, width, r, step, block);
+            apply_class(get<u32>(p), get<u32>(p + 4), block);
+            p += 8 + 4 * width;
+        }
+        if (partial) [[unlikely]] std::memcpy(x + block_elements * k, tail, (n - block_elements * k) * sizeof(T));
+    }
+}
+
+/// Sums of two chunks of equal length (portable: of any width; else narrow). `slack` bytes are writable behind the result's planes.
+CCOLL_SZP_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, const chunk_view& b, u8* out, u8* codes) noexcept
+{
+    encoded_blocks all;
+    block_source from_a(a), from_b(b);
+    const u8 *pa = a.blocks, *pb = b.blocks;
+    u8* p = out;
+    unsigned any = 0;
+    for (std::size_t k = 0; k < a.count; ++k) {
+        unsigned wa = a.codes.of[k], wb = b.codes.of[k], escape = 0;
+        pa = from_a.readable(pa);
+        pb = from_b.readable(pb);
+        if (((wa | wb) & class_code) != 0) [[unlikely]] {
+            put(p, class_plane(pa, wa, 0) | class_plane(pb, wb, 0));
+            put(p + 4, class_plane(pa, wa, 1) | class_plane(pb, wb, 1));
+            skip_class(pa, wa);
+            skip_class(pb, wb);
+            p += 8;
+            escape = class_code;
+            ++all.escaped;
+        }
+        const unsigned width = add_blocks(pa, wa, pb, wb, p);
+        pa += 4 * wa;
+        pb += 4 * wb;
+        p += 4 * width;
+        codes[k] = static_cast<u8>(width | escape);
+        any |= width | escape;
+    }
+    all.end = any != 0 ? p : out;
+    return all;
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_portable.hpp - floor 2. The kernels of SZp in plain C++, shaped for a compiler that vectorises; the reference for all others.
+#pragma once
+
+#include <array>
+#include <type_traits>
+
+#include <ccoll/codec/szp_quantiser.hpp>
+
+namespace ccoll::detail::szp {
+
+/// What encoding does with a block that the common grid does not hold.
+enum class beyond_safe {
+    stop,   ///< report `unsupported`: the caller looks for a grid of the chunk's own
+    raw,    ///< keep its elements
+    addend  ///< quantise in double, keep Inf and NaN in class planes; beyond 2^30 steps report `unsupported`
+};
+
+struct encoded_blocks {
+    u8* end = nullptr;  ///< of the blocks; their begin, if all differences are 0
+    u32 largest = 0;    ///< >= every |q|
+    u32 escaped = 0;
+    status code = status::ok;
+};
+
+CCOLL_HD inline u32 class_plane(const u8* block, unsigned code, unsigned which) noexcept
+{
+    return (code & class_code) != 0 ? get<u32>(block + 4 * which) : 0;
+}
+CCOLL_HD inline void skip_class(const u8*& block, unsigned& code) noexcept
+{
+    if ((code & class_code) == 0) return;
+    block += 8;
+    code -= class_code;
+}
+
+/// Kernels read whole registers: up to `reach` bytes from the begin of a block. Those that begin near the end are read from a copy.
+class block_source {
+public:
+    explicit block_source(const chunk_view& view) noexcept
+        : end_(view.blocks + view.blocks_bytes), turn_(view.blocks_bytes > reach ? end_ - reach : view.blocks)
+    {
+    }
+    /// `p`, or where its bytes are in the copy.
+    const u8* readable(const u8* p) noexcept
+    {
+        if (p < turn_ || turned_) [[likely]] return p;
+        turned_ = true;
+        const auto bytes = static_cast<std::size_t>(end_ - p);
+        std::memcpy(copy_, p, bytes);
+        std::memset(copy_ + bytes, 0, sizeof copy_ - bytes);
+        return copy_;
+    }
+
+private:
+    static constexpr std::size_t reach = 8 + 4 * widest_narrow;
+    const u8 *end_, *turn_;
+    bool turned_ = false;
+    u8 copy_[2 * reach];
+};
+
+CCOLL_EXACT_BEGIN
+
+namespace portable {
+
+#define CCOLL_SZP_TARGET
+#if defined(__GNUC__)
+#define CCOLL_SZP_INLINE inline __attribute__((always_inline))
+#else
+#define CCOLL_SZP_INLINE inline
+#endif
+
+using running = i32;
+struct quanta {
+    const i32* values;             // of this block; values[-1] may be read
+    i32 own[block_elements + 1];  // where they are not elsewhere
+};
+struct differences {
+    i32 of[block_elements];
+};
+template <class T>
+struct magnitudes {
+    typename fields_of<T>::word most;
+};
+
+CCOLL_SZP_INLINE void start(running& r, i32 base) noexcept { r = base; }
+CCOLL_SZP_INLINE i32 last_of(running r) noexcept { return r; }
+
+template <class T>
+CCOLL_SZP_INLINE void clear(magnitudes<T>& m) noexcept
+{
+    m.most = 0;
+}
+template <class T>
+CCOLL_SZP_INLINE void merge(magnitudes<T>& into, const magnitudes<T>& m) noexcept
+{
+    into.most = std::max(into.most, m.most);
+}
+template <class T>
+CCOLL_SZP_INLINE auto top(const magnitudes<T>& m) noexcept
+{
+    return m.most;
+}
+template <class T>
+CCOLL_SZP_INLINE bool over(const magnitudes<T>& m, typename fields_of<T>::word limit) noexcept
+{
+    return m.most >= limit;
+}
+template <class T>
+CCOLL_SZP_INLINE void largest_of(const T* x, magnitudes<T>& m) noexcept
+{
+    using fields = fields_of<T>;
+    using signed_word = std::make_signed_t<typename fields::word>;  // SSE2 compares signed words only
+    signed_word most = 0;
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const auto w = static_cast<signed_word>(fields::magnitude(x[i]));
+        most = w > most ? w : most;
+    }
+    m.most = static_cast<typename fields::word>(most);
+}
+
+/// Rounds to the nearest integer, ties to even, by an addition: the low bits of the sum are the integer, modulo 2^32.
+template <class T>
+inline constexpr T rounder = is_f32<T> ? T(12582912.0) : T(6755399441055744.0);  // 1.5 * 2^mantissa_bits
+
+/// Denormals count as 0 in any bound that is usable, whether the environment flushes them or not.
+template <class T>
+CCOLL_SZP_INLINE void quantise(const T* x, T inverse, i32* q) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const T t = x[i] * inverse + rounder<T>;
+        q[i] = static_cast<i32>(static_cast<u32>(fields::of(t)) - static_cast<u32>(fields::of(rounder<T>)));
+    }
+}
+
+/// Differences read the quanta at an offset of one, and a load that overlaps two stores which are still under way waits for them:
+/// quantising 16 blocks ahead doubles the speed of encoding.
+template <class T>
+struct look_ahead {
+    static constexpr std::size_t batch = 16;
+    i32 before, values[batch * block_elements];
+    typename fields_of<T>::word most[batch];
+
+    CCOLL_SZP_INLINE void quantise(const T* x, std::size_t n, std::size_t k, const T* block, const quantiser<T>& z, quanta& q, magnitudes<T>& m) noexcept
+    {
+        if (k % batch == 0) {
+            before = 0;
+            for (std::size_t j = 0; j < batch && block_elements * (k + j + 1) <= n; ++j) {
+                const T* const next = x + block_elements * (k + j);
+                magnitudes<T> largest;
+                largest_of(next, largest);
+                most[j] = largest.most;
+                portable::quantise(next, z.inverse, values + block_elements * j);
+            }
+        }
+        if (block_elements * (k + 1) <= n) {
+            q.values = values + block_elements * (k % batch);
+            m.most = most[k % batch];
+        } else {
+            largest_of(block, m);
+            portable::quantise(block, z.inverse, q.own + 1);
+            q.values = q.own + 1;
+        }
+    }
+};
+
+CCOLL_SZP_INLINE void quantise_f64(const float* x, double inverse, quanta& q) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double t = static_cast<double>(x[i]) * inverse + rounder<double>;
+        q.own[i + 1] = static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(t)) - static_cast<u32>(std::bit_cast<u64>(rounder<double>)));
+    }
+    q.values = q.own + 1;
+}
+CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
+{
+    std::memcpy(q.own + 1, values, sizeof(i32) * block_elements);
+    q.values = q.own + 1;
+}
+
+CCOLL_SZP_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
+CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
+{
+    d.of[0] = minus(q.values[0], r);
+    for (std::size_t i = 1; i < block_elements; ++i) d.of[i] = minus(q.values[i], q.values[i - 1]);
+    r = q.values[block_elements - 1];
+}
+
+/// 8x8 bit transposes between 8 words, in each of their 4 bytes; word j in the low half of v[j % 4], word j + 4 in the high one.
+CCOLL_HD CCOLL_SZP_INLINE void transpose(u64 v[4]) noexcept
+{
+    const auto swap = [](u64& a, u64& b, int shift, u64 mask) {
+        const u64 t = ((a >> shift) ^ b) & mask;
+        b ^= t;
+        a ^= t << shift;
+    };
+    swap(v[0], v[1], 1, 0x5555555555555555u);
+    swap(v[2], v[3], 1, 0x5555555555555555u);
+    swap(v[0], v[2], 2, 0x3333333333333333u);
+    swap(v[1], v[3], 2, 0x3333333333333333u);
+    for (int j = 0; j < 4; ++j) {
+        const u64 t = (v[j] ^ (v[j] >> 28)) & 0x00000000F0F0F0F0u;
+        v[j] ^= t ^ (t << 28);
+    }
+}
+
+/// Planes shift .. shift + 7 of 32 words.
+CCOLL_SZP_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
+{
+    u64 v[4];
+    for (std::size_t j = 0; j < 4; ++j) {
+        u32 w[2];
+        for (std::size_t h = 0; h < 2; ++h) {
+            const i32* const at = d + j + 4 * h;
+            const auto part = [&](std::size_t i) { return static_cast<u32>(at[8 * i]) >> shift & 255; };
+            w[h] = part(0) | part(1) << 8 | part(2) << 16 | part(3) << 24;
+        }
+        v[j] = w[0] | u64{w[1]} << 32;
+    }
+    transpose(v);
+    for (std::size_t j = 0; j < 4; ++j) {
+        put(out + 4 * j, static_cast<u32>(v[j]));
+        put(out + 4 * j + 16, static_cast<u32>(v[j] >> 32));
+    }
+}
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
+{
+    u32 folded = 0, negative = 0;
+    for (const i32 v : d.of) {
+        folded |= static_cast<u32>(v ^ (v >> 31));
+        negative |= static_cast<u32>(v);
+    }
+    const unsigned width = folded != 0 ? 33u - static_cast<unsigned>(std::countl_zero(folded)) : negative >> 31;
+    if (width > 0) put_8_planes(d.of, 0, out);
+    if (width > 8) put_8_planes(d.of, 8, out + 32);
+    if (width > 16) put_8_planes(d.of, 16, out + 64);
+    if (width > 24) put_8_planes(d.of, 24, out + 96);
+    return width;
+}
+
+CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept { return put_planes(d, out); }
+
+/// 8 planes to bytes: value 8 g + j in byte g of b[j]. Planes from `width` on repeat the sign plane.
+CCOLL_SZP_INLINE void get_8_planes(const u8* in, unsigned width, u32 b[8]) noexcept
+{
+    u64 v[4];
+    const auto plane = [&](unsigned k) { return get<u32>(in + 4 * (k < width ? k : width - 1)); };
+    for (unsigned j = 0; j < 4; ++j) v[j] = plane(j) | u64{plane(j + 4)} << 32;
+    transpose(v);
+    for (unsigned j = 0; j < 4; ++j) {
+        b[j] = static_cast<u32>(v[j]);
+        b[j + 4] = static_cast<u32>(v[j] >> 32);
+    }
+}
+/// @param width  1..32
+CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, i32* d) noexcept
+{
+    u32 b[8];
+    get_8_planes(in, width, b);
+    for (std::size_t j = 0; j < 8; ++j)
+        for (std::size_t g = 0; g < 4; ++g) d[8 * g + j] = static_cast<i32>(b[j] << (24 - 8 * g)) >> 24;
+    for (unsigned at = 8; at < width; at += 8) {
+        get_8_planes(in + 4 * at, width - at, b);
+        for (std::size_t j = 0; j < 8; ++j)
+            for (std::size_t g = 0; g < 4; ++g) {
+                const u32 low = static_cast<u32>(d[8 * g + j]) & ((u32{1} << at) - 1);
+                d[8 * g + j] = static_cast<i32>(low | static_cast<u32>(static_cast<i32>(b[j] << (24 - 8 * g)) >> 24) << at);
+            }
+    }
+}
+
+/// The running sum stays in a register and its conversion inside the loop: in an array it would be read before it is there.
+template <class T>
+CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
+{
+    CCOLL_EXACT_BODY
+    if (width == 0) {
+        const T value = static_cast<T>(r) * step;
+        for (std::size_t i = 0; i < block_elements; ++i) x[i] = value;
+        return;
+    }
+    i32 d[block_elements];
+    get_planes(in, width, d);
+    u32 sum = static_cast<u32>(r);
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC unroll 8
+#endif
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        sum += static_cast<u32>(d[i]);
+        x[i] = static_cast<T>(static_cast<i32>(sum)) * step;
+    }
+    r = static_cast<i32>(sum);
+}
+
+CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept { return add_planes(a, wa, b, wb, out); }
+
+#include <ccoll/codec/szp_loops.inl>
+
+#undef CCOLL_SZP_INLINE
+#undef CCOLL_SZP_TARGET
+
+}  // namespace portable
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::detail::szp

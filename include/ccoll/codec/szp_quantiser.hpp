@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_quantiser.hpp - floor 2. From values to integers and back: the arithmetic on which SZp's bound rests.
+// docs/error_bounds.md has the proofs in full.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include <ccoll/base/config.hpp>
+#include <ccoll/base/exact.hpp>
+#include <ccoll/codec/szp_layout.hpp>
+#include <ccoll/policy/buffer.hpp>
+
+namespace ccoll::detail::szp {
+
+CCOLL_EXACT_BEGIN
+
+template <element T>
+inline constexpr bool is_f32 = sizeof(T) == 4;
+
+/// The grid that a bound asks for: q = rint(x / step), x' = q step.
+///
+/// step is 2 eb less a margin for the rounding of the quotient, cut down to `step_bits` significant bits; it costs at most
+/// 0.0085 bits per value. Let t = x / step.
+/// - |t| < safe: q = rint(fl(x fl(1 / step))) errs by at most 1/2 + |t| 2^(1 - digits) from t, and q step is exact in T, for q and
+///   step have no more than `digits` significant bits together. So |x - x'| <= eb, and nothing needs to be looked at.
+/// - |t| < 2^30, in double: the same with 2^-52; x' rounds once more, which belongs to the rounding of the result.
+/// It follows from eb alone, so that all ranks and all readers agree on it.
+template <element T>
+struct quantiser {
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    static constexpr int step_bits = is_f32<T> ? 10 : 22, safe_exponent = is_f32<T> ? 14 : 30;
+    /// Larger bounds are taken for this one, so that 2^30 steps are a number of T. 2^94, 2^990.
+    static constexpr double max_bound = is_f32<T> ? 0x1p94 : 0x1p990;
+
+    T step = 0, inverse = 0;
+    double inverse_f64 = 0;
+    double eb = 0;
+    word small = 0;      ///< bits of the least |x| for which differences may not fit 16 bits
+    word safe = 0;       ///< bits of the least |x| for which the fast quotient does not do
+    word narrow = 0;     ///< bits of the least |x| whose quantum may not be a narrow one
+    bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
+
+    explicit quantiser(double bound) noexcept
+    {
+        CCOLL_EXACT_BODY
+        const double margin = is_f32<T> ? 0x1p-8 : 0x1p-20;
+        eb = std::min(bound, max_bound);
+        usable = eb >= 4 * static_cast<double>(std::numeric_limits<T>::min());
+        if (!usable) return;
+        const u64 bits = std::bit_cast<u64>(2 * eb / (1 + margin * 1.001));
+        const double exact = std::bit_cast<double>(bits >> (53 - step_bits) << (53 - step_bits));
+        step = static_cast<T>(exact);
+        inverse_f64 = 1 / exact;
+        inverse = static_cast<T>(inverse_f64);
+        small = of_steps(13);
+        safe = of_steps(safe_exponent);
+        narrow = of_steps(30);
+    }
+    /// The same on a step of a chunk's own, for |x| up to `limit`.
+    quantiser on(T fine_step, word limit) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        quantiser z = *this;
+        z.step = fine_step;
+        z.inverse_f64 = 1 / static_cast<double>(fine_step);
+        z.small = z.of_steps(13);
+        z.safe = limit;
+        return z;
+    }
+
+private:
+    word of_steps(unsigned exponent) const noexcept { return fields::of(step) + (word{exponent} << fields::mantissa_bits); }
+};
+
+/// A step of a chunk's own. Every q step is then a number of T, for |q| < 2^digits and q step is a multiple of the ulp of the
+/// result: x' is exact.
+template <element T>
+struct fine_grid {
+    T step = 0;                             ///< 0: there is none
+    typename fields_of<T>::word limit = 0;  ///< bits of the least |x| that does not fit it; its block is kept raw
+};
+
+/// The largest power of two of which all values are multiples: data that were packed or rounded before. On it nothing is lost.
+/// Ends at once on other data.
+template <element T>
+fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
+{
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    int top = 0, lowest = std::numeric_limits<int>::max();
+    for (std::size_t i = 0; i < n; ++i) {
+        const word w = fields::magnitude(x[i]), mantissa = w & (fields::exponent_one - 1);
+        if (w == 0) continue;
+        const int exponent = static_cast<int>(w >> fields::mantissa_bits);
+        const int zeros = mantissa == 0 ? fields::mantissa_bits : std::countr_zero(mantissa);
+        top = std::max(top, exponent);
+        lowest = std::min(lowest, exponent - fields::mantissa_bits + zeros);
+        if (lowest <= 0 || top - lowest >= fields::mantissa_bits || w >= fields::exponent) return {};
+    }
+    if (top == 0) return {};
+    return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
+}
+
+/// For values so large beside the bound that q step is not exact on the common grid (f32 from 2^14 steps on: an offset, a tight
+/// bound; f64 from 2^30): the largest multiple of the largest ulp that is within the bound, |x - x'| <= step / 2 (1 + 2^-28) <= eb.
+/// Values from 2^digits eb on do not fit it.
+template <element T>
+fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    constexpr int digits = std::numeric_limits<T>::digits;
+    const double far = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
+    const word beyond = far < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(far)) : fields::exponent;
+    word largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const word w = fields::magnitude(x[i]);
+        largest = w < beyond ? std::max(largest, w) : largest;
+    }
+    if (largest < z.safe) return {};
+    int exponent = 0;
+    std::frexp(static_cast<double>(std::bit_cast<T>(largest)) + 2 * z.eb, &exponent);  // q step may reach the next power of two
+    const double ulp = std::ldexp(1.0, exponent - digits);
+    const double step = std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp;
+    return {static_cast<T>(step), beyond};
+}
+
+template <element T>
+void fill(T* x, std::size_t n, T value) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i) x[i] = value;
+}
+
+/// What is unusual about a block of an addend.
+struct block_class {
+    u32 a = 0, b = 0;  ///< class planes
+    bool fits = true;  ///< all finite values are narrow
+};
+
+/// Quanta of a block with values that are not finite: these repeat the quantum before them.
+/// @param q  gets 32 quanta    @param largest  is raised to the largest |q|
+template <element T>
+[[gnu::noinline]] inline block_class classify(const T* x, const quantiser<T>& z, i32 before, i32* q, u32& largest) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    block_class c;
+    for (unsigned i = 0; i < block_elements; ++i) {
+        const auto w = fields::magnitude(x[i]);
+        q[i] = i > 0 ? q[i - 1] : before;
+        if (w >= fields::exponent) {
+            const bool nan = w > fields::exponent, negative = (fields::of(x[i]) & fields::sign) != 0;
+            c.a |= u32{nan || !negative} << i;
+            c.b |= u32{nan || negative} << i;
+        } else if (w >= z.narrow) {
+            c.fits = false;
+        } else {
+            q[i] = static_cast<i32>(std::nearbyint(static_cast<double>(x[i]) * z.inverse_f64));
+            largest = std::max(largest, static_cast<u32>(q[i] < 0 ? -q[i] : q[i]));
+        }
+    }
+    return c;
+}
+
+/// Puts Inf and NaN where the class planes have them.
+template <element T>
+inline void apply_class(u32 a, u32 b, T* x) noexcept
+{
+    for (unsigned i = 0; i < block_elements; ++i) {
+        const unsigned c = (a >> i & 1) | (b >> i & 1) << 1;
+        if (c == 0) continue;
+        const T infinity = std::numeric_limits<T>::infinity();
+        x[i] = c == 3 ? std::numeric_limits<T>::quiet_NaN() : c == 1 ? infinity : -infinity;
+    }
+}
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::detail::szp

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_wide.hpp - floor 2. Chunks of SZp whose quanta need more than 30 bits: sums that have outgrown them, values far beyond
+// the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
+#pragma once
+
+#include <ccoll/codec/szp_portable.hpp>
+
+namespace ccoll::detail::szp::wide {
+
+CCOLL_EXACT_BEGIN
+
+/// The quantum of x on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so |x - q step| <= step / 2 (1 + 2^-40).
+inline i64 quantum(double x, double step, double inverse) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double q = std::nearbyint(x * inverse);
+    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
+}
+
+/// Largest |x / step| of an addend's value: double holds quanta up to here, and 2^10 ranks at least can add them.
+inline constexpr double largest_quantum = 0x1p52;
+
+/// The quantum of a chunk's first value; 0 where it has none.
+template <class T>
+i64 base_of(T first, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double x = static_cast<double>(first), step = static_cast<double>(z.step);
+    return std::fabs(x) < largest_quantum * step ? quantum(x, step, z.inverse_f64) : 0;
+}
+
+struct encoded {
+    u8* end = nullptr;
+    u64 largest = 0;
+    u32 escaped = 0;
+    status code = status::ok;
+};
+
+/// Two's-complement planes of 64-bit differences. @return the width, 0..64
+inline unsigned put_planes(const i64* d, u8* out) noexcept
+{
+    u64 folded = 0, negative = 0;
+    i32 low[block_elements], high[block_elements];
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        folded |= static_cast<u64>(d[i] ^ (d[i] >> 63));
+        negative |= static_cast<u64>(d[i]);
+        low[i] = static_cast<i32>(static_cast<u64>(d[i]));
+        high[i] = static_cast<i32>(d[i] >> 32);
+    }
+    const unsigned width = folded != 0 ? 65u - static_cast<unsigned>(std::countl_zero(folded)) : static_cast<unsigned>(negative >> 63);
+    for (unsigned k = 0; k < width; k += 8) portable::put_8_planes(k < 32 ? low : high, static_cast<int>(k % 32), out + 4 * k);
+    return width;
+}
+inline void get_planes(const u8* in, unsigned width, i64* d) noexcept
+{
+    i32 low[block_elements], high[block_elements];
+    portable::get_planes(in, std::min(width, 32u), low);
+    if (width > 32) portable::get_planes(in + 128, width - 32, high);
+    for (std::size_t i = 0; i < block_elements; ++i)
+        d[i] = width > 32 ? static_cast<i64>(u64{static_cast<u32>(high[i])} << 32 | static_cast<u32>(low[i])) : low[i];
+}
+
+/// @param z      step, inverse_f64 and, for a fine chunk, the limit in `safe`
+/// @param addend  Inf and NaN go to class planes; else their block is kept raw, as are blocks with values from the limit on.
+/// @return       code unsupported: an addend has a value beyond largest_quantum steps.
+template <class T>
+encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool addend, i64 base, u8* out, const u8* last, u8* codes) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    const double step = static_cast<double>(z.step), too_large = largest_quantum * step;
+    encoded all;
+    u8* p = out;
+    i64 before = base;
+    bool any = false;
+    for (std::size_t k = 0; k < blocks_of(n); ++k) {
+        if (p > last) {
+            all.code = status::out_of_space;
+            return all;
+        }
+        const std::size_t count = std::min(block_elements, n - block_elements * k);
+        T block[block_elements];
+        for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(block + i, x + block_elements * k + std::min(i, count - 1), sizeof(T));
+        i64 d[block_elements];
+        u32 a = 0, b = 0;
+        bool raw = false;
+        i64 q = before;
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            const auto w = fields::magnitude(block[i]);
+            const i64 previous = q;
+            if (w >= fields::exponent && addend) {
+                const bool nan = w > fields::exponent, negative = (fields::of(block[i]) & fields::sign) != 0;
+                a |= u32{nan || !negative} << i;
+                b |= u32{nan || negative} << i;
+            } else if (!addend && w >= z.safe) {
+                raw = true;
+            } else if (addend && !(std::fabs(static_cast<double>(block[i])) < too_large)) {
+                all.code = status::unsupported;
+                return all;
+            } else {
+                q = quantum(static_cast<double>(block[i]), step, z.inverse_f64);
+                all.largest = std::max(all.largest, static_cast<u64>(q < 0 ? -q : q));
+            }
+            d[i] = q - previous;
+        }
+        if (raw) {
+            std::memcpy(p, block, sizeof block);
+            p += sizeof block;
+            codes[k] = raw_code;
+            ++all.escaped;
+            any = true;
+            continue;
+        }
+        before = q;
+        const bool classes = (a | b) != 0;
+        if (classes) {
+            put(p, a);
+            put(p + 4, b);
+            p += 8;
+            ++all.escaped;
+        }
+        const unsigned width = put_planes(d, p);
+        codes[k] = static_cast<u8>(width | (classes ? class_code : 0));
+        p += 4 * width;
+        any = any || width > 0 || classes;
+    }
+    all.end = any ? p : out;
+    return all;
+}
+
+/// x' = T(double(q) step): for q of up to 53 bits one rounding to double and one to T.
+template <class T>
+void decode_blocks(const chunk_view& view, double step, T* x, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    const u8* p = view.blocks;
+    u64 q = static_cast<u64>(view.base);
+    for (std::size_t k = 0; k < view.count; ++k) {
+        const std::size_t count = std::min(block_elements, n - block_elements * k);
+        const unsigned code = view.codes.of[k];
+        T block[block_elements];
+        if (code == raw_code) {
+            std::memcpy(block, p, sizeof block);
+            p += sizeof block;
+        } else {
+            const bool classes = code >= class_code;
+            const unsigned width = classes ? code - class_code : code;
+            const u8* const planes = classes ? p + 8 : p;
+            i64 d[block_elements] = {};
+            if (width > 0) get_planes(planes, width, d);
+            for (std::size_t i = 0; i < block_elements; ++i) {
+                q += static_cast<u64>(d[i]);
+                block[i] = static_cast<T>(static_cast<double>(static_cast<i64>(q)) * step);
+            }
+            if (classes) apply_class(get<u32>(p), get<u32>(p + 4), block);
+            p = planes + 4 * width;
+        }
+        std::memcpy(x + block_elements * k, block, count * sizeof(T));
+    }
+}
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::detail::szp::wide

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szx_kernel.inl - floor 2. A block of SZx register by register: the text of szx_x86.hpp, which includes it once per
+// instruction set, with CCOLL_TARGET and the operations on one register (load, fill, ...) in scope. Says what szx_block.hpp says,
+// gives the same bytes, and rests on the proofs there.
+
+/// As szx::plan_block. The least and the largest value are found in another order, and with NaN among them not at all.
+template <element T>
+CCOLL_TARGET block_plan<T> plan_block(const T* x, T limit) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    constexpr std::size_t lanes = register_bytes / sizeof(T);
+    auto low = load(x), high = low;
+    auto wild = unordered(low, low);
+    for (std::size_t i = 0; i < block_elements; i += 2 * lanes) {
+        const auto a = load(x + i), b = load(x + i + lanes);
+        low = lower(low, lower(a, b));
+        high = higher(high, higher(a, b));
+        wild = either(wild, unordered(a, b));
+    }
+    const T least = lowest_of(low), largest = highest_of(high);
+    const bool finite = !any(wild) && fields::magnitude(least) < fields::exponent && fields::magnitude(largest) < fields::exponent;
+    return finite ? plan_of(least, largest, limit) : block_plan<T>{T(0), raw_code<T>};
+}
+
+/// As szx::encode_block. Bytes are stored before the verdict on them: a block that fails is written again.
+template <element T>
+CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) noexcept
+{
+    CCOLL_EXACT_BODY
+    using word = typename fields_of<T>::word;
+    constexpr std::size_t lanes = register_bytes / sizeof(T);
+    std::memcpy(out, &plan.middle, sizeof plan.middle);
+    if (plan.bytes == 0) return 0;
+    const auto middle = fill(plan.middle), bound = fill(limit);
+    for (unsigned bytes = plan.bytes; bytes < raw_code<T> && bytes <= plan.bytes + 1; ++bytes) {
+        const unsigned dropped = 8 * (raw_code<T> - bytes);
+        const auto half = fill(std::bit_cast<T>(static_cast<word>(word{1} << (dropped - 1))));
+        const auto keep = fill(std::bit_cast<T>(static_cast<word>(~word{0} << dropped)));
+        const auto squeeze = squeeze_of<T>(bytes);
+        auto worst = fill(T(0));
+        std::byte* to = out + sizeof(T);
+        for (std::size_t i = 0; i < block_elements; i += lanes, to += bytes * lanes) {
+            const auto value = load(x + i), kept = cut(value - middle, half, keep);
+            worst = worse(worst, (middle + kept) - value, bound);
+            put_top_bytes<T>(to, bits(kept), squeeze, bytes);
+        }
+        if (below(worst, bound)) return bytes;
+    }
+    std::memcpy(out, x, block_elements * sizeof(T));
+    return raw_code<T>;
+}
+
+/// As szx::decode_block.
+template <element T>
+CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T* x) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t lanes = register_bytes / sizeof(T);
+    if (code == raw_code<T>) {
+        std::memcpy(x, in, block_elements * sizeof(T));
+        return;
+    }
+    T value;
+    std::memcpy(&value, in, sizeof value);
+    const auto middle = fill(value);
+    if (code == 0) {  // not a sum with 0: that would change -0, which an encoder does not write but a decoder may meet
+        for (std::size_t i = 0; i < block_elements; i += lanes) store(x + i, middle);
+        return;
+    }
+    const auto spread = spread_of<T>(code);
+    in += sizeof value;
+    for (std::size_t i = 0; i < block_elements; i += lanes, in += code * lanes) store(x + i, middle + top_bytes<T>(in, spread, code));
+}
