@@ -23,11 +23,11 @@ struct encoded_blocks {
     status code = status::ok;
 };
 
-CCOLL_HD inline u32 class_plane(const u8* block, unsigned code, unsigned which) noexcept
+inline u32 class_plane(const u8* block, unsigned code, unsigned which) noexcept
 {
     return (code & class_code) != 0 ? get<u32>(block + 4 * which) : 0;
 }
-CCOLL_HD inline void skip_class(const u8*& block, unsigned& code) noexcept
+inline void skip_class(const u8*& block, unsigned& code) noexcept
 {
     if ((code & class_code) == 0) return;
     block += 8;
@@ -190,7 +190,7 @@ CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) no
 }
 
 /// 8x8 bit transposes between 8 words, in each of their 4 bytes; word j in the low half of v[j % 4], word j + 4 in the high one.
-CCOLL_HD CCOLL_SZP_INLINE void transpose(u64 v[4]) noexcept
+CCOLL_SZP_INLINE void transpose(u64 v[4]) noexcept
 {
     const auto swap = [](u64& a, u64& b, int shift, u64 mask) {
         const u64 t = ((a >> shift) ^ b) & mask;
@@ -285,7 +285,7 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
     i32 d[block_elements];
     get_planes(in, width, d);
     u32 sum = static_cast<u32>(r);
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #pragma GCC unroll 8
 #endif
     for (std::size_t i = 0; i < block_elements; ++i) {
