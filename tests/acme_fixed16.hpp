@@ -42,12 +42,25 @@ struct ccoll::codec_impl<acme::Fixed16, T, ccoll::host_space> {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = value(load<std::int16_t>(src, 2 * i), eb);
         return status::ok;
     }
+
+    static constexpr bool adds_non_finite = false;
+    static constexpr std::size_t max_addend_bytes(std::size_t n) { return 2 * n; }
+    static bool can_add(double largest, double eb, std::size_t addends) noexcept
+    {
+        return (largest / (2 * eb) + 1) * static_cast<double>(addends) <= 32767;
+    }
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
+    {
+        const encode_result r = encode_chunk(in, dst, eb);
+        return r.code == status::unsupported ? encode_result{0, status::too_large} : r;
+    }
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept { return decode_chunk(src, out, eb); }
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double) noexcept
     {
         if (a.size() != 2 * n || b.size() != 2 * n) return {0, status::corrupt};
         for (std::size_t i = 0; i < n; ++i) {
             const int sum = load<std::int16_t>(a, 2 * i) + load<std::int16_t>(b, 2 * i);
-            if (sum > 32767 || sum < -32767) return {0, status::unsupported};
+            if (sum > 32767 || sum < -32767) return {0, status::too_large};
             store(dst, 2 * i, static_cast<std::int16_t>(sum));
         }
         return {2 * n};

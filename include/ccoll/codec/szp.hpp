@@ -67,7 +67,7 @@ struct chunk_coder {
         u8* const out = address(dst);
         block_codes codes;
         u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
-        const i32 base = base_of(in[0], z);
+        const i32 base = narrow_base_of(in[0], z);
         const encoded_blocks narrow = kernels_in_use<T>().encode(in.data(), in.size(), z, beyond_safe::addend, base, narrow_blocks, last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
@@ -75,7 +75,7 @@ struct chunk_coder {
             return finish(out, kind::narrow, narrow_blocks, narrow.end, narrow.escaped, codes, in.size());
         }
         u8* const wide_blocks = blocks_at(out, kind::wide, in.size());
-        const i64 wide_base = wide::base_of(in[0], z);
+        const i64 wide_base = base_of(in[0], z);
         const wide::encoded found = wide::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
         if (found.code != status::ok) return {0, status::too_large};
         put(out + 4, wide_base);
@@ -135,12 +135,13 @@ private:
     static u8* blocks_at(u8* out, kind what, std::size_t n) noexcept { return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true); }
 
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
-    static i32 base_of(T first, const quantiser<T>& z) noexcept
+    static i64 base_of(T first, const quantiser<T>& z) noexcept
     {
-        const auto w = quantiser<T>::fields::magnitude(first);
-        if (w >= z.narrow) return 0;
-        if (w >= z.safe) return static_cast<i32>(std::nearbyint(static_cast<double>(first) * z.inverse_f64));
-        return w < quantiser<T>::fields::exponent_one ? 0 : static_cast<i32>(std::nearbyint(first * z.inverse));
+        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < wide::largest_quantum ? quantum_of(first, z) : 0;
+    }
+    static i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
+    {
+        return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
     }
 
     /// Codes and head, in front of the blocks.
@@ -184,7 +185,7 @@ private:
     {
         block_codes codes;
         u8* const blocks = blocks_at(out, kind::narrow, in.size());
-        const i32 base = base_of(in[0], z);
+        const i32 base = narrow_base_of(in[0], z);
         const encoded_blocks r = kernels_in_use<T>().encode(in.data(), in.size(), z, rule, base, blocks, last_begin(out, room), codes.of);
         if (r.code != status::ok) return {0, r.code};
         put(out + 4, base);
@@ -206,7 +207,7 @@ private:
             put(out + 4, base);
             return moved(finish(out, kind::fine, blocks, r.end, r.escaped, codes, in.size()), r.escaped);
         } else {
-            const i64 base = first_fits ? wide::quantum(in[0], z.step, z.inverse_f64) : 0;
+            const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
             const wide::encoded r = wide::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);

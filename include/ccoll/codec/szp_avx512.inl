@@ -73,6 +73,12 @@ CCOLL_SZP_INLINE void quantise_f64(const float* x, double inverse, quanta& q) no
     q.a = halves(part[0], part[1]);
     q.b = halves(part[2], part[3]);
 }
+CCOLL_SZP_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
+{
+    const __m512i low = all_32(0x7fffffffu), least = all_32(limit);
+    q.a = _mm512_mask_mov_epi32(q.a, _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x), low), least), with.a);
+    q.b = _mm512_mask_mov_epi32(q.b, _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x + 16), low), least), with.b);
+}
 CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
 {
     q.a = _mm512_loadu_si512(values);

@@ -6,6 +6,7 @@
 //   quanta, differences, running (the last quantum), magnitudes<T>         registers, or arrays
 //   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
 //   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
+//   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
 //   largest_of(block, m), clear, merge, top, over       maxima of |x| as integers: Inf and NaN are large
 //   difference(q, r, d)                                 differences to the value before; moves r on
 //   put_planes(d, out) -> width, put_small(d, out), the same for differences of 15 bits, restore(in, width, r, step, x), add_blocks(a, wa, b, wb, out) -> width
@@ -79,7 +80,9 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
                 load(spelled, q);
                 clear(m);
             } else if constexpr (is_f32<T>) {
-                quantise_f64(block, z.inverse_f64, q);
+                quanta precise;
+                quantise_f64(block, z.inverse_f64, precise);
+                replace_from(block, z.safe, precise, q);  // value by value: sums must not depend on where blocks begin
             }
         }
         merge(most, m);

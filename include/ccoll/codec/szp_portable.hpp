@@ -175,6 +175,11 @@ CCOLL_SZP_INLINE void quantise_f64(const float* x, double inverse, quanta& q) no
     }
     q.values = q.own + 1;
 }
+CCOLL_SZP_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
+{
+    for (std::size_t i = 0; i < block_elements; ++i) q.own[i + 1] = fields_of<float>::magnitude(x[i]) < limit ? q.values[i] : with.values[i];
+    q.values = q.own + 1;
+}
 CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
 {
     std::memcpy(q.own + 1, values, sizeof(i32) * block_elements);

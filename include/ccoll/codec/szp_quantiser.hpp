@@ -132,6 +132,29 @@ fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) no
     return {static_cast<T>(step), beyond};
 }
 
+/// The quantum nearest to x on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so
+/// |x - q step| <= step / 2 (1 + 2^-40).
+inline i64 nearest_quantum(double x, double step, double inverse) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double q = std::nearbyint(x * inverse);
+    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
+}
+
+/// The quantum of an addend's value on the common grid: a function of this value alone, so that sums do not depend on where a
+/// vector is cut. What the kernels compute, for any finite |x| < 2^53 steps.
+template <element T>
+i64 quantum_of(T x, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    const auto w = fields::magnitude(x);
+    if (w < fields::exponent_one) return 0;
+    if (w < z.safe) return static_cast<i64>(std::nearbyint(x * z.inverse));
+    if (w < z.narrow) return static_cast<i64>(std::nearbyint(static_cast<double>(x) * z.inverse_f64));
+    return nearest_quantum(static_cast<double>(x), static_cast<double>(z.step), z.inverse_f64);
+}
+
 template <element T>
 void fill(T* x, std::size_t n, T value) noexcept
 {
@@ -162,7 +185,7 @@ template <element T>
         } else if (w >= z.narrow) {
             c.fits = false;
         } else {
-            q[i] = static_cast<i32>(std::nearbyint(static_cast<double>(x[i]) * z.inverse_f64));
+            q[i] = static_cast<i32>(quantum_of(x[i], z));
             largest = std::max(largest, static_cast<u32>(q[i] < 0 ? -q[i] : q[i]));
         }
     }

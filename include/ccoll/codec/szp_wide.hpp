@@ -9,25 +9,8 @@ namespace ccoll::detail::szp::wide {
 
 CCOLL_EXACT_BEGIN
 
-/// The quantum of x on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so |x - q step| <= step / 2 (1 + 2^-40).
-inline i64 quantum(double x, double step, double inverse) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double q = std::nearbyint(x * inverse);
-    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
-}
-
 /// Largest |x / step| of an addend's value: double holds quanta up to here, and 2^10 ranks at least can add them.
 inline constexpr double largest_quantum = 0x1p52;
-
-/// The quantum of a chunk's first value; 0 where it has none.
-template <class T>
-i64 base_of(T first, const quantiser<T>& z) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double x = static_cast<double>(first), step = static_cast<double>(z.step);
-    return std::fabs(x) < largest_quantum * step ? quantum(x, step, z.inverse_f64) : 0;
-}
 
 struct encoded {
     u8* end = nullptr;
@@ -98,7 +81,7 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
                 all.code = status::unsupported;
                 return all;
             } else {
-                q = quantum(static_cast<double>(block[i]), step, z.inverse_f64);
+                q = addend ? quantum_of(block[i], z) : nearest_quantum(static_cast<double>(block[i]), step, z.inverse_f64);
                 all.largest = std::max(all.largest, static_cast<u64>(q < 0 ? -q : q));
             }
             d[i] = q - previous;

@@ -120,6 +120,13 @@ CCOLL_SZP_INLINE void quantise_f64(const float* x, double inverse, quanta& q) no
         q.v[i] = halves(a, b);
     }
 }
+CCOLL_SZP_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
+{
+    for (int i = 0; i < 4; ++i) {
+        const __m256i large = _mm256_cmpgt_epi32(_mm256_and_si256(load_256(x + 8 * i), repeat_256(0x7fffffffu)), repeat_256(limit - 1));
+        q.v[i] = _mm256_blendv_epi8(q.v[i], with.v[i], large);
+    }
+}
 CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
 {
     for (int i = 0; i < 4; ++i) q.v[i] = load_256(values + 8 * i);

@@ -95,7 +95,7 @@ struct block_plan {
     unsigned bytes;  ///< 0: the block is constant; raw_code or more: nothing is to be tried
 };
 
-/// @param low, high  the least and the largest value of the block, both finite; of two zeros, either serves
+/// @param low, high  the least and the largest value of a block without NaN; of two zeros, either serves
 template <element T>
 block_plan<T> plan_of(T low, T high, T limit) noexcept
 {
@@ -103,7 +103,7 @@ block_plan<T> plan_of(T low, T high, T limit) noexcept
     using fields = fields_of<T>;
     using word = typename fields::word;
     // Adding 0 makes -0 a +0: which zero a minimum finds would depend on the order of comparisons. A sum that overflows
-    // gives an infinite middle, and then nothing passes.
+    // gives an infinite middle, infinite values give that or NaN, and then nothing passes.
     const T middle = T(0.5) * ((low + high) + T(0));
     const word below = fields::magnitude(middle - low), above = fields::magnitude(high - middle);
     const word radius = below > above ? below : above, bound = fields::of(limit);

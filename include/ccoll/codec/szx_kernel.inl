@@ -3,12 +3,11 @@
 // instruction set, with CCOLL_TARGET and the operations on one register (load, fill, ...) in scope. Says what szx_block.hpp says,
 // gives the same bytes, and rests on the proofs there.
 
-/// As szx::plan_block. The least and the largest value are found in another order, and with NaN among them not at all.
+/// As szx::plan_block. NaN are looked for, since a minimum overlooks them; an infinity needs no search, for nothing passes then.
 template <element T>
 CCOLL_TARGET block_plan<T> plan_block(const T* x, T limit) noexcept
 {
     CCOLL_EXACT_BODY
-    using fields = fields_of<T>;
     constexpr std::size_t lanes = register_bytes / sizeof(T);
     auto low = load(x), high = low;
     auto wild = unordered(low, low);
@@ -18,9 +17,7 @@ CCOLL_TARGET block_plan<T> plan_block(const T* x, T limit) noexcept
         high = higher(high, higher(a, b));
         wild = either(wild, unordered(a, b));
     }
-    const T least = lowest_of(low), largest = highest_of(high);
-    const bool finite = !any(wild) && fields::magnitude(least) < fields::exponent && fields::magnitude(largest) < fields::exponent;
-    return finite ? plan_of(least, largest, limit) : block_plan<T>{T(0), raw_code<T>};
+    return any(wild) ? block_plan<T>{T(0), raw_code<T>} : plan_of(lowest_of(low), highest_of(high), limit);
 }
 
 /// As szx::encode_block. Bytes are stored before the verdict on them: a block that fails is written again.

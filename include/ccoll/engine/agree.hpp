@@ -257,6 +257,7 @@ private:
         if (before(theirs.trouble, mine.trouble)) mine.trouble = theirs.trouble;
         mine.lowest = std::min(mine.lowest, theirs.lowest);
         mine.highest = std::max(mine.highest, theirs.highest);
+        mine.largest = std::max(mine.largest, theirs.largest);
         mine.least = std::min(mine.least, theirs.least);
         mine.most = std::max(mine.most, theirs.most);
     }

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <type_traits>
 
+#include <ccoll/codec/none.hpp>
 #include <ccoll/engine/running_call.hpp>
 #include <ccoll/policy/plan.hpp>
 
@@ -135,6 +136,10 @@ inline constexpr decision<T> decision_of = [] {
     d.what.before = &Collective::before;
     d.what.after = &Collective::after;
     d.what.codec = frame_codec_of<plan_codec, T>;
+    if constexpr (rules.reduce_encoded) {
+        d.what.addends = addend_codec_of<plan_codec, T>;
+        d.what.exact = frame_codec_of<policies::Codec::None, T>;
+    }
     d.what.op = reduction_of<plan_op, T>;
     d.what.op.divide_by_ranks = Collective::reduces && plan_op::divide_by_ranks;
     d.what.rules = rules;

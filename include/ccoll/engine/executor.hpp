@@ -57,6 +57,9 @@ public:
         if (trouble_.ok()) trouble_ = v;
     }
     const verdict& trouble() const { return trouble_; }
+    /// A result of this rank could not be added encoded because of what some rank contributed. No element was delivered, on no
+    /// rank: whoever cannot add refuses for all of its frames.
+    bool too_large() const { return too_large_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
 
@@ -94,13 +97,19 @@ private:
         {
             scope time(engine.clock_, phase::encode);
             buffer_memory* b = engine.fresh();
-            const encode_result r =
-                engine.task_.codec.encode({mine.elements, mine.count}, frame_room(b), engine.task_.eb, engine.between());
-            take(b, r);
+            const task<T>& what = engine.task_;
+            const std::span<const T> own(mine.elements, mine.count);
+            if (!what.rules.reduce_encoded) take(b, what.codec.encode(own, frame_room(b), what.eb, engine.between()));
+            else if (what.refuses) take(b, what.addends.refuse(own.size(), frame_room(b), what.eb), true);
+            else take(b, what.addends.encode(own, frame_room(b), what.eb, engine.between()));
         }
         void adopt()
         {
             scope time(engine.clock_, phase::decode);
+            if (engine.task_.rules.reduce_encoded && says_too_large(mine.frame_bytes())) {
+                engine.too_large_ = true;
+                return;
+            }
             check(engine.task_.codec.decode(mine.frame_bytes(), engine.store_.writable(mine), engine.between()));
         }
         void keep() { engine.store_.hold(mine, holder, incoming); }
@@ -122,7 +131,8 @@ private:
             buffer_memory* b = engine.fresh();
             const bool theirs_first = engine.operation().theirs_on_the_left;
             const const_byte_span own = mine.frame_bytes();
-            take(b, engine.task_.codec.add(theirs_first ? incoming : own, theirs_first ? own : incoming, frame_room(b)));
+            take(b, engine.task_.addends.add(theirs_first ? incoming : own, theirs_first ? own : incoming, frame_room(b), engine.between()),
+                 says_too_large(incoming) || says_too_large(own));
         }
         /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
         void combine_and_encode()
@@ -134,14 +144,15 @@ private:
         }
 
         static byte_span frame_room(buffer_memory* b) { return b->room().subspan(sizeof(call_stamp)); }
-        void take(buffer_memory* b, const encode_result& r)
+        /// @param expected  the frame says too_large because another one does. Otherwise a codec has broken its word that it can add.
+        void take(buffer_memory* b, const encode_result& r, bool expected = false)
         {
             store(b->room(), 0, engine.task_.stamp);
             b->used = sizeof(call_stamp) + r.bytes;
             engine.store_.hold(mine, b, b->message().subspan(sizeof(call_stamp)));
             engine.link_.memory().drop(b);
             engine.counts_.fallback_blocks += r.raw_blocks;
-            check(r.code);
+            if (r.code != status::too_large || !expected) check(r.code);
         }
         void check(status s)
         {
@@ -301,7 +312,7 @@ private:
             frame_view view;
             block& b = at(l, now.recv, i);
             if (const status s = read_frame(rest, view); s != status::ok) return poison({s, me_, peer_, step_}), true;
-            if (view.header.elements != b.count || view.header.bound != task_.eb || view.bytes() > task_.codec.max_bytes(b.count))
+            if (view.header.elements != b.count || view.header.bound != task_.eb || view.bytes() > task_.max_frame_bytes(b.count))
                 return poison({status::corrupt, me_, peer_, step_}), true;
             byte_work work{*this, b, rest.first(view.bytes()), inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
@@ -335,7 +346,7 @@ private:
                 byte_work work{*this, mine, {}};
                 at_end(mine.now, work);
                 typename Clock::scope time(clock_, phase::copy);
-                store_.deliver(mine, p_);
+                if (!too_large_) store_.deliver(mine, p_);
             }
             store_.release(mine);
         };
@@ -392,7 +403,7 @@ private:
     block_store<T> store_;
     std::span<lane> lanes_;
     std::size_t finished_ = 0, since_poll_ = 0;
-    bool moved_ = false, left_ = false;
+    bool moved_ = false, left_ = false, too_large_ = false;
     int vain_ = 0;  // turns since something moved
     verdict trouble_;
     int peer_ = 0, step_ = 0;  // where the engine stands, for error sentences

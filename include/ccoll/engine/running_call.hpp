@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ccoll/base/exact.hpp>
 #include <ccoll/engine/buffers.hpp>
 #include <ccoll/engine/error_model.hpp>
 #include <ccoll/engine/executor.hpp>
@@ -54,6 +55,26 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     if (n > 0) lowest = std::min(lowest, static_cast<double>(low)), highest = std::max(highest, static_cast<double>(high));
 }
 
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// Largest |x|. Inf and NaN do not count, or are larger than all.
+template <element T>
+double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
+{
+    using fields = fields_of<T>;
+    typename fields::word largest = 0, finite = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, fields::magnitude(values[i]));
+    if (largest < fields::exponent) return static_cast<double>(std::bit_cast<T>(largest));
+    if (counts_non_finite) return std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto w = fields::magnitude(values[i]);
+        finite = w < fields::exponent ? std::max(finite, w) : finite;
+    }
+    return static_cast<double>(std::bit_cast<T>(finite));
+}
+
+CCOLL_EXACT_END
+
 /// What worst_case_units depends on beside the schedule.
 constexpr int variant_of(placement_rules rules, error_growth growth, int root)
 {
@@ -93,6 +114,8 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
 
     task<T> what = d.what;
     what.stamp.call = link.begin_call();
+    const bool adds = what.rules.reduce_encoded && p > 1;
+    const std::uint32_t second_call = adds ? link.begin_call() : 0;  // for what cannot be added; on all ranks, needed or not
     control<Link> talk(link, what.stamp);
     const auto failed = [&](const verdict& v) {
         result.trouble = v;
@@ -113,7 +136,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     what.stamp.arguments.count = fitted.data.count;
 
     const int widest = what.path.widest(p);
-    what.room_bytes = p > 1 ? room_for(what.codec, widest) : 0;
+    what.room_bytes = p > 1 ? room_for(what, widest) : 0;
 
     // The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
     double units = 0, divisor = 1;
@@ -128,19 +151,31 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     }
 
     const bool relative = d.bound == bound_kind::relative;
+    bool lossy = d.lossy;
+    const std::size_t own = what.data.count / static_cast<std::size_t>(p);
+    const std::size_t sends = what.data.send_holds == extent::whole ? what.data.count : own;
+    const double largest = adds && trouble.ok() ? detail::largest_magnitude(what.data.send, sends, !what.addends.adds_non_finite) : 0;
+    // What quanta cannot hold is reduced exactly, on all ranks or on none.
+    const auto reduce_exactly = [&] {
+        what.codec = what.exact;
+        what.rules = {"DecodeReduceEncode", true, false};
+        what.eb = what.stamp.arguments.bound = 0;
+        lossy = false;
+        facts.codec = policies::Codec::None::name;
+        facts.placement = what.rules.name;
+    };
     const auto compare_arguments = [&] {
         control_message mine;
         mine.trouble = trouble;
         mine.lowest = std::numeric_limits<double>::infinity();
         mine.highest = -mine.lowest;
-        if (relative && trouble.ok() && what.before(me, root, p).count > 0) {
-            const std::size_t own = what.data.count / static_cast<std::size_t>(p);
-            detail::widen_range(what.data.send, what.data.send_holds == extent::whole ? what.data.count : own, mine.lowest, mine.highest);
-        }
+        mine.largest = largest;
+        if (relative && trouble.ok() && what.before(me, root, p).count > 0) detail::widen_range(what.data.send, sends, mine.lowest, mine.highest);
         const control_message all = p > 1 ? talk.agree(mine, what.room_bytes) : mine;
         facts.agreed = p > 1;
         trouble = all.trouble;
         if (relative) what.eb = what.stamp.arguments.bound = detail::bound_from_range<T>(detail::share_of(d.bound_value, divisor), all.lowest, all.highest);
+        if (adds && trouble.ok() && !what.addends.can_add(all.largest, what.eb, static_cast<std::size_t>(p))) reduce_exactly();
     };
     const auto compare_verdicts = [&](const verdict& v) {
         if (d.checks != check_level::collective || p == 1) return v;
@@ -176,19 +211,38 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     // Below the threshold one slice per block, however long: then message counts do not depend on the count.
     const bool sliced = facts.agreed || d.checks == check_level::local;
     const std::size_t longest = block_range(what.data.count, what.path.blocks(p), 0).count;
-    what.slice_elements = sliced ? slice_for(longest, what.codec.chunk_elements, widest) : std::max<std::size_t>(1, longest);
+    what.slice_elements = sliced ? slice_for(longest, d.what.codec.chunk_elements, widest) : std::max<std::size_t>(1, longest);
 
-    executor<T, Link, Clock> engine(what, link, talk, facts.agreed);
-    engine.poison(trouble);
-    engine.run();
-    failed(compare_verdicts(engine.trouble()));
+    const auto run = [&](control<Link>& over) {
+        executor<T, Link, Clock> engine(what, link, over, facts.agreed);
+        engine.poison(trouble);
+        engine.run();
+        trouble = engine.trouble();
+        facts.raw_bytes = engine.counts().raw_bytes;
+        facts.sent_bytes += engine.counts().sent_bytes;
+        facts.fallback_blocks = engine.counts().fallback_blocks;
+        facts.breakdown += engine.seconds();
+        return engine.too_large();
+    };
+    if (!adds || facts.agreed) {
+        run(talk);
+    } else {
+        // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
+        what.refuses = !what.addends.can_add(largest, what.eb, static_cast<std::size_t>(p));
+        const bool too_large = run(talk);
+        what.stamp.call = second_call;
+        control<Link> talk_again(link, what.stamp);
+        if (!trouble.ok()) {
+            talk_again.give_up(trouble);  // some may be waiting there
+        } else if (too_large) {
+            reduce_exactly();
+            run(talk_again);
+        }
+    }
+    failed(compare_verdicts(trouble));
     if (result.trouble.ok() && fitted.move_to != nullptr)
-        std::copy_n(what.data.recv, what.data.count / static_cast<std::size_t>(p), fitted.move_to);
-    facts.raw_bytes = engine.counts().raw_bytes;
-    facts.sent_bytes = engine.counts().sent_bytes;
-    facts.fallback_blocks = engine.counts().fallback_blocks;
-    facts.breakdown = engine.seconds();
-    if (d.lossy && p > 1) {
+        std::copy_n(what.data.recv, own, fitted.move_to);
+    if (lossy && p > 1) {
         const double ranks = what.op.divide_by_ranks ? p : 1;
         facts.error_bound = what.eb;
         facts.worst_case_error = what.eb * units;

@@ -30,13 +30,21 @@ struct task {
     block_set (*after)(int me, int root, int blocks) = nullptr;
     call_buffers<T> data;
     frame_codec<T> codec;
+    addend_codec<T> addends;  ///< where the placement adds frames
+    frame_codec<T> exact;     ///< for what cannot be added encoded; there, too
     reduction<T> op;
     placement_rules rules;
-    double eb = 0;  ///< 0: the codec is exact
+    double eb = 0;         ///< 0: the codec is exact
+    bool refuses = false;  ///< this rank's values are too large to be added encoded: its frames say so
     int root = 0;
     call_stamp stamp;
     std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
     std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
+
+    std::size_t max_frame_bytes(std::size_t n) const
+    {
+        return rules.reduce_encoded ? std::max(addends.max_bytes(n), exact.max_bytes(n)) : codec.max_bytes(n);
+    }
 };
 
 /// Elements of block b when n are cut into `blocks` nearly equal ones; the first n mod blocks have one more.
@@ -72,12 +80,12 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
 /// Room for a message of any healthy peer, from the plan alone: a peer that disagrees must not truncate a message, for MPICH
 /// 4.0 aborts then whatever the error handler says.
 template <element T>
-constexpr std::size_t room_for(const frame_codec<T>& codec, int widest)
+std::size_t room_for(const task<T>& what, int widest)
 {
     const auto blocks = static_cast<std::size_t>(widest);
-    const std::size_t largest = slice_for(usual_slice_elements * 4, codec.chunk_elements, widest);
-    const std::size_t sliced = blocks * codec.max_bytes(largest);
-    const std::size_t whole = blocks * codec.max_bytes(1) + codec.max_bytes(agreement_bytes / sizeof(T));
+    const std::size_t largest = slice_for(usual_slice_elements * 4, what.codec.chunk_elements, widest);
+    const std::size_t sliced = blocks * what.max_frame_bytes(largest);
+    const std::size_t whole = blocks * what.max_frame_bytes(1) + what.max_frame_bytes(agreement_bytes / sizeof(T));
     return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole});
 }
 

@@ -14,6 +14,13 @@ struct breakdown {
     double communicate = 0;  ///< starting and testing messages, also between the chunks of a codec
     double wait = 0;         ///< nothing to do until a message arrives
     double copy = 0;         ///< elements that need no codec
+
+    breakdown& operator+=(const breakdown& b) noexcept
+    {
+        encode += b.encode, decode += b.decode, reduce += b.reduce;
+        communicate += b.communicate, wait += b.wait, copy += b.copy;
+        return *this;
+    }
 };
 
 enum class phase { encode, decode, reduce, communicate, wait, copy };

@@ -79,4 +79,7 @@ inline status read_frame(const_byte_span from, frame_view& view) noexcept
     return status::ok;
 }
 
+/// Of a frame that has been read before, or written here.
+inline bool says_too_large(const_byte_span frame) noexcept { return (load<std::uint8_t>(frame, 7) & too_large_flag) != 0; }
+
 }  // namespace ccoll

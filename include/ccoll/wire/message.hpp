@@ -114,10 +114,11 @@ struct control_message {
     call_stamp stamp;
     verdict trouble;                 ///< of the lowest rank that has any
     double lowest = 0, highest = 0;  ///< finite range of the inputs, for relative bounds; lowest > highest: no input
+    double largest = 0;              ///< largest |x| of the inputs, where frames are to be added
     call_arguments least, most;      ///< of all ranks heard so far; they differ when any two do
     std::int32_t step = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 168, "ccoll: a control message has 168 bytes on the wire");
+static_assert(sizeof(control_message) == 176, "ccoll: a control message has 176 bytes on the wire");
 
 }  // namespace ccoll

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Codec::SZp in every collective and placement, and what is promised of its sums alone: the same bits whatever the schedule, the
+// order of the ranks, the slices of the vector; and exact reduction, seen in the report, of what quanta cannot hold.
+#include <algorithm>
+#include <numeric>
+
+#include "worlds.hpp"
+
+using namespace ccoll::policies;
+using namespace worlds;
+
+namespace {
+
+/// All that all ranks hold after a collective, as one vector of bits.
+template <class Call, class T, class... P>
+std::vector<T> results(const setting& s, const std::vector<std::vector<T>>& inputs)
+{
+    std::vector<T> joined;
+    for (const auto& mine : collect<Call, T, P...>(s, inputs)) {
+        CHECK(mine.facts.placement == std::string("Homomorphic"));
+        if (Call::collective::recv == ccoll::extent::whole && !joined.empty()) CHECK(oracle::same_bits(joined, mine.result));
+        else joined.insert(joined.end(), mine.result.begin(), mine.result.end());
+    }
+    return joined;
+}
+
+/// Every kind of value that an addend holds: small and large quanta, NaN and Inf.
+template <class T>
+std::vector<T> mixed_values(std::size_t n, unsigned seed)
+{
+    std::vector<T> x = fields::smooth<T>(n, seed);
+    fields::generator random(seed);
+    for (std::size_t i = 0; i < n; i += 1 + random.below(2000)) x[i] = static_cast<T>(random.unit() * 1e6);
+    for (std::size_t i = random.below(3000); i < n; i += 1 + random.below(6000))
+        x[i] = random.below(3) == 0 ? std::numeric_limits<T>::quiet_NaN() : (random.unit() < 0 ? -1 : 1) * std::numeric_limits<T>::infinity();
+    return x;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("SZp keeps its bound in every reduction and placement", "[homomorphic][allreduce]", float, double)
+{
+    using T = TestType;
+    using bound = ErrorBound<1e-3>;
+    matrix<all_reduce, T, Codec::SZp, bound>(oracle::op::sum, {"Ring", "SZp", "Homomorphic"});
+    matrix<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling>(oracle::op::sum, {"RecursiveDoubling", "SZp", "Homomorphic"});
+    matrix<all_reduce, T, Codec::SZp, bound, Algo::Ring, Op::Average>(oracle::op::average, {"Ring", "SZp", "Homomorphic"});
+    matrix<all_reduce, T, Codec::SZp, bound, Placement::DecodeReduceEncode>(oracle::op::sum, {"Ring", "SZp", "DecodeReduceEncode"});
+    matrix<all_reduce, T, Codec::SZp, bound, Placement::PerHop>(oracle::op::sum, {"Ring", "SZp", "PerHop"});
+    matrix<all_reduce, T, Codec::SZp, bound, Op::Max>(oracle::op::max, {"Ring", "SZp", "DecodeReduceEncode"});
+    matrix<worlds::reduce_scatter, T, Codec::SZp, bound>(oracle::op::sum, {"Ring", "SZp", "Homomorphic"});
+    matrix<worlds::reduce, T, Codec::SZp, bound>(oracle::op::sum, {"Binomial", "SZp", "Homomorphic"});
+    matrix<worlds::reduce, T, Codec::SZp, bound, Algo::Chain, Op::Average>(oracle::op::average, {"Chain", "SZp", "Homomorphic"});
+}
+
+TEMPLATE_TEST_CASE("SZp keeps its bound in data movement", "[homomorphic][movement]", float, double)
+{
+    using T = TestType;
+    using bound = ErrorBound<1e-3>;
+    matrix<worlds::bcast, T, Codec::SZp, bound>(oracle::op::sum, {"Binomial", "SZp", "Once"});
+    matrix<worlds::bcast, T, Codec::SZp, bound, Algo::Chain, Placement::PerHop>(oracle::op::sum, {"Chain", "SZp", "PerHop"});
+    matrix<worlds::allgather, T, Codec::SZp, bound>(oracle::op::sum, {"Ring", "SZp", "Once"});
+    matrix<worlds::scatter, T, Codec::SZp, bound>(oracle::op::sum, {"Binomial", "SZp", "Once"});
+    matrix<worlds::gather, T, Codec::SZp, bound>(oracle::op::sum, {"Binomial", "SZp", "Once"});
+}
+
+TEMPLATE_TEST_CASE("homomorphic sums have the same bits for every schedule, order of ranks and cut of the vector", "[homomorphic][reproducible]", float, double)
+{
+    using T = TestType;
+    using bound = ErrorBound<1e-4>;
+    for (const int p : {2, 3, 5, 8})
+        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{8193}, std::size_t{300007}}) {
+            INFO("p " << p << ", n " << n);
+            const setting s{p, 0, n, false};
+            auto inputs = inputs_of<all_reduce, T>(s, &mixed_values<T>);
+            const auto wanted = results<all_reduce, T, Codec::SZp, bound, Algo::Ring>(s, inputs);
+            CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling>(s, inputs)));
+            // Check::Local cuts into slices below the threshold, too.
+            CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::Ring, Check::Local>(s, inputs)));
+            CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling, Check::Collective>(s, inputs)));
+            for (unsigned turn = 0; turn < 3; ++turn) {
+                fields::generator random(turn + 1);
+                for (std::size_t i = inputs.size(); i > 1; --i) std::swap(inputs[i - 1], inputs[random.below(i)]);
+                CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::Ring>(s, inputs)));
+                CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling>(s, inputs)));
+            }
+            // Other collectives that add the same operands.
+            const setting blocks{p, 0, n / static_cast<std::size_t>(p), false}, root{p, p - 1, n, false};
+            if (n % static_cast<std::size_t>(p) == 0)
+                CHECK(oracle::same_bits(wanted, results<worlds::reduce_scatter, T, Codec::SZp, bound>(blocks, inputs)));
+            CHECK(oracle::same_bits(wanted, results<worlds::reduce, T, Codec::SZp, bound>(root, inputs)));
+            CHECK(oracle::same_bits(wanted, results<worlds::reduce, T, Codec::SZp, bound, Algo::Chain>(root, inputs)));
+        }
+}
+
+TEMPLATE_TEST_CASE("a sum over more ranks with the same operands has the same bits", "[homomorphic][reproducible]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 20000;
+    auto inputs = inputs_of<all_reduce, T>({4, 0, n, false}, &mixed_values<T>);
+    const auto four = results<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>({4, 0, n, false}, inputs);
+    for (int more = 0; more < 3; ++more) inputs.insert(inputs.begin() + more, std::vector<T>(n, T(0)));
+    CHECK(oracle::same_bits(four, results<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>({7, 0, n, false}, inputs)));
+}
+
+TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and the report says so", "[homomorphic][too_large]", float, double)
+{
+    using T = TestType;
+    for (const int p : {2, 3, 5})
+        for (const std::size_t n : {std::size_t{40}, std::size_t{9000}, std::size_t{400000}})  // compared before the call or not
+            for (const bool in_place : {false, true}) {
+                const setting s{p, 0, n, in_place};
+                auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
+                inputs[static_cast<std::size_t>(p) / 2][n / 3] = static_cast<T>(1e30);  // 2^108 steps
+                const std::string field = "one large value on rank " + std::to_string(p / 2);
+                const auto look = [&](const auto& all) {
+                    for (std::size_t r = 0; r < all.size(); ++r) {
+                        const report& facts = all[r].facts;
+                        INFO(field << ", n " << n << (in_place ? ", in place" : "") << ", p " << p << ", rank " << r);
+                        CHECK(facts.codec == std::string("None"));
+                        CHECK(facts.placement == std::string("DecodeReduceEncode"));
+                        CHECK(facts.exact);
+                        CHECK(facts.same_bits);
+                        CHECK(facts.worst_case_error == 0);
+                        CHECK(all[r].guards);
+                        CHECK(all[r].send_kept);
+                    }
+                };
+                const auto rings = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>(s, inputs);
+                look(rings);
+                // The bits of a reduction without a codec.
+                const auto plain = collect<all_reduce, T, Algo::Ring, Placement::DecodeReduceEncode>(s, inputs);
+                for (std::size_t r = 0; r < rings.size(); ++r) CHECK(oracle::same_bits(rings[r].result, plain[r].result));
+                look(collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::RecursiveDoubling, Op::Average>(s, inputs));
+                look(collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Check::Local>(s, inputs));
+                look(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-25>>(s, inputs));
+                look(collect<worlds::reduce, T, Codec::SZp, ErrorBound<1e-3>>({p, p - 1, n, false}, inputs));
+                auto blocks = inputs;
+                for (auto& each : blocks) each.resize(n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p));
+                look(collect<worlds::reduce_scatter, T, Codec::SZp, ErrorBound<1e-3>>({p, 0, n / static_cast<std::size_t>(p), in_place}, blocks));
+            }
+}
+
+TEST_CASE("a bound that no addend can keep is kept exactly", "[homomorphic][too_large]")
+{
+    const setting s{3, 0, 1000, false};
+    const auto inputs = inputs_of<all_reduce, float>(s, &fields::smooth<float>);
+    for (const auto& mine : collect<all_reduce, float, Codec::SZp, RuntimeBound>(s, inputs, 1e-40)) {
+        CHECK(mine.facts.codec == std::string("None"));
+        CHECK(mine.facts.exact);
+    }
+}
+
+TEST_CASE("NaN and Inf take part in homomorphic sums as in IEEE 754 ones", "[homomorphic][special]")
+{
+    constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+    const float first[] = {inf, inf, -inf, nan, 1, inf, nan}, second[] = {1, -inf, -inf, 2, 2, inf, nan};
+    const setting s{2, 0, 7000, false};
+    std::vector<std::vector<float>> inputs(2, std::vector<float>(s.n));
+    for (std::size_t i = 0; i < s.n; ++i) {
+        inputs[0][i] = first[i % 7];
+        inputs[1][i] = second[i % 7];
+    }
+    for (const auto& mine : collect<all_reduce, float, Codec::SZp, ErrorBound<1e-3>>(s, inputs)) {
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < s.n; ++i) {
+            const float wanted = first[i % 7] + second[i % 7];
+            wrong += std::isnan(wanted) ? !std::isnan(mine.result[i]) : std::isinf(wanted) ? mine.result[i] != wanted : std::fabs(mine.result[i] - wanted) > 2e-3f;
+        }
+        CHECK(wrong == 0);
+    }
+}
