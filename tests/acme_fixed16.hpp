@@ -55,7 +55,7 @@ struct ccoll::codec_impl<acme::Fixed16, T, ccoll::host_space> {
         return r.code == status::unsupported ? encode_result{0, status::too_large} : r;
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept { return decode_chunk(src, out, eb); }
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double) noexcept
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
     {
         if (a.size() != 2 * n || b.size() != 2 * n) return {0, status::corrupt};
         for (std::size_t i = 0; i < n; ++i) {

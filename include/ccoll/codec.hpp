@@ -95,4 +95,51 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
     return {0, status::unsupported};
 }
 
+/// The addend of factor_a a + factor_b b: differences (1, -1), linear combinations with small integers. The decoded result is within
+/// (|factor_a| + |factor_b|) eb. Statuses as reduce_encoded. Slower than that: about a decode and an encode.
+/// @param factor_a, factor_b  0 leaves its operand out, with its NaN and Inf.
+template <class Codec, element T>
+encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
+{
+    static_assert(has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
+                  "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
+    return detail::chunked_addends<Codec, T>::combine(factor_a, a, factor_b, b, dst);
+}
+
+/// The addend of factor a; within |factor| eb.
+template <class Codec, element T>
+encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span dst) noexcept
+{
+    return combine_encoded<Codec, T>(factor, a, 0, a, dst);
+}
+
+/// encode, decode, encode_addend and reduce_encoded with their chunks dealt out to an executor: `Exec::Threads<N>{}` (exec.hpp), or your
+/// thread pool (codec_executor). The same bytes and bits. Pays from some hundred thousand elements on, with data beyond the caches.
+template <class Codec, buffer Buffer, codec_executor Executor>
+    requires has_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
+encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)
+{
+    if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
+    return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, Codec::lossy ? eb : 0, run);
+}
+template <class Codec, buffer Buffer, codec_executor Executor>
+    requires has_codec<Codec, buffer_pointee<Buffer>>
+status decode(const_byte_span src, Buffer&& out, const Executor& run)
+{
+    return detail::chunked<Codec, buffer_pointee<Buffer>>::decode(src, as_span(out), run);
+}
+template <class Codec, buffer Buffer, codec_executor Executor>
+    requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
+encode_result encode_addend(const Buffer& in, byte_span dst, double eb, const Executor& run)
+{
+    if (!is_bound(eb)) return {0, status::bad_bound};
+    return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, eb, run);
+}
+template <class Codec, class Op, element T, codec_executor Executor>
+    requires(Op::linear && has_homomorphic_codec<Codec, T>)
+encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
+{
+    return detail::chunked_addends<Codec, T>::add(a, b, dst, run);
+}
+
 }  // namespace ccoll

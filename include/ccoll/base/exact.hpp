@@ -46,6 +46,7 @@ template <class T>
     requires std::is_floating_point_v<T>
 struct fields_of {
     using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    using signed_word = std::make_signed_t<word>;  // SSE2 compares no others
     static constexpr int word_bits = 8 * sizeof(T);
     static constexpr int mantissa_bits = std::numeric_limits<T>::digits - 1;
     static constexpr int exponent_bits = word_bits - 1 - mantissa_bits;
@@ -55,6 +56,7 @@ struct fields_of {
 
     static constexpr word of(T value) noexcept { return std::bit_cast<word>(value); }
     static constexpr word magnitude(T value) noexcept { return of(value) & ~sign; }
+    static constexpr signed_word signed_magnitude(T value) noexcept { return static_cast<signed_word>(magnitude(value)); }
 };
 
 }  // namespace ccoll::detail

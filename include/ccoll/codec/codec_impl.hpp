@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include <ccoll/base/error.hpp>
@@ -42,7 +43,7 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 /// can_add(largest, eb, addends): may values with |x| <= largest be added so many times? If not, ranks reduce exactly.
 /// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.
 /// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. too_large where can_add was not asked, or not believed.
-/// add_chunks(a, b, n, dst, eb): the sum of two addends of n values, of unknown origin; total. too_large when it does not fit.
+/// add_chunks(a, b, n, dst): the sum of two addends of n values, of unknown origin; total. too_large when it does not fit.
 template <class Impl, class T>
 concept homomorphic_chunk_codec =
     chunk_codec<Impl, T> && requires(std::span<const T> in, std::span<T> out, const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double eb) {
@@ -51,8 +52,15 @@ concept homomorphic_chunk_codec =
         { Impl::can_add(eb, eb, n) } noexcept -> std::same_as<bool>;
         { Impl::encode_addend(in, dst, eb) } noexcept -> std::same_as<encode_result>;
         { Impl::decode_addend(a, out, eb) } noexcept -> std::same_as<status>;
-        { Impl::add_chunks(a, b, n, dst, eb) } noexcept -> std::same_as<encode_result>;
+        { Impl::add_chunks(a, b, n, dst) } noexcept -> std::same_as<encode_result>;
     };
+
+/// It may also scale: combine_chunks(factor_a, a, factor_b, b, n, dst) is the addend of factor_a a + factor_b b; a factor of 0 leaves
+/// its operand out.
+template <class Impl, class T>
+concept linear_chunk_codec = homomorphic_chunk_codec<Impl, T> && requires(std::int32_t factor, const_byte_span a, std::size_t n, byte_span dst) {
+    { Impl::combine_chunks(factor, a, factor, a, n, dst) } noexcept -> std::same_as<encode_result>;
+};
 
 /// Chunk buffers live on the stack of generic code.
 inline constexpr std::size_t max_chunk_elements = 8192;

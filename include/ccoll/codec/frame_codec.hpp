@@ -52,7 +52,43 @@ struct addend_codec {
     bool adds_non_finite = false;
 };
 
+/// Who runs the parts of a codec's work at once: run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and
+/// returns when all have ended; width() is how many may gain. Exec::Threads (exec.hpp) is one, your thread pool another.
+template <class E>
+concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
+    { run.width() } -> std::convertible_to<std::size_t>;
+    run(std::size_t{}, job);
+};
+
 namespace detail {
+
+/// Chunks dealt out in ranges of nearly equal length: at least 8 of them, or a thread costs more than it brings.
+struct chunk_parts {
+    static constexpr std::size_t most = 64;
+    std::size_t count, chunks;
+
+    chunk_parts(std::size_t width, std::size_t n) noexcept : count(std::max<std::size_t>(1, std::min({width, most, n / 8}))), chunks(n) {}
+    std::size_t begin(std::size_t part) const noexcept { return chunks * part / count; }
+};
+
+/// Writes parts of a frame at once, each from start + first * most_bytes on, and then moves them together.
+/// @param write  (first, last, at) -> encode_result, of which bytes is the offset behind
+template <class Executor, class Write>
+encode_result in_parts(const Executor& run, std::size_t chunks, std::size_t start, std::size_t most_bytes, byte_span dst, Write write)
+{
+    const chunk_parts parts(run.width(), chunks);
+    std::array<encode_result, chunk_parts::most> done;
+    run(parts.count, [&](std::size_t part) { done[part] = write(parts.begin(part), parts.begin(part + 1), start + parts.begin(part) * most_bytes); });
+    encode_result all{start};
+    for (std::size_t part = 0; part < parts.count; ++part) {
+        if (done[part].code != status::ok) return done[part];
+        const std::size_t at = start + parts.begin(part) * most_bytes, bytes = done[part].bytes - at;
+        if (all.bytes != at) std::memmove(dst.data() + all.bytes, dst.data() + at, bytes);
+        all.bytes += bytes;
+        all.raw_blocks += done[part].raw_blocks;
+    }
+    return all;
+}
 
 template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
     requires chunk_codec<Impl, T>
@@ -80,15 +116,15 @@ struct chunked {
         return h;
     }
 
-    /// Appends chunk after chunk; what `produce` cannot or would not encode is stored raw, so a frame never expands.
+    /// Appends chunks first .. last - 1 from offset `at` on; what `produce` cannot or would not encode is stored raw, so a frame never expands.
     /// @param produce  (i, count, room) -> encode_result    @param values  (i, count) -> span<const T>, the values themselves
+    /// @return         bytes: the offset behind the last of them
     template <class Produce, class Values>
-    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
+    static encode_result write_chunks(std::size_t first, std::size_t last, std::size_t n, byte_span dst, std::size_t at, between_chunks tell,
+                                      Produce produce, Values values) noexcept
     {
-        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
-        store(dst, 0, header(n, eb));
-        encode_result all{start(n)};
-        for (std::size_t i = 0; i < chunks(n); ++i) {
+        encode_result all{at};
+        for (std::size_t i = first; i < last; ++i) {
             const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
             const encode_result one = produce(i, count, dst.subspan(all.bytes, raw));
             const bool encoded = one.code == status::ok && one.bytes < raw;
@@ -101,13 +137,36 @@ struct chunked {
         }
         return all;
     }
+    template <class Produce, class Values>
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
+    {
+        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
+        store(dst, 0, header(n, eb));
+        return write_chunks(0, chunks(n), n, dst, start(n), tell, produce, values);
+    }
 
+    static auto encoder(std::span<const T> in, double eb) noexcept
+    {
+        return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_chunk(in.subspan(i * step, count), to, eb); };
+    }
+    static auto source(std::span<const T> in) noexcept
+    {
+        return [=](std::size_t i, std::size_t count) { return in.subspan(i * step, count); };
+    }
     static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
     {
-        return write(
-            in.size(), dst, eb, tell,
-            [&](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_chunk(in.subspan(i * step, count), to, eb); },
-            [&](std::size_t i, std::size_t count) { return in.subspan(i * step, count); });
+        return write(in.size(), dst, eb, tell, encoder(in, eb), source(in));
+    }
+    /// The same bytes. Each part of the chunks is written where it would begin if all before it were raw, then they are moved together.
+    template <codec_executor Executor>
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
+    {
+        const std::size_t n = in.size();
+        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
+        store(dst, 0, header(n, eb));
+        return in_parts(run, chunks(n), start(n), step * sizeof(T), dst, [&](std::size_t first, std::size_t last, std::size_t at) {
+            return write_chunks(first, last, n, dst, at, {}, encoder(in, eb), source(in));
+        });
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
@@ -153,6 +212,24 @@ struct chunked {
             if (const status s = read_chunk(view, view.chunk(i, offset), to); s != status::ok) return s;
             if (pipelined) tell(to.size());
         }
+        return status::ok;
+    }
+
+    template <codec_executor Executor>
+    static status decode(const_byte_span src, std::span<T> out, const Executor& run)
+    {
+        frame_view view;
+        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        const chunk_parts parts(run.width(), view.header.chunks);
+        std::array<status, chunk_parts::most> read{};
+        run(parts.count, [&](std::size_t part) {
+            std::size_t offset = 0;
+            for (std::uint32_t i = 0; i < parts.begin(part); ++i) offset += view.entry(i) & ~raw_chunk;
+            for (std::size_t i = parts.begin(part); i < parts.begin(part + 1) && read[part] == status::ok; ++i)
+                read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)));
+        });
+        for (const status s : read)
+            if (s != status::ok) return s;
         return status::ok;
     }
 
@@ -207,23 +284,37 @@ struct chunked_addends {
 
     /// @param produce  (i, count, room) -> encode_result
     template <class Produce>
-    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce) noexcept
+    static encode_result write_chunks(std::size_t first, std::size_t last, std::size_t n, byte_span dst, std::size_t at, between_chunks tell,
+                                      Produce produce) noexcept
     {
-        const std::size_t chunks = frames::chunks(n);
-        if (dst.size() < max_bytes(n) || chunks > 0xffffffffu) return {0, status::out_of_space};
-        frame_header header = frames::header(n, eb);
-        header.flags = addend_flag;
-        store(dst, 0, header);
-        encode_result all{frames::start(n)};
-        for (std::size_t i = 0; i < chunks; ++i) {
+        encode_result all{at};
+        for (std::size_t i = first; i < last; ++i) {
             const std::size_t count = std::min(step, n - i * step);
             const encode_result one = produce(i, count, dst.subspan(all.bytes, Impl::max_addend_bytes(count)));
-            if (one.code != status::ok) return one.code == status::too_large ? refuse(n, dst, eb) : encode_result{0, one.code};
+            if (one.code != status::ok) return {0, one.code};
             store(dst, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(one.bytes));
             all.bytes += one.bytes;
             if (frames::pipelined) tell(count);
         }
         return all;
+    }
+    static status begin(std::size_t n, byte_span dst, double eb) noexcept
+    {
+        if (dst.size() < max_bytes(n) || frames::chunks(n) > 0xffffffffu) return status::out_of_space;
+        frame_header header = frames::header(n, eb);
+        header.flags = addend_flag;
+        store(dst, 0, header);
+        return status::ok;
+    }
+    static encode_result end(const encode_result& r, std::size_t n, byte_span dst, double eb) noexcept
+    {
+        return r.code == status::too_large ? refuse(n, dst, eb) : r;
+    }
+    template <class Produce>
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce) noexcept
+    {
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        return end(write_chunks(0, frames::chunks(n), n, dst, frames::start(n), tell, produce), n, dst, eb);
     }
     static encode_result refuse(std::size_t n, byte_span dst, double eb) noexcept
     {
@@ -236,8 +327,21 @@ struct chunked_addends {
     }
     static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
     {
-        return write(in.size(), dst, eb, tell,
-                     [&](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); });
+        return write(in.size(), dst, eb, tell, encoder(in, eb));
+    }
+    static auto encoder(std::span<const T> in, double eb) noexcept
+    {
+        return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); };
+    }
+    template <codec_executor Executor>
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
+    {
+        const std::size_t n = in.size();
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        const encode_result all =
+            in_parts(run, frames::chunks(n), frames::start(n), Impl::max_addend_bytes(step), dst,
+                     [&](std::size_t first, std::size_t last, std::size_t at) { return write_chunks(first, last, n, dst, at, {}, encoder(in, eb)); });
+        return end(all, n, dst, eb);
     }
 
     static status open(const_byte_span src, frame_view& view) noexcept
@@ -245,20 +349,58 @@ struct chunked_addends {
         const status s = frames::open(src, view);
         return s == status::ok && (view.header.flags & addend_flag) == 0 ? status::not_an_addend : s;
     }
-    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell) noexcept
+    static status open_both(const_byte_span a, const_byte_span b, frame_view& left, frame_view& right, double& eb) noexcept
     {
-        frame_view left, right;
         const status x = open(a, left), y = open(b, right);
         for (const status s : {x, y})
-            if (s != status::ok && s != status::too_large) return {0, s};
-        if (left.header.elements != right.header.elements) return {0, status::count_differs};
-        if (left.header.bound != right.header.bound) return {0, status::bound_differs};
-        const double eb = left.header.bound;
-        if (x != status::ok || y != status::ok) return refuse(left.header.elements, dst, eb);
+            if (s != status::ok && s != status::too_large) return s;
+        if (left.header.elements != right.header.elements) return status::count_differs;
+        if (left.header.bound != right.header.bound) return status::bound_differs;
+        eb = left.header.bound;
+        return x != status::ok ? x : y;
+    }
+    /// @param add_chunk  (a, b, count, room) -> encode_result
+    template <class AddChunk>
+    static encode_result join(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
+    {
+        frame_view left, right;
+        double eb = 0;
+        if (const status s = open_both(a, b, left, right, eb); s != status::ok)
+            return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
         std::size_t left_at = 0, right_at = 0;
         return write(left.header.elements, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
             const auto chunk = static_cast<std::uint32_t>(i);
-            return Impl::add_chunks(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to, eb);
+            return add_chunk(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to);
+        });
+    }
+    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell) noexcept
+    {
+        return join(a, b, dst, tell, [](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) { return Impl::add_chunks(x, y, count, to); });
+    }
+    template <codec_executor Executor>
+    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
+    {
+        frame_view left, right;
+        double eb = 0;
+        if (const status s = open_both(a, b, left, right, eb); s != status::ok)
+            return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
+        const std::size_t n = left.header.elements;
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        const auto add_part = [&](std::size_t first, std::size_t last, std::size_t at) {
+            std::size_t left_at = 0, right_at = 0;
+            for (std::uint32_t i = 0; i < first; ++i) left_at += left.entry(i), right_at += right.entry(i);
+            return write_chunks(first, last, n, dst, at, {}, [&](std::size_t i, std::size_t count, byte_span to) {
+                const auto chunk = static_cast<std::uint32_t>(i);
+                return Impl::add_chunks(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to);
+            });
+        };
+        return end(in_parts(run, frames::chunks(n), frames::start(n), Impl::max_addend_bytes(step), dst, add_part), n, dst, eb);
+    }
+    static encode_result combine(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
+        requires linear_chunk_codec<Impl, T>
+    {
+        return join(a, b, dst, {}, [=](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) {
+            return Impl::combine_chunks(factor_a, x, factor_b, y, count, to);
         });
     }
 };

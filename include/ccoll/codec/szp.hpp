@@ -84,7 +84,7 @@ struct chunk_coder {
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept { return decode(src, out, eb, true); }
 
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst, double) noexcept
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
     {
         chunk_view x, y;
         if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
@@ -107,14 +107,25 @@ struct chunk_coder {
             const auto add = narrow ? kernels_in_use<T>().add : &portable::add_chunk_blocks;
             sum = add(x, y, blocks, codes.of);
         }
-        if (narrow) {
-            put(out + 4, static_cast<u32>(base));
-            put(out + 8, static_cast<u32>(largest));
-        } else {
-            put(out + 4, base);
-            put(out + 12, std::max(largest, narrow_limit));
-        }
-        return finish(out, narrow ? kind::narrow : kind::wide, blocks, sum.end, sum.escaped, codes, n);
+        return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
+    }
+
+    static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    {
+        chunk_view x, y;
+        if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
+        if (const status s = read_chunk(b, n, sizeof(T), true, y); s != status::ok) return {0, s};
+        const i64 p = factor_a, q = factor_b;
+        const double quanta = static_cast<double>(x.largest) * static_cast<double>(std::abs(p)) + static_cast<double>(y.largest) * static_cast<double>(std::abs(q));
+        if (!(quanta < 0.99 * static_cast<double>(wide_limit))) return {0, status::too_large};
+        const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
+        const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
+        const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
+        u8* const out = address(dst);
+        u8* const blocks = blocks_at(out, narrow ? kind::narrow : kind::wide, n);
+        block_codes codes;
+        const wide::encoded sum = wide::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
+        return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
     }
 
 private:
@@ -142,6 +153,19 @@ private:
     static i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
     {
         return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
+    }
+
+    /// The head of a sum. One that is not narrow says so in `largest`, too, so that whatever it enters will not be either.
+    static encode_result finish_sum(u8* out, bool narrow, u64 base, u64 largest, const u8* blocks, u8* end, u32 escaped, const block_codes& codes, std::size_t n) noexcept
+    {
+        if (narrow) {
+            put(out + 4, static_cast<u32>(base));
+            put(out + 8, static_cast<u32>(largest));
+        } else {
+            put(out + 4, base);
+            put(out + 12, std::max(largest, narrow_limit));
+        }
+        return finish(out, narrow ? kind::narrow : kind::wide, blocks, end, escaped, codes, n);
     }
 
     /// Codes and head, in front of the blocks.

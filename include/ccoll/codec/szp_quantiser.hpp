@@ -119,14 +119,15 @@ fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) no
     constexpr int digits = std::numeric_limits<T>::digits;
     const double far = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
     const word beyond = far < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(far)) : fields::exponent;
-    word largest = 0;
+    const auto limit = static_cast<typename fields::signed_word>(beyond);
+    typename fields::signed_word largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const word w = fields::magnitude(x[i]);
-        largest = w < beyond ? std::max(largest, w) : largest;
+        const auto w = fields::signed_magnitude(x[i]), counted = w < limit ? w : 0;
+        largest = counted > largest ? counted : largest;
     }
-    if (largest < z.safe) return {};
+    if (static_cast<word>(largest) < z.safe) return {};
     int exponent = 0;
-    std::frexp(static_cast<double>(std::bit_cast<T>(largest)) + 2 * z.eb, &exponent);  // q step may reach the next power of two
+    std::frexp(static_cast<double>(std::bit_cast<T>(static_cast<word>(largest))) + 2 * z.eb, &exponent);  // q step may reach the next power of two
     const double ulp = std::ldexp(1.0, exponent - digits);
     const double step = std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp;
     return {static_cast<T>(step), beyond};

@@ -142,6 +142,69 @@ void decode_blocks(const chunk_view& view, double step, T* x, std::size_t n) noe
     }
 }
 
+/// An operand of a linear combination, block by block.
+class scaled_blocks {
+public:
+    /// @param factor  0 leaves the operand out, NaN and Inf included
+    scaled_blocks(const chunk_view& view, i64 factor) noexcept : view_(view), factor_(factor), at_(view.blocks) {}
+
+    bool contributes() const noexcept { return factor_ != 0; }
+    /// Adds factor times the differences of block k, and its classes; a negative factor turns the signs of Inf.
+    void add_to(std::size_t k, i64* d, u32& a, u32& b) noexcept
+    {
+        if (view_.blocks == nullptr) return;  // flat: all differences are 0
+        unsigned width = view_.codes.of[k];
+        if (width >= class_code) {
+            const u32 first = get<u32>(at_), second = get<u32>(at_ + 4);
+            if (contributes()) {
+                a |= factor_ > 0 ? first : second;
+                b |= factor_ > 0 ? second : first;
+            }
+            at_ += 8;
+            width -= class_code;
+        }
+        if (width > 0 && contributes()) {
+            i64 own[block_elements];
+            get_planes(at_, width, own);
+            for (std::size_t i = 0; i < block_elements; ++i)
+                d[i] = static_cast<i64>(static_cast<u64>(d[i]) + static_cast<u64>(factor_) * static_cast<u64>(own[i]));
+        }
+        at_ += 4 * width;
+    }
+
+private:
+    const chunk_view& view_;
+    i64 factor_;
+    const u8* at_;
+};
+
+/// Blocks of a linear combination; the caller has seen to it that its quanta fit 62 bits.
+inline encoded combine_blocks(scaled_blocks x, scaled_blocks y, std::size_t blocks, u8* out, u8* codes) noexcept
+{
+    encoded all;
+    u8* p = out;
+    bool any = false;
+    for (std::size_t k = 0; k < blocks; ++k) {
+        i64 d[block_elements] = {};
+        u32 a = 0, b = 0;
+        x.add_to(k, d, a, b);
+        y.add_to(k, d, a, b);
+        const bool classes = (a | b) != 0;
+        if (classes) {
+            put(p, a);
+            put(p + 4, b);
+            p += 8;
+            ++all.escaped;
+        }
+        const unsigned width = put_planes(d, p);
+        codes[k] = static_cast<u8>(width | (classes ? class_code : 0));
+        p += 4 * width;
+        any = any || width > 0 || classes;
+    }
+    all.end = any ? p : out;
+    return all;
+}
+
 CCOLL_EXACT_END
 
 }  // namespace ccoll::detail::szp::wide

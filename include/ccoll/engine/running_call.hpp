@@ -62,15 +62,15 @@ template <element T>
 double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
     using fields = fields_of<T>;
-    typename fields::word largest = 0, finite = 0;
-    for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, fields::magnitude(values[i]));
-    if (largest < fields::exponent) return static_cast<double>(std::bit_cast<T>(largest));
-    if (counts_non_finite) return std::numeric_limits<double>::infinity();
+    constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
+    typename fields::signed_word largest = 0, finite = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto w = fields::magnitude(values[i]);
-        finite = w < fields::exponent ? std::max(finite, w) : finite;
+        const auto w = fields::signed_magnitude(values[i]), counted = w < infinite ? w : 0;
+        largest = w > largest ? w : largest;
+        finite = counted > finite ? counted : finite;
     }
-    return static_cast<double>(std::bit_cast<T>(finite));
+    if (largest >= infinite && counts_non_finite) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(std::bit_cast<T>(static_cast<typename fields::word>(finite)));
 }
 
 CCOLL_EXACT_END

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// exec.hpp - floor 5. Codec work on several threads, for codec.hpp. Nothing uses it unless it is passed to a call.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <system_error>
+#include <thread>
+
+namespace ccoll::policies::Exec {
+
+/// Threads that live as long as one call; the caller is one of them. Starting them costs some 20 us each: a pool of yours is better for
+/// many short calls. A thread that the system does not give leaves its parts to the caller.
+template <std::size_t N>
+struct Threads {
+    static_assert(N >= 1 && N <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
+
+    static constexpr std::size_t width() { return N; }
+
+    template <class Job>
+    void operator()(std::size_t parts, const Job& job) const
+    {
+        std::array<std::thread, N> others;
+        const auto deal = [&](std::size_t first) {
+            for (std::size_t part = first; part < parts; part += N) job(part);
+        };
+        for (std::size_t i = 1; i < N && i < parts; ++i) {
+#if defined(__cpp_exceptions)
+            try {
+                others[i] = std::thread(deal, i);
+            } catch (const std::system_error&) {
+                deal(i);
+            }
+#else
+            others[i] = std::thread(deal, i);
+#endif
+        }
+        deal(0);
+        for (std::thread& t : others)
+            if (t.joinable()) t.join();
+    }
+};
+
+}  // namespace ccoll::policies::Exec

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// exec.hpp, codec.hpp: chunks dealt out to threads give the bytes and bits of one thread.
+#include "catch.hpp"
+
+#include <atomic>
+
+#include <ccoll/exec.hpp>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+
+namespace {
+
+/// As a thread pool would do it, but last part first, one after another: whoever relies on an order fails.
+struct backwards {
+    std::size_t parts = 3;
+    std::size_t width() const { return parts; }
+    template <class Job>
+    void operator()(std::size_t n, const Job& job) const
+    {
+        for (std::size_t part = n; part-- > 0;) job(part);
+    }
+};
+
+using bytes = std::vector<std::byte>;
+
+template <class T, class C>
+bytes encoded(const std::vector<T>& x, double eb, const auto&... executor)
+{
+    bytes frame(ccoll::max_encoded_bytes<C, T>(x.size()) + 8, round_trip::guard);
+    const auto r = ccoll::encode<C>(x, ccoll::byte_span(frame).first(frame.size() - 8), eb, executor...);
+    REQUIRE(r.code == ccoll::status::ok);
+    for (std::size_t i = frame.size() - 8; i < frame.size(); ++i) REQUIRE(frame[i] == round_trip::guard);
+    frame.resize(r.bytes);
+    return frame;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("threads write the frames of one thread and read them to the same bits", "[codec][threads]", Codec::None, Codec::SZx, Codec::PipeSZx,
+                   Codec::SZp)
+{
+    for (const std::size_t n : {0u, 1u, 8192u, 16u * 8192u, 200003u})
+        for (const auto& x : {fields::smooth<float>(n), fields::non_finite<float>(n), fields::wild<float>(n)}) {
+            const bytes one = encoded<float, TestType>(x, 1e-3);
+            CHECK(one == encoded<float, TestType>(x, 1e-3, Exec::Threads<2>{}));
+            CHECK(one == encoded<float, TestType>(x, 1e-3, Exec::Threads<5>{}));
+            CHECK(one == encoded<float, TestType>(x, 1e-3, backwards{}));
+            std::vector<float> a(n), b(n);
+            REQUIRE(ccoll::decode<TestType>(one, a) == ccoll::status::ok);
+            REQUIRE(ccoll::decode<TestType>(one, b, Exec::Threads<3>{}) == ccoll::status::ok);
+            CHECK((n == 0 || std::memcmp(a.data(), b.data(), n * sizeof(float)) == 0));
+        }
+}
+
+TEST_CASE("threads encode and add addends to the same bytes", "[codec][threads][homomorphic]")
+{
+    const std::size_t n = 300000;
+    const auto x = fields::smooth<double>(n, 1), y = fields::quiet<double>(n, 2);
+    bytes a(ccoll::max_addend_bytes<Codec::SZp, double>(n)), b(a), c(a), one(a), two(a);
+    a.resize(ccoll::encode_addend<Codec::SZp>(x, a, 1e-3).bytes);
+    b.resize(ccoll::encode_addend<Codec::SZp>(x, b, 1e-3, Exec::Threads<4>{}).bytes);
+    CHECK(a == b);
+    c.resize(ccoll::encode_addend<Codec::SZp>(y, c, 1e-3).bytes);
+    one.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, double>(a, c, one).bytes);
+    two.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, double>(a, c, two, Exec::Threads<2>{}).bytes);
+    CHECK(!one.empty());
+    CHECK(one == two);
+}
+
+TEST_CASE("threads report what one thread would", "[codec][threads]")
+{
+    using ccoll::status;
+    const std::size_t n = 200000;
+    auto x = fields::smooth<float>(n);
+    bytes frame = encoded<float, Codec::SZp>(x, 1e-3);
+    frame[frame.size() - 5] ^= std::byte{0xff};
+    frame[32 + 4 * 17] ^= std::byte{4};  // the index
+    std::vector<float> back(n);
+    CHECK(ccoll::decode<Codec::SZp>(frame, back, Exec::Threads<2>{}) == status::corrupt);
+    CHECK(ccoll::encode<Codec::SZp>(x, ccoll::byte_span(frame).first(100), 1e-3, Exec::Threads<2>{}).code == status::out_of_space);
+    CHECK(ccoll::encode<Codec::SZp>(x, frame, 0.0, Exec::Threads<2>{}).code == status::bad_bound);
+    x[n - 1] = 1e30f;
+    bytes addend(ccoll::max_addend_bytes<Codec::SZp, float>(n));
+    const auto refused = ccoll::encode_addend<Codec::SZp>(x, addend, 1e-3, Exec::Threads<2>{});
+    CHECK(refused.code == status::too_large);
+    addend.resize(refused.bytes);
+    CHECK(ccoll::decode<Codec::SZp>(addend, back) == status::too_large);
+    CHECK(ccoll::decode<Codec::SZp>(addend, back, Exec::Threads<2>{}) == status::too_large);
+}
