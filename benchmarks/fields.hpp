@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fields.hpp - two kinds of field that simulations send, generated: never constants, zeros or ramps, on which every compressor shines.
+// fields.hpp - fields that simulations send, generated: never constants, zeros or ramps, on which every compressor shines.
+// Cheap ones of any size, a different one per seed, for the collectives; then finer ones, deterministic, for the codecs.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <numbers>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace fields {
@@ -66,6 +72,149 @@ inline std::vector<float> wavefronts(std::size_t n, unsigned seed)
         }
     }
     return field;
+}
+
+// The fields for the codecs fill grids of 256 x 256 x depth, x fastest, in double; f32 data are rounded from it.
+inline constexpr std::size_t grid_edge = 256;
+
+struct wave_snapshots {
+    std::vector<double> quiet, late;
+};
+
+/// A 3-D acoustic wave by finite differences (second order), two layers, a Ricker source, fixed edges. `quiet`: the front has
+/// just left the source; mostly zeros, and where f32 ends, about 1 % denormals. `late`: it has crossed the grid and moves nearly all of it.
+/// Cost: 5 s for a depth of 128 on one core.
+inline wave_snapshots acoustic_wave(std::size_t depth)
+{
+    // A rim of zeros is the fixed edge. Four values at both ends of a row rather than one keep rows aligned.
+    constexpr std::size_t rim = 4, row = grid_edge + 2 * rim, plane = row * (grid_edge + 2);
+    const std::size_t source_x = 120, source_y = 132, source_z = depth * 5 / 16, layer = depth * 11 / 20;
+    const std::size_t early_steps = 86, late_steps = 292 + depth;
+    std::vector<double> before(plane * (depth + 2)), now(before.size());
+    const auto at = [](std::size_t x, std::size_t y, std::size_t z) { return (z + 1) * plane + (y + 1) * row + rim + x; };
+    const auto snapshot = [&] {
+        std::vector<double> all;
+        all.reserve(grid_edge * grid_edge * depth);
+        for (std::size_t z = 0; z < depth; ++z)
+            for (std::size_t y = 0; y < grid_edge; ++y) all.insert(all.end(), &now[at(0, y, z)], &now[at(0, y, z)] + grid_edge);
+        return all;
+    };
+
+    wave_snapshots result;
+    for (std::size_t step = 0; step < late_steps; ++step) {
+        // Nothing has gone further than one point per step; beyond, all is zero.
+        const auto first = [&](std::size_t source) { return source > step ? source - step - 1 : 0; };
+        const auto last = [&](std::size_t source, std::size_t edge) { return std::min(edge, source + step + 2); };
+        for (std::size_t z = first(source_z); z < last(source_z, depth); ++z) {
+            const double courant = z < layer ? 0.09 : 0.21;  // (c dt / dx)^2, stable below 1/3
+            for (std::size_t y = first(source_y); y < last(source_y, grid_edge); ++y) {
+                double* __restrict b = &before[at(0, y, z)];
+                const double* __restrict a = &now[at(0, y, z)];
+                for (std::size_t x = 0; x < grid_edge; ++x)
+                    b[x] = 2 * a[x] - b[x] + courant * (a[x - 1] + a[x + 1] + a[x - row] + a[x + row] + a[x - plane] + a[x + plane] - 6 * a[x]);
+            }
+        }
+        const double t = std::numbers::pi * 0.035 * (static_cast<double>(step) - 40);
+        before[at(source_x, source_y, source_z)] += (1 - 2 * t * t) * std::exp(-t * t);
+        std::swap(before, now);
+        if (step + 1 == early_steps) result.quiet = snapshot();
+    }
+    result.late = snapshot();
+    return result;
+}
+
+namespace detail {
+
+inline double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }  // std's distributions differ by library
+
+/// FFT along one axis: `length` (a power of two) rows of `inner` values each, a row being one index of that axis.
+inline void transform(std::complex<double>* v, std::size_t length, std::size_t inner)
+{
+    for (std::size_t i = 0, j = 0; i < length; ++i) {
+        if (i < j) std::swap_ranges(v + i * inner, v + (i + 1) * inner, v + j * inner);
+        std::size_t bit = length / 2;
+        for (; bit != 0 && (j & bit) != 0; bit /= 2) j ^= bit;
+        j |= bit;
+    }
+    for (std::size_t half = 1; half < length; half *= 2)
+        for (std::size_t i = 0; i < length; i += 2 * half)
+            for (std::size_t k = 0; k < half; ++k) {
+                const auto w = std::polar(1.0, -std::numbers::pi * static_cast<double>(k) / static_cast<double>(half));
+                const double c = w.real(), s = w.imag();
+                std::complex<double>*p = v + (i + k) * inner, *q = p + half * inner;
+                for (std::size_t x = 0; x < inner; ++x) {  // by hand: operator* looks for NaN
+                    const double re = q[x].real() * c - q[x].imag() * s, im = q[x].real() * s + q[x].imag() * c;
+                    q[x] = {p[x].real() - re, p[x].imag() - im};
+                    p[x] = {p[x].real() + re, p[x].imag() + im};
+                }
+            }
+}
+
+}  // namespace detail
+
+/// One scalar of a turbulent flow, rms 1: every mode of the grid, E(k) ~ k^(-5/3) with a dissipative end, random phases. Its fine
+/// structure is busier than that of turbulence(), which has few modes and none beyond 45 waves per edge.
+/// `depth` is a power of two. Cost: 1 s for a depth of 128 on one core.
+inline std::vector<double> spectral_turbulence(std::size_t depth, unsigned seed)
+{
+    constexpr double dissipation = 90;  // waves per edge
+    const auto waves = [](std::size_t i, std::size_t edge) {
+        return static_cast<double>(std::min(i, edge - i)) * static_cast<double>(grid_edge) / static_cast<double>(edge);
+    };
+    std::mt19937_64 random(seed);
+    std::vector<std::complex<double>> modes(grid_edge * grid_edge * depth);
+    std::size_t i = 0;
+    for (std::size_t z = 0; z < depth; ++z)
+        for (std::size_t y = 0; y < grid_edge; ++y)
+            for (std::size_t x = 0; x < grid_edge; ++x) {
+                const double kx = waves(x, grid_edge), ky = waves(y, grid_edge), kz = waves(z, depth), k2 = kx * kx + ky * ky + kz * kz;
+                // Energy per mode is E(k) / k^2, the amplitude its root: k^(-11/6).
+                const double amplitude = k2 > 0 ? std::pow(k2, -11.0 / 12) * std::exp(-k2 / (2 * dissipation * dissipation)) : 0;
+                modes[i++] = std::polar(amplitude, 2 * std::numbers::pi * detail::unit(random));
+            }
+    for (std::size_t line = 0; line < grid_edge * depth; ++line) detail::transform(&modes[line * grid_edge], grid_edge, 1);
+    for (std::size_t z = 0; z < depth; ++z) detail::transform(&modes[z * grid_edge * grid_edge], grid_edge, grid_edge);
+    detail::transform(modes.data(), depth, grid_edge * grid_edge);
+
+    double energy = 0;
+    for (const auto& m : modes) energy += m.real() * m.real();
+    const double scale = 1 / std::sqrt(energy / static_cast<double>(modes.size()));
+    std::vector<double> field(modes.size());
+    std::transform(modes.begin(), modes.end(), field.begin(), [scale](const auto& m) { return m.real() * scale; });
+    return field;
+}
+
+/// No neighbour knows anything of the next: the worst case.
+inline std::vector<double> white_noise(std::size_t n, unsigned seed)
+{
+    std::mt19937_64 random(seed);
+    std::vector<double> field(n);
+    for (double& v : field) v = 2 * detail::unit(random) - 1;
+    return field;
+}
+
+/// n values from the middle of a field, or all if it is shorter.
+template <class T>
+std::vector<T> middle(const std::vector<double>& field, std::size_t n)
+{
+    n = std::min(n, field.size());
+    const double* from = field.data() + (field.size() - n) / 2;
+    std::vector<T> result(n);
+    std::transform(from, from + n, result.begin(), [](double v) { return static_cast<T>(v); });
+    return result;
+}
+
+/// What 5 % of the values become: zeros, or denormals of T, which are zero to a codec with a bound but not to a processor.
+enum class speck { zero, denormal };
+
+/// Overwrites 5 % of the field, at the same places for both kinds: runs of `run` values at regular distances.
+template <class T>
+void sprinkle(std::vector<T>& field, speck kind, std::size_t run, unsigned seed)
+{
+    std::mt19937_64 random(seed);
+    for (std::size_t start = 0; start < field.size(); start += 20 * run)
+        for (std::size_t i = start; i < std::min(start + run, field.size()); ++i)
+            field[i] = kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
 }
 
 }  // namespace fields

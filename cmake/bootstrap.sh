@@ -33,6 +33,7 @@ bootstrap_has() {
         libcli11-dev) bootstrap_header CLI/CLI.hpp ;;
         nlohmann-json3-dev) bootstrap_header nlohmann/json.hpp ;;
         libfmt-dev) bootstrap_header fmt/format.h ;;
+        libzfp-dev) bootstrap_header zfp.h ;;
         python3-matplotlib) bootstrap_python ;;
         clang) command -v clang++ ;;
         clang-*) command -v "clang++-${1#clang-}" ;;

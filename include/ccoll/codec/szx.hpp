@@ -25,7 +25,7 @@ struct block_kernel {
     void (*decode)(unsigned code, const std::byte* in, T* x) noexcept;
 };
 
-/// @param i  no more than the machine has. Looked up per chunk: of 64 blocks, one waits for it.
+/// @param i  no more than the machine has
 template <element T>
 block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
 {
@@ -34,18 +34,6 @@ block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
     if (i >= isa::avx2) return {&avx2::plan_block<T>, &avx2::encode_block<T>, &avx2::decode_block<T>};
 #endif
     return {&plan_block<T>, &encode_block<T>, &decode_block<T>};
-}
-
-/// Asks for memory that is soon read or written, four blocks of f32 further on; what lies there does not matter, and no fault
-/// comes of it. Without it decoding waits for memory most of the time: a kernel stores faster than the processor fetches lines
-/// on its own. Distances of 1 to 4 KiB are equally good.
-inline void fetch_ahead([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept
-{
-#if defined(__GNUC__)
-    constexpr std::size_t distance = 2048, line = 64;
-    for (std::size_t i = 0; i < bytes; i += line)
-        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + distance + i));
-#endif
 }
 
 /// The chunks of SZx and PipeSZx.

@@ -194,6 +194,7 @@ unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) n
 }
 
 /// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values
+/// What an encoder wrote gives the same bits everywhere; so do other bytes, but for the payload of the sum of two NaN.
 template <element T>
 void decode_block(unsigned code, const std::byte* in, T* x) noexcept
 {

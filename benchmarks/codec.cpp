@@ -1,0 +1,675 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec.cpp - the codecs alone, one thread: every instruction set of this machine beside a memcpy of the same bytes in the same run,
+// interleaved; every decoded value checked for its bound. A table for people, JSON lines for programs (--json).
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <ccoll/base/isa.hpp>
+#include <ccoll/codec.hpp>
+#include <ccoll/version.hpp>
+
+#ifdef BENCHMARK_WITH_ZFP
+#include <zfp.h>
+#endif
+#ifdef __x86_64__
+#include <x86intrin.h>
+#endif
+
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "fields.hpp"
+#include "real_fields.hpp"
+
+using namespace ccoll::policies;
+
+namespace {
+
+// One thread. Two at a time on two cores would be rows of their own: this number in the record, and a second thread in `measure`.
+constexpr int threads = 1;
+constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, so its spread is smaller, too
+
+// ---- time
+
+double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Ticks of the time stamp counter per nanosecond, against the clock, since the first call; 0: not this processor.
+double tsc_ghz()
+{
+#ifdef __x86_64__
+    static const double start = seconds_now();
+    static const unsigned long long ticks = __rdtsc();
+    const double elapsed = seconds_now() - start;
+    return elapsed > 0 ? static_cast<double>(__rdtsc() - ticks) / elapsed * 1e-9 : 0;
+#else
+    return 0;
+#endif
+}
+
+struct spread {
+    double low = 0, median = 0, high = 0;  // quartiles
+};
+
+spread spread_of(std::vector<double> v)
+{
+    if (v.empty()) return {};
+    std::sort(v.begin(), v.end());
+    const auto at = [&](double part) { return v[static_cast<std::size_t>(part * static_cast<double>(v.size() - 1) + 0.5)]; };
+    return {at(0.25), at(0.5), at(0.75)};
+}
+
+/// The same work on every run, with what it took and what a memcpy of the raw bytes just before it took.
+struct operation {
+    std::string name;
+    std::function<void()> run;
+    std::vector<double> seconds, copy_seconds;
+
+    operation(std::string what, std::function<void()> how) : name(std::move(what)), run(std::move(how)) {}
+
+    spread gigabytes_per_second(double raw_bytes) const
+    {
+        std::vector<double> v;
+        for (double s : seconds) v.push_back(raw_bytes / s * 1e-9);
+        return spread_of(v);
+    }
+    /// Pair by pair: what slows the machine for a while slows both.
+    spread times_memcpy() const
+    {
+        std::vector<double> v;
+        for (std::size_t i = 0; i < seconds.size(); ++i) v.push_back(copy_seconds[i] / seconds[i]);
+        return spread_of(v);
+    }
+};
+
+// ---- correctness
+
+struct quality {
+    double error_of_bound = 0, psnr = 0;
+    bool holds = true;
+};
+
+/// Compares in long double, which holds the difference of two elements that are close to each other exactly.
+/// @param truth    i -> long double   @param rounding  the decoded value may be off by this part of itself beside the bound
+template <class T, class Truth>
+quality compare(std::span<const T> decoded, double bound, double rounding, Truth truth)
+{
+    quality q;
+    long double worst = 0, squares = 0, low = std::numeric_limits<long double>::infinity(), high = -low;
+    for (std::size_t i = 0; i < decoded.size(); ++i) {
+        const long double expected = truth(i), found = decoded[i];
+        if (!std::isfinite(expected)) {
+            q.holds &= std::isnan(expected) ? std::isnan(found) : expected == found;
+            continue;
+        }
+        const long double error = std::fabs(expected - found);
+        q.holds &= error <= bound + rounding * std::fabs(found);  // false for NaN
+        worst = std::max(worst, error);
+        squares += error * error;
+        low = std::min(low, expected);
+        high = std::max(high, expected);
+    }
+    q.error_of_bound = static_cast<double>(worst / bound);
+    q.psnr = 20 * std::log10(static_cast<double>((high - low) / std::sqrt(squares / static_cast<long double>(decoded.size()))));
+    return q;
+}
+
+// ---- what is measured
+
+struct row {
+    std::string codec, isa_name;
+    ccoll::isa isa = ccoll::isa::portable;
+    bool is_sum = false;   // of two frames; else one frame
+    bool is_peer = false;  // somebody else's library: a broken bound is shown and is not our failure
+    std::size_t bytes = 0;
+    quality result;
+    std::string trouble = {};
+    std::vector<operation> operations = {};
+
+    void note(ccoll::status s)
+    {
+        if (s != ccoll::status::ok && trouble.empty()) trouble = ccoll::describe(s);
+    }
+    void note(bool broken, const std::string& what)
+    {
+        if (broken && trouble.empty()) trouble = what;
+    }
+    bool failed() const { return !is_peer && (!trouble.empty() || !result.holds); }
+};
+
+/// One field at one bound, and all that is measured on it.
+template <class T>
+struct group {
+    std::span<const T> x;
+    double eb;
+    std::vector<ccoll::isa> isas;
+    std::vector<T> y;                // what was decoded
+    std::vector<std::byte> scratch;  // what was encoded
+    std::vector<row> rows;
+
+    group(std::span<const T> values, double bound, std::vector<ccoll::isa> sets) : x(values), eb(bound), isas(std::move(sets)), y(values.size()) {}
+    double raw_bytes() const { return static_cast<double>(x.size_bytes()); }
+    ccoll::const_byte_span encoded(const ccoll::encode_result& r) const { return ccoll::const_byte_span(scratch).first(r.bytes); }
+    row new_row(std::string codec, ccoll::isa isa) const { return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}}; }
+};
+
+/// Frames outlive the call that makes them: the timed functions hold them.
+using frame = std::shared_ptr<std::vector<std::byte>>;
+
+/// Keeps the first result; later ones, of other instruction sets, must have the same bytes.
+void same_bytes(frame& first, ccoll::const_byte_span now, row& r)
+{
+    if (!first) first = std::make_shared<std::vector<std::byte>>(now.begin(), now.end());
+    r.note(!std::equal(now.begin(), now.end(), first->begin(), first->end()), "bytes differ between instruction sets");
+}
+
+/// One row per instruction set. `encode` and `decode` are what a user calls.
+template <class T, class Encode, class Decode>
+frame add_frames(group<T>& g, const std::string& name, double rounding, Encode encode, Decode decode)
+{
+    frame encoded;
+    for (const ccoll::isa isa : g.isas) {
+        ccoll::use_isa(isa);
+        row r = g.new_row(name, isa);
+        const ccoll::encode_result written = encode(g.x, ccoll::byte_span(g.scratch));
+        r.note(written.code);
+        same_bytes(encoded, g.encoded(written), r);
+        r.note(decode(g.encoded(written)));
+        r.bytes = written.bytes;
+        r.result = compare<T>(g.y, g.eb, rounding, [&](std::size_t i) -> long double { return g.x[i]; });
+        r.operations.emplace_back("compress", [&g, encode] { encode(g.x, ccoll::byte_span(g.scratch)); });
+        r.operations.emplace_back("decompress", [encoded, decode] { decode(ccoll::const_byte_span(*encoded)); });
+        g.rows.push_back(std::move(r));
+    }
+    return encoded;
+}
+
+template <class Codec, class T>
+void add_codec(group<T>& g)
+{
+    g.scratch.resize(std::max(g.scratch.size(), ccoll::max_encoded_bytes<Codec, T>(g.x.size())));
+    add_frames(
+        g, Codec::name, 0, [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode<Codec>(in, to, g.eb); },
+        [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); });
+}
+
+/// Frames that can be added; then the sum of two, beside C-Coll's decompress-operate-compress step, which is what a reduction does
+/// without them: decode one frame, add one's own values, encode.
+template <class Codec, class T>
+void add_sums(group<T>& g)
+{
+    // Far from zero a quantum of an addend and its product with the step are rounded, half an ulp each; so is DOC's sum of two elements.
+    const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
+    const std::size_t n = g.x.size();
+    g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
+    if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code; s == ccoll::status::too_large) {
+        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented, not a failure
+        return;
+    }
+    const auto decode = [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); };
+    const frame mine = add_frames(
+        g, std::string(Codec::name) + " for sums", rounding,
+        [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode_addend<Codec>(in, to, g.eb); }, decode);
+
+    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, unrelated point by point
+    std::rotate_copy(g.x.begin(), g.x.begin() + static_cast<std::ptrdiff_t>((65536 + 37) % n), g.x.end(), other->begin());
+    const auto keep = [&g](const ccoll::encode_result& r) {
+        const auto bytes = g.encoded(r);
+        return std::make_shared<std::vector<std::byte>>(bytes.begin(), bytes.end());
+    };
+    const frame theirs = keep(ccoll::encode_addend<Codec>(*other, ccoll::byte_span(g.scratch), g.eb));
+    const frame theirs_moved = keep(ccoll::encode<Codec>(*other, ccoll::byte_span(g.scratch), g.eb));
+    const auto add = [&g, mine, theirs] { return ccoll::reduce_encoded<Codec, Op::Sum, T>(*mine, *theirs, ccoll::byte_span(g.scratch)); };
+    const auto doc = [&g, theirs_moved] {
+        return ccoll::frame_codec_of<Codec, T>.decode_reduce_encode(*theirs_moved, g.x, ccoll::byte_span(g.scratch), g.eb,
+                                                                    ccoll::reduction_of<Op::Sum, T>, {});
+    };
+    const auto exact = [&g, other](std::size_t i) { return static_cast<long double>(g.x[i]) + static_cast<long double>((*other)[i]); };
+
+    frame sum, doc_sum;
+    for (const ccoll::isa isa : g.isas) {
+        ccoll::use_isa(isa);
+        row r = g.new_row(Codec::name, isa);
+        r.is_sum = true;
+        for (const bool homomorphic : {false, true}) {  // the row keeps what it says about the second
+            const ccoll::encode_result written = homomorphic ? add() : doc();
+            r.note(written.code);
+            same_bytes(homomorphic ? sum : doc_sum, g.encoded(written), r);
+            r.note(decode(g.encoded(written)));
+            r.bytes = written.bytes;
+            r.result = compare<T>(g.y, 2 * g.eb, rounding, exact);
+            r.note(!r.result.holds, homomorphic ? "the homomorphic sum breaks its bound" : "the DOC sum breaks its bound");
+        }
+        r.operations.emplace_back("add", add);
+        r.operations.emplace_back("doc_add", doc);
+        g.rows.push_back(std::move(r));
+    }
+}
+
+#ifdef BENCHMARK_WITH_ZFP
+/// libzfp's fixed accuracy on the same values in one dimension, as the codecs here see them.
+class zfp_peer {
+public:
+    template <class T>
+    zfp_peer(std::span<T> values, double tolerance)
+        : field_(zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())), stream_(zfp_stream_open(nullptr))
+    {
+        zfp_stream_set_accuracy(stream_.get(), tolerance);
+        buffer_.resize(zfp_stream_maximum_size(stream_.get(), field_.get()));
+        bits_.reset(stream_open(buffer_.data(), buffer_.size()));
+        zfp_stream_set_bit_stream(stream_.get(), bits_.get());
+    }
+    std::size_t compress(const void* from) { return run(from, zfp_compress); }
+    std::size_t decompress(void* to) { return run(to, zfp_decompress); }
+
+private:
+    struct close {
+        void operator()(zfp_field* f) const { zfp_field_free(f); }
+        void operator()(zfp_stream* s) const { zfp_stream_close(s); }
+        void operator()(bitstream* b) const { stream_close(b); }
+    };
+    template <class Values, class Function>
+    std::size_t run(Values* values, Function function)
+    {
+        zfp_field_set_pointer(field_.get(), const_cast<std::remove_const_t<Values>*>(values));
+        zfp_stream_rewind(stream_.get());
+        return function(stream_.get(), field_.get());
+    }
+    std::unique_ptr<zfp_field, close> field_;
+    std::unique_ptr<zfp_stream, close> stream_;
+    std::vector<std::byte> buffer_;
+    std::unique_ptr<bitstream, close> bits_;
+};
+
+template <class T>
+void add_zfp(group<T>& g)
+{
+    if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); })) return;  // it does not define what happens then
+    const auto zfp = std::make_shared<zfp_peer>(std::span<T>(g.y), g.eb);
+    row r = g.new_row("zfp 1-D", ccoll::isa::portable);
+    r.isa_name = "-";
+    r.is_peer = true;
+    r.bytes = zfp->compress(g.x.data());
+    r.note(r.bytes == 0 || zfp->decompress(g.y.data()) == 0, "libzfp failed");
+    r.result = compare<T>(g.y, g.eb, 0, [&](std::size_t i) -> long double { return g.x[i]; });
+    r.operations.emplace_back("compress", [&g, zfp] { zfp->compress(g.x.data()); });
+    r.operations.emplace_back("decompress", [&g, zfp] { zfp->decompress(g.y.data()); });
+    g.rows.push_back(std::move(r));
+}
+#endif
+
+/// Everything once per run, each with a memcpy in front. That also leaves the caches behind in one state for all.
+template <class T>
+void measure(group<T>& g, int runs)
+{
+    for (int k = -1; k < runs; ++k)  // the first is not timed
+        for (row& r : g.rows) {
+            if (r.is_peer && k >= slow_peer_runs) continue;
+            ccoll::use_isa(r.isa);
+            for (operation& o : r.operations) {
+                const double start = seconds_now();
+                std::memcpy(g.y.data(), g.x.data(), g.x.size_bytes());
+#ifdef __GNUC__
+                asm volatile("" : : "r"(g.y.data()) : "memory");  // nobody reads the copy; it has to be made
+#endif
+                const double copied = seconds_now();
+                o.run();
+                const double done = seconds_now();
+                if (k < 0) continue;
+                o.copy_seconds.push_back(copied - start);
+                o.seconds.push_back(done - copied);
+            }
+        }
+}
+
+// ---- report
+
+struct options {
+    std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"}, codecs{"SZp", "SZx", "PipeSZx", "zfp"}, types{"f32", "f64"}, isas;
+    std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
+    std::size_t mib = 32;
+    int runs = 11;
+    std::string data, json;
+    bool quick = false, denormals = false;
+};
+
+struct statistics {
+    double low = 0, high = 0, zeros = 0, denormals = 0;  // the last two: parts of all values
+
+    double range() const { return high - low; }
+};
+
+template <class T>
+statistics statistics_of(std::span<const T> x)
+{
+    statistics s{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+    const double one = 1 / static_cast<double>(x.size());
+    for (const T v : x) {
+        if (!std::isfinite(v)) continue;
+        s.low = std::min(s.low, static_cast<double>(v));
+        s.high = std::max(s.high, static_cast<double>(v));
+        if (v == 0) s.zeros += one;
+        else if (std::fabs(v) < std::numeric_limits<T>::min()) s.denormals += one;
+    }
+    return s;
+}
+
+template <class T>
+constexpr const char* type_name = sizeof(T) == 4 ? "f32" : "f64";
+
+nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
+{
+    const spread speed = o.gigabytes_per_second(raw_bytes), times = o.times_memcpy();
+    nlohmann::json j{{"gb_per_s", speed.median}, {"gb_per_s_quartiles", {speed.low, speed.high}},
+                     {"times_memcpy", times.median}, {"times_memcpy_quartiles", {times.low, times.high}}};
+    if (tsc_ghz() > 0) j["tsc_cycles_per_value"] = raw_bytes / static_cast<double>(n) / speed.median * tsc_ghz();
+    return j;
+}
+
+template <class T>
+nlohmann::json record(const group<T>& g, const row& r)
+{
+    nlohmann::json j{{"record", r.is_sum ? "sum" : "frame"}, {"codec", r.codec}, {"isa", r.isa_name}, {"threads", threads}, {"bytes", r.bytes},
+                     {"ratio", g.raw_bytes() / static_cast<double>(r.bytes)}, {"bits_per_value", 8 * static_cast<double>(r.bytes) / static_cast<double>(g.x.size())},
+                     {"max_error_of_bound", r.result.error_of_bound}, {"psnr_db", r.result.psnr}, {"holds", r.result.holds}, {"trouble", r.trouble}};
+    for (const operation& o : r.operations) j[o.name] = record(o, g.raw_bytes(), g.x.size());
+    return j;
+}
+
+/// The lines of one kind: what the frames are like, then what each operation costs.
+void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::pair<const char*, const char*>>& operations, const char* title, const char* error_title)
+{
+    if (rows.empty()) return;
+    std::string names, columns;
+    for (const auto& [key, heading] : operations) {
+        names += fmt::format(" | {:32}", heading);
+        columns += " |   GB/s  x memcpy (quartiles)   tsc";
+    }
+    fmt::print("{:59}{}\n{:16} {:11} {:>6} {:>7} {:>7} {:>6} {}\n", "", names, title, "isa", "bits", "ratio", error_title, "PSNR", columns);
+    for (const auto& r : rows) {
+        const auto number = [](const nlohmann::json& of, const char* what) { return of[what].get<double>(); };
+        fmt::print("{:16} {:11} {:6.2f} {:7.2f} {:7.4f} {:6.1f} ", r["codec"].get<std::string>(), r["isa"].get<std::string>(), number(r, "bits_per_value"),
+                   number(r, "ratio"), number(r, "max_error_of_bound"), number(r, "psnr_db"));
+        for (const auto& [key, heading] : operations) {
+            const auto& o = r[key];
+            const auto& quartiles = o["times_memcpy_quartiles"];
+            fmt::print(" | {:6.2f}  {:5.2f} ({:5.2f}..{:5.2f}) {}", number(o, "gb_per_s"), number(o, "times_memcpy"), quartiles[0].get<double>(), quartiles[1].get<double>(),
+                       o.contains("tsc_cycles_per_value") ? fmt::format("{:7.2f}", number(o, "tsc_cycles_per_value")) : "      -");
+        }
+        const std::string trouble = r["trouble"];
+        fmt::print("{}{}\n", r["holds"].get<bool>() ? "" : "  BOUND BROKEN", trouble.empty() ? "" : "  " + trouble);
+    }
+}
+
+class report {
+public:
+    explicit report(const std::string& file)
+    {
+        if (file.empty()) return;
+        stream_.open(file);
+        if (!stream_) throw std::runtime_error(file + ": cannot be written");
+    }
+    void line(const nlohmann::json& j)
+    {
+        if (stream_.is_open()) stream_ << j << std::endl;
+    }
+    void add(nlohmann::json j, bool failed)
+    {
+        line(j);
+        failed_ |= failed;
+        all_.push_back(std::move(j));
+    }
+    bool failed() const { return failed_; }
+    const std::vector<nlohmann::json>& all() const { return all_; }
+
+private:
+    std::ofstream stream_;
+    std::vector<nlohmann::json> all_;
+    bool failed_ = false;
+};
+
+template <class T>
+void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, std::span<const T> x, double range, double relative)
+{
+    group<T> g(x, relative * range, isas);
+    const auto wanted = [&](const char* codec) { return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end(); };
+    if (wanted("SZp")) {
+        add_codec<Codec::SZp>(g);
+        add_sums<Codec::SZp>(g);
+    }
+    if (wanted("SZx")) add_codec<Codec::SZx>(g);
+    if (wanted("PipeSZx")) add_codec<Codec::PipeSZx>(g);
+#ifdef BENCHMARK_WITH_ZFP
+    if (wanted("zfp")) add_zfp(g);
+#endif
+    measure(g, chosen.runs);
+
+    std::vector<double> copies;
+    std::vector<nlohmann::json> frames, sums;
+    for (const row& r : g.rows) {
+        nlohmann::json j = record(g, r);
+        j.update({{"field", name}, {"type", type_name<T>}, {"values", x.size()}, {"bound_of_range", relative}, {"bound", g.eb}});
+        (r.is_sum ? sums : frames).push_back(j);
+        to.add(std::move(j), r.failed());
+        for (const operation& o : r.operations) copies.insert(copies.end(), o.copy_seconds.begin(), o.copy_seconds.end());
+    }
+    fmt::print("\n{} {}, eb = {:.0e} of the range = {:.4g}; memcpy {:.2f} GB/s\n", name, type_name<T>, relative, g.eb, g.raw_bytes() / spread_of(copies).median * 1e-9);
+    print_rows(frames, {{"compress", "compress"}, {"decompress", "decompress"}}, "codec", "err/eb");
+    print_rows(sums, {{"add", "add"}, {"doc_add", "DOC add"}}, "sum of 2 frames", "err/2eb");
+    std::fflush(stdout);
+}
+
+template <class T>
+void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, const std::vector<T>& x)
+{
+    const statistics s = statistics_of<T>(x);
+    if (!(s.range() > 0) || !std::isfinite(s.range())) {
+        fmt::print("\n# {} {}: skipped, no range that a bound could be a part of\n", name, type_name<T>);
+        return;
+    }
+    const double mib = static_cast<double>(x.size() * sizeof(T)) / (1 << 20);
+    fmt::print("\n# {} {}: {} values = {:.2f} MiB, {:.4g} .. {:.4g}, {:.2f} % zeros, {:.2f} % denormals\n", name, type_name<T>, x.size(), mib, s.low, s.high,
+               100 * s.zeros, 100 * s.denormals);
+    to.line({{"record", "field"}, {"field", name}, {"type", type_name<T>}, {"values", x.size()}, {"low", s.low}, {"high", s.high},
+             {"zeros", s.zeros}, {"denormals", s.denormals}});
+    for (const double relative : chosen.bounds) run_group<T>(to, chosen, isas, name, x, s.range(), relative);
+}
+
+// ---- the fields by name
+
+const std::vector<std::string> field_names{"quiet", "wave", "turbulence", "noise", "zeros", "denormals", "zero-runs", "denormal-runs", "real"};
+
+/// Generates when first asked. All in double and larger than any type needs, so that f32 and f64 are the same field.
+class generator {
+public:
+    explicit generator(std::size_t mib) : mib_(mib), depth_(std::bit_ceil(std::max<std::size_t>(64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge)))) {}
+
+    template <class T>
+    std::vector<T> field(const std::string& name)
+    {
+        const std::size_t n = count<T>();
+        if (name == "quiet" || name == "wave") {
+            if (!wave_) wave_ = fields::acoustic_wave(depth_);
+            return fields::middle<T>(name == "quiet" ? wave_->quiet : wave_->late, n);
+        }
+        if (name == "noise") return fields::middle<T>(fields::white_noise(n, 1), n);
+        if (turbulence_.empty()) turbulence_ = fields::spectral_turbulence(depth_, 1);
+        std::vector<T> x = fields::middle<T>(turbulence_, n);
+        if (name == "turbulence") return x;
+        // Alone they meet nearly every vector of a processor; in runs, as behind a wave front, every twentieth.
+        const bool runs = name == "zero-runs" || name == "denormal-runs", zero = name == "zeros" || name == "zero-runs";
+        fields::sprinkle(x, zero ? fields::speck::zero : fields::speck::denormal, runs ? 4096 : 1, 1);
+        return x;
+    }
+    template <class T>
+    std::size_t count() const
+    {
+        return mib_ * (std::size_t{1} << 20) / sizeof(T);
+    }
+
+private:
+    std::size_t mib_, depth_;
+    std::optional<fields::wave_snapshots> wave_;
+    std::vector<double> turbulence_;
+};
+
+template <class T>
+void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, generator& generate, const std::string& name)
+{
+    if (std::find(chosen.types.begin(), chosen.types.end(), type_name<T>) == chosen.types.end()) return;
+    if (name != "real") {
+        run_field<T>(to, chosen, isas, name, generate.field<T>(name));
+    } else if (!chosen.data.empty()) {
+        for (const auto& file : fields::files_of<T>(chosen.data))
+            run_field<T>(to, chosen, isas, file.filename().string(), fields::read_middle<T>(file, generate.count<T>()));
+    }
+}
+
+/// For the README: what was measured at one bound, a line per codec and instruction set, in Markdown.
+void print_summary(const report& from, const options& chosen)
+{
+    const auto& all = from.all();
+    const auto find = [&](const std::string& record, const nlohmann::json& like, const std::string& field, const std::string& type) -> const nlohmann::json* {
+        for (const auto& r : all)
+            if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] && r["field"] == field && r["type"] == type) return &r;
+        return nullptr;
+    };
+    fmt::print("\ncompress / decompress / add of two frames, times memcpy\n\n| codec | instruction set |");
+    std::string rule = "|---|---|";
+    for (const std::string& type : chosen.types)
+        for (const std::string& field : chosen.fields) fmt::print(" {} {} |", field, type), rule += "---|";
+    fmt::print("\n{}\n", rule);
+    std::vector<std::string> seen;
+    for (const auto& r : all) {
+        const std::string codec = r["codec"], isa = r["isa"], key = "| " + codec + " | " + isa + " |";
+        if (r["record"] != "frame" || std::find(seen.begin(), seen.end(), key) != seen.end()) continue;
+        seen.push_back(key);
+        fmt::print("{}", key);
+        for (const std::string& type : chosen.types)
+            for (const std::string& field : chosen.fields) {
+                const auto times = [](const nlohmann::json* of, const char* what) { return (*of)[what]["times_memcpy"].get<double>(); };
+                const nlohmann::json *moved = find("frame", r, field, type), *sum = find("sum", r, field, type);
+                fmt::print(" ");
+                if (moved != nullptr) fmt::print("{:.2f} / {:.2f}", times(moved, "compress"), times(moved, "decompress"));
+                if (sum != nullptr) fmt::print(" / {:.2f}", times(sum, "add"));
+                fmt::print(" |");
+            }
+        fmt::print("\n");
+    }
+}
+
+// ---- the command line
+
+std::string processor_name()
+{
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+    return "unknown";
+}
+
+/// No date: equal machines give comparable files.
+nlohmann::json header(const options& chosen)
+{
+    nlohmann::json j{{"record", "header"}, {"benchmark", "codec"}, {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
+                     {"tsc_ghz", tsc_ghz()}, {"mib", chosen.mib}, {"runs", chosen.runs}, {"threads", threads},
+                     {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
+#if defined(__clang__)
+    j["compiler"] = "clang " __clang_version__;
+#elif defined(__GNUC__)
+    j["compiler"] = "g++ " __VERSION__;
+#endif
+#ifdef BENCHMARK_FLAGS
+    j["flags"] = BENCHMARK_FLAGS;
+#endif
+#ifdef BENCHMARK_WITH_ZFP
+    j["zfp"] = ZFP_VERSION_STRING;
+#endif
+    return j;
+}
+
+void print_header(const nlohmann::json& j)
+{
+    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}\n"
+               "GB/s and memcpy: raw bytes of one vector. tsc: ticks per value, not cycles of a core whose clock varies. "
+               "err/eb: largest error over the bound, all values checked;\n"
+               "frames for sums and sums may exceed 1 by the rounding of the result, two half ulps at most.\n"
+               "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
+               j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads, j["mib"].get<std::size_t>(),
+               j["runs"].get<int>());
+}
+
+std::vector<ccoll::isa> instruction_sets(const options& chosen)
+{
+    std::vector<ccoll::isa> found;
+    for (const ccoll::isa isa : ccoll::every_isa) {
+        const bool wanted = chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
+        if (wanted && isa <= ccoll::highest_isa()) found.push_back(isa);
+        else if (wanted) fmt::print(stderr, "this machine has no {}: left out\n", ccoll::name_of(isa));
+    }
+    return found;
+}
+
+void declare(CLI::App& app, options& o)
+{
+    std::vector<std::string> isa_names;
+    for (const ccoll::isa isa : ccoll::every_isa) isa_names.emplace_back(ccoll::name_of(isa));
+    app.add_option("--field", o.fields, "fields; 'real' are the files of --data")->delimiter(',')->check(CLI::IsMember(field_names))->capture_default_str();
+    app.add_option("--eb", o.bounds, "absolute bounds, as parts of the value range")->delimiter(',')->check(CLI::Range(1e-12, 1.0))->capture_default_str();
+    app.add_option("--codec", o.codecs, "codecs; zfp is the peer")->delimiter(',')->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "zfp"}))->capture_default_str();
+    app.add_option("--isa", o.isas, "instruction sets; all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
+    app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
+    app.add_option("--mib", o.mib, "raw size of each field")->check(CLI::Range(1, 1024))->capture_default_str();
+    app.add_option("--runs", o.runs, "timed runs, after one that is not")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")->check(CLI::ExistingDirectory);
+    app.add_option("--json", o.json, "write JSON lines to this file");
+    CLI::Option* quick = app.add_flag("--quick", o.quick, "what the README shows: wave and turbulence at 1e-3, with a summary");
+    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3 beside itself with 5 % of its values denormal, or zero at the same places")->excludes(quick);
+}
+
+void apply_sets(const CLI::App& app, options& o)
+{
+    if (app.count("--field") != 0 && o.data.empty() && std::find(o.fields.begin(), o.fields.end(), "real") != o.fields.end())
+        throw std::runtime_error("--field real: name the folder of the files with --data");
+    if (!o.quick && !o.denormals) return;
+    if (app.count("--eb") == 0) o.bounds = {1e-3};
+    if (app.count("--field") != 0) return;
+    if (o.quick) o.fields = {"wave", "turbulence"};
+    else o.fields = {"turbulence", "zeros", "denormals", "zero-runs", "denormal-runs"};
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+try {
+    tsc_ghz();
+    CLI::App app{"the codecs alone, beside memcpy"};
+    options chosen;
+    declare(app, chosen);
+    CLI11_PARSE(app, argc, argv);
+    apply_sets(app, chosen);
+    const std::vector<ccoll::isa> isas = instruction_sets(chosen);
+
+    report to(chosen.json);
+    const nlohmann::json about = header(chosen);
+    print_header(about);
+    to.line(about);
+    generator generate(chosen.mib);
+    for (const std::string& name : chosen.fields) {
+        run_named<float>(to, chosen, isas, generate, name);
+        run_named<double>(to, chosen, isas, generate, name);
+    }
+    if (chosen.quick) print_summary(to, chosen);
+    if (to.failed()) fmt::print(stderr, "FAILED: a bound is broken or a codec is in trouble; see the lines above\n");
+    return to.failed() ? 1 : 0;
+} catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+}

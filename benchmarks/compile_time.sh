@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Seconds for `g++ -std=c++20 -O2 -c`, median of 5, of translation units that use more and more of the library.
+#   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+compiler=${CXX:-g++}
+runs=${RUNS:-5}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# Where mpi.h is: both wrappers print the whole command for -show.
+flags=(-std=c++20 -O2 -Iinclude)
+for wrapper in mpicxx.openmpi mpicxx; do
+    if command -v "$wrapper" >/dev/null; then
+        for word in $("$wrapper" -show); do
+            case $word in -I* | -D* | -pthread) flags+=("$word") ;; esac
+        done
+        break
+    fi
+done
+with_mpi=yes
+printf '#include <mpi.h>\n' | "$compiler" "${flags[@]}" -x c++ -E -o /dev/null - 2>/dev/null || with_mpi=no
+
+baseline=''
+# measure <title> <source file>: one line of the table. The first call is what the others are compared with.
+measure() {
+    local times=() start seconds
+    "$compiler" "${flags[@]}" -c "$2" -o "$folder/object.o"  # fills the page cache, and shows errors
+    for _ in $(seq "$runs"); do
+        start=$(date +%s%N)
+        "$compiler" "${flags[@]}" -c "$2" -o "$folder/object.o"
+        times+=($((($(date +%s%N) - start) / 1000000)))
+    done
+    mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
+    seconds=${times[$((runs / 2))]}
+    baseline=${baseline:-$seconds}
+    awk -v title="$1" -v now="$seconds" -v low="${times[0]}" -v high="${times[-1]}" -v base="$baseline" -v size="$(stat -c %s "$folder/object.o")" \
+        'BEGIN { printf "%-52s %6.2f  (%.2f .. %.2f)  %+6.2f  %8.1f\n", title, now / 1000, low / 1000, high / 1000, (now - base) / 1000, size / 1024 }'
+}
+
+first_include='#include <mpi.h>'
+if [ $with_mpi = no ]; then
+    echo "no mpi.h here: measured without it" >&2
+    first_include='#include <vector>'
+fi
+unit() {
+    {
+        echo "$first_include"
+        cat
+    } >"$folder/unit.cpp"
+    measure "$1" "$folder/unit.cpp"
+}
+
+# One codec for float, as codec.hpp's user writes it.
+round_trip() {
+    unit "encode and decode float, Codec::$1" <<EOF
+#include <ccoll/codec.hpp>
+#include <vector>
+ccoll::encode_result pack(const std::vector<float>& in, ccoll::byte_span to) { return ccoll::encode<ccoll::policies::Codec::$1>(in, to, 1e-3); }
+ccoll::status unpack(ccoll::const_byte_span from, std::vector<float>& out) { return ccoll::decode<ccoll::policies::Codec::$1>(from, out); }
+EOF
+}
+
+printf '%s, %s, median of %s\n' "$("$compiler" --version | head -n 1)" '-std=c++20 -O2 -c' "$runs"
+printf '%-52s %6s  %-14s %7s  %8s\n' 'translation unit' 's' '(min .. max)' 'more' 'KiB'
+unit "$first_include" </dev/null
+unit '#include <ccoll/codec.hpp>' <<<'#include <ccoll/codec.hpp>'
+for codec in None SZx PipeSZx SZp; do round_trip "$codec"; done
+unit 'add encoded float, Codec::SZp' <<'EOF'
+#include <ccoll/codec.hpp>
+#include <vector>
+using namespace ccoll::policies;
+ccoll::encode_result pack(const std::vector<float>& in, ccoll::byte_span to) { return ccoll::encode_addend<Codec::SZp>(in, to, 1e-3); }
+ccoll::encode_result add(ccoll::const_byte_span a, ccoll::const_byte_span b, ccoll::byte_span to)
+{
+    return ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(a, b, to);
+}
+EOF
+if [ $with_mpi = yes ]; then
+    unit '#include <ccoll/ccoll.hpp>' <<<'#include <ccoll/ccoll.hpp>'
+    measure 'a whole program: examples/hello_allreduce.cpp' examples/hello_allreduce.cpp
+fi
