@@ -145,10 +145,11 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     const bool packed = (head >> 4 & 1) != 0;
     const u8 lowest = head >> 5 & 127;
     view.escaped = head >> 12;
-    if (view.what > kind::wide_flat || (view.what == kind::fine && addend) || (!packed && lowest != 0) || lowest > widest) return status::corrupt;
+    const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
+    if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide) || (!packed && lowest != 0) || lowest > widest) return status::corrupt;
     const std::size_t in_front = head_bytes(view.what, element_bytes);
     if (src.size() < in_front) return status::corrupt;
-    const bool long_base = view.what == kind::wide || view.what == kind::wide_flat || (view.what == kind::fine && element_bytes == 8);
+    const bool long_base = is_wide || (view.what == kind::fine && element_bytes == 8);
     view.base = long_base ? get<i64>(from + 4) : get<i32>(from + 4);
     view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
     view.step = from + 4 + element_bytes;
