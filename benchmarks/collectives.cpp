@@ -136,10 +136,14 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx>("Binomial PipeSZx"));
             rows.push_back(bcast_row<Algo::Chain, Codec::PipeSZx>("Chain PipeSZx"));
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
+            rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
         } else {
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::PipeSZx>("RecursiveDoubling PipeSZx"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp>("Ring SZp"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
+            rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back({"Ring None", [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
         }
         for (int k = -1; k < repetitions; ++k)

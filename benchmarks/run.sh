@@ -3,6 +3,7 @@
 # Installs what is missing (Debian and Ubuntu), builds a benchmark as a user would (-O2, no -march) and runs it.
 #   benchmarks/run.sh codec [options]     the codecs alone beside memcpy and libzfp; --help lists the options. Draws out/codec.png.
 #   benchmarks/run.sh codec --quick       what the table of the README shows
+#   benchmarks/run.sh ratio [options]     bits per value of SZp beside other layouts, and true maximum errors
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll
 # Paths in options are seen from the folder of the repository.
 set -euo pipefail
@@ -12,7 +13,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,7s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,8s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -61,6 +62,11 @@ what=${1:-}
 [ $# -eq 0 ] || shift
 case $what in
     codec) codec "$@" ;;
+    ratio)
+        bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
+        build benchmark_ratio
+        build/benchmarks/benchmarks/benchmark_ratio "$@"
+        ;;
     compile)
         bootstrap g++ '?libopenmpi-dev'
         benchmarks/compile_time.sh "$@"
