@@ -58,7 +58,7 @@ function(add_unit_tests folder)
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake)
 endfunction()
 
-set(no_unit_tests mpi cuda compile_fail consumers support)
+set(no_unit_tests mpi cuda compile_fail consumers support fuzz)
 file(GLOB unit_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${here} ${here}/*)
 foreach(folder ${unit_folders})
   if(NOT IS_DIRECTORY ${here}/${folder} OR folder IN_LIST no_unit_tests)

@@ -41,7 +41,7 @@ struct tags {
     static std::vector<std::string> names() { return {Tags::name...}; }
 };
 using algorithms = tags<Algo::Ring, Algo::RecursiveDoubling, Algo::Auto>;
-using codecs = tags<Codec::PipeSZx, Codec::SZx, Codec::None>;
+using codecs = tags<Codec::SZp, Codec::PipeSZx, Codec::SZx, Codec::None>;
 
 constexpr double default_bound = 1e-3;
 

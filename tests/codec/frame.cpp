@@ -26,7 +26,7 @@ struct combination {
 using every_combination =
     std::tuple<combination<Codec::None, float>, combination<Codec::None, double>, combination<Codec::SZx, float>,
                combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>,
-               combination<acme::Fixed16, float>, combination<acme::Fixed16, double>>;
+               combination<Codec::SZp, float>, combination<Codec::SZp, double>, combination<acme::Fixed16, float>, combination<acme::Fixed16, double>>;
 
 /// Smooth, with one NaN: encoded and raw blocks, or chunks, in one frame.
 template <class T>
@@ -98,6 +98,7 @@ TEST_CASE("bounds that are not positive and finite are refused by lossy codecs a
     for (const double eb : {0.0, -0.0, -1.0, nan, infinity, -infinity, 1e300}) {
         CHECK(ccoll::encode<Codec::SZx>(x, dst, eb).code == status::bad_bound);
         CHECK(ccoll::encode<Codec::PipeSZx>(x, dst, eb).code == status::bad_bound);
+        CHECK(ccoll::encode<Codec::SZp>(x, dst, eb).code == status::bad_bound);
         CHECK(ccoll::encode<Codec::None>(x, dst, eb).code == status::ok);
         CHECK(decode_to<Codec::None, float>(100, dst) == status::ok);
     }
@@ -138,6 +139,7 @@ TEST_CASE("a header says what a frame is, and every field of it is checked", "[c
     CHECK(header.version == ccoll::wire_version);
     CHECK(header.codec == C::wire_id);
     CHECK(header.dtype == 0);
+    CHECK(header.flags == 0);
     CHECK(header.elements == n);
     CHECK(header.bound == 1e-3);
     CHECK(header.chunk_elements == 5120);
@@ -146,10 +148,11 @@ TEST_CASE("a header says what a frame is, and every field of it is checked", "[c
     REQUIRE(code(frame) == status::ok);
 
     CHECK(code(with(frame, 0, std::uint32_t{0x4C4F4344})) == status::corrupt);  // magic
-    CHECK(code(with(frame, 4, std::uint8_t{2})) == status::wire_version);
+    for (const unsigned version : {0u, ccoll::wire_version - 1u, ccoll::wire_version + 1u, 255u})
+        CHECK(code(with(frame, 4, static_cast<std::uint8_t>(version))) == status::wire_version);
     CHECK(code(with(frame, 5, Codec::SZx::wire_id)) == status::foreign_frame);
     CHECK(code(with(frame, 6, std::uint8_t{1})) == status::foreign_frame);
-    CHECK(code(with(frame, 7, std::uint8_t{1})) == status::corrupt);  // flags
+    for (unsigned flags = 1; flags < 256; ++flags) CHECK(code(with(frame, 7, static_cast<std::uint8_t>(flags))) == status::corrupt);
     CHECK(code(with(frame, 8, std::uint64_t{n + 1})) == status::count_differs);
     CHECK(code(with(frame, 8, ~std::uint64_t{0})) == status::corrupt);  // needs more chunks than there are
     for (const double bound : {0.0, -1.0, 1e300, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
@@ -320,7 +323,7 @@ TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks,
                     this};
         }
     } seen;
-    const bool pipelined = std::is_same_v<C, Codec::None> || std::is_same_v<C, Codec::PipeSZx>;
+    const bool pipelined = std::is_same_v<C, Codec::None> || std::is_same_v<C, Codec::PipeSZx> || std::is_same_v<C, Codec::SZp>;
     const std::size_t n = 3 * 8192 + 5;
     const auto& face = ccoll::frame_codec_of<C, T>;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;

@@ -11,32 +11,39 @@
 
 using namespace ccoll::policies;
 using acme::Fixed16;
+using ccoll::status;
 
 namespace {
 
 using bytes = std::vector<std::byte>;
 
 template <class T>
-bytes frame(const std::vector<T>& x, double eb = 1e-3)
+bytes addend(const std::vector<T>& x, double eb = 1e-3)
 {
-    return round_trip::frame_of<Fixed16>(x, eb);
+    bytes dst(ccoll::max_addend_bytes<Fixed16, T>(x.size()));
+    dst.resize(ccoll::encode_addend<Fixed16>(x, dst, eb).bytes);
+    return dst;
 }
 
+struct sum {
+    status code;
+    bytes frame;
+};
+
 template <class T>
-bytes sum_of(const bytes& a, const bytes& b, std::size_t n)
+sum add(const bytes& a, const bytes& b, std::size_t n)
 {
-    bytes dst(ccoll::max_encoded_bytes<Fixed16, T>(n), round_trip::guard);
+    bytes dst(ccoll::max_addend_bytes<Fixed16, T>(n), round_trip::guard);
     const auto result = ccoll::reduce_encoded<Fixed16, Op::Sum, T>(a, b, dst);
-    if (result.code != ccoll::status::ok) return {};
     dst.resize(result.bytes);
-    return dst;
+    return {result.code, dst};
 }
 
 template <class T>
 std::vector<T> decoded(const bytes& from, std::size_t n)
 {
     std::vector<T> y(n);
-    REQUIRE(ccoll::decode<Fixed16>(from, y) == ccoll::status::ok);
+    REQUIRE(ccoll::decode<Fixed16>(from, y) == status::ok);
     return y;
 }
 
@@ -59,12 +66,45 @@ TEMPLATE_TEST_CASE("a codec from outside gets frames, raw chunks and a checked b
     CHECK(outcome.encoded.bytes == 32 + 5 * 4 + 2 * (5000 - 1024) + 1024 * sizeof(TestType));
 }
 
-TEMPLATE_TEST_CASE("the sum of two frames decodes to within two bounds of the sum", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decoded as any frame", "[codec][homomorphic]", float, double)
+{
+    static_assert(ccoll::max_addend_bytes<Fixed16, TestType>(0) == 32);
+    static_assert(ccoll::max_addend_bytes<Fixed16, TestType>(1025) == 32 + 2 * 4 + 2 * 1025);
+    for (const std::size_t n : {0u, 1u, 1024u, 1025u, 5003u}) {
+        const auto x = fields::smooth<TestType>(n);
+        const bytes frame = addend(x);
+        CHECK(frame.size() == ccoll::max_addend_bytes<Fixed16, TestType>(n));
+        const auto header = ccoll::load<ccoll::frame_header>(frame, 0);
+        CHECK(header.flags == ccoll::addend_flag);
+        CHECK(header.elements == n);
+        CHECK(header.bound == 1e-3);
+        CHECK(round_trip::count_outside(decoded<TestType>(frame, n), x, 1e-3) == 0);
+        bytes raw = frame;  // an addend never travels raw, whatever its length
+        if (n > 0) ccoll::store(raw, 32, ccoll::load<std::uint32_t>(frame, 32) | ccoll::raw_chunk);
+        std::vector<TestType> y(n);
+        if (n > 0) CHECK(ccoll::decode<Fixed16>(raw, y) == status::corrupt);
+    }
+}
+
+TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum, is refused untouched", "[codec][homomorphic]", float, double)
+{
+    const std::size_t n = 1500, room = ccoll::max_addend_bytes<Fixed16, TestType>(n) - 1;
+    bytes dst(room, round_trip::guard);
+    const bytes untouched = dst, a = addend(fields::smooth<TestType>(n));
+    CHECK(ccoll::encode_addend<Fixed16>(fields::smooth<TestType>(n), dst, 1e-3).code == status::out_of_space);
+    CHECK(ccoll::reduce_encoded<Fixed16, Op::Sum, TestType>(a, a, dst).code == status::out_of_space);
+    CHECK(dst == untouched);
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double eb : {0.0, -1.0, infinity, -infinity, std::nan(""), 1e300})
+        CHECK(ccoll::encode_addend<Fixed16>(fields::smooth<TestType>(n), dst, eb).code == status::bad_bound);
+}
+
+TEMPLATE_TEST_CASE("the sum of two addends decodes to within two bounds of the sum", "[codec][homomorphic]", float, double)
 {
     const double eb = 1e-3;
     for (const std::size_t n : {0u, 1u, 1024u, 1025u, 5003u}) {
         const auto x = fields::smooth<TestType>(n, 1), y = fields::random<TestType>(n, 2);
-        const auto total = decoded<TestType>(sum_of<TestType>(frame(x, eb), frame(y, eb), n), n);
+        const auto total = decoded<TestType>(add<TestType>(addend(x, eb), addend(y, eb), n).frame, n);
         const double rounding = 2 * static_cast<double>(std::numeric_limits<TestType>::epsilon());  // of a result below 4
         std::size_t outside = 0;
         for (std::size_t i = 0; i < n; ++i) {
@@ -75,77 +115,104 @@ TEMPLATE_TEST_CASE("the sum of two frames decodes to within two bounds of the su
     }
 }
 
-TEMPLATE_TEST_CASE("sums of frames do not depend on the order of the frames", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("sums of addends do not depend on the order of the addends", "[codec][homomorphic]", float, double)
 {
     const std::size_t n = 3000;
-    const auto a = frame(fields::smooth<TestType>(n, 1)), b = frame(fields::random<TestType>(n, 2));
-    const auto c = frame(fields::smooth<TestType>(n, 3));
-    const auto sum = [=](const bytes& x, const bytes& y) { return sum_of<TestType>(x, y, n); };
-    REQUIRE(!sum(sum(a, b), c).empty());
-    CHECK(sum(sum(a, b), c) == sum(a, sum(c, b)));
-    CHECK(sum(a, b) == sum(b, a));
+    const auto a = addend(fields::smooth<TestType>(n, 1)), b = addend(fields::random<TestType>(n, 2));
+    const auto c = addend(fields::smooth<TestType>(n, 3));
+    const auto of = [=](const bytes& x, const bytes& y) { return add<TestType>(x, y, n).frame; };
+    CHECK(of(of(a, b), c).size() == a.size());
+    CHECK(of(of(a, b), c) == of(a, of(c, b)));
+    CHECK(of(a, b) == of(b, a));
 }
 
-TEMPLATE_TEST_CASE("chunks that cannot be added encoded are added decoded", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("what a codec cannot hold makes its frame say too_large, and every sum with it", "[codec][homomorphic]", float, double)
 {
     const std::size_t n = 3000;
-    std::vector<TestType> x(n, TestType(40)), y(n, TestType(0.25));
-    y[10] = std::numeric_limits<TestType>::infinity();  // the first chunk of y travels raw
-    for (std::size_t i = 2048; i < n; ++i) y[i] = TestType(30);  // 40 and 30 fit, 70 has too many quanta of 2e-3
-    const auto a = frame(x), b = frame(y);
-    bytes dst(ccoll::max_encoded_bytes<Fixed16, TestType>(n));
-    const auto result = ccoll::reduce_encoded<Fixed16, Op::Sum, TestType>(a, b, dst);
-    REQUIRE(result.code == ccoll::status::ok);
-    CHECK(result.raw_blocks == 2);
-    dst.resize(result.bytes);
-    const auto total = decoded<TestType>(dst, n), own = decoded<TestType>(a, n), theirs = decoded<TestType>(b, n);
-    std::size_t different = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const TestType expected = own[i] + theirs[i];
-        const bool between = i >= 1024 && i < 2048;  // the chunk whose quanta were added
-        different += between ? !(std::fabs(static_cast<double>(total[i]) - static_cast<double>(expected)) <= 1e-4)
-                             : !round_trip::same_bits(total[i], expected);
+    auto x = fields::smooth<TestType>(n, 1);
+    const bytes a = addend(x);
+    for (const TestType stranger : {TestType(1e9), std::numeric_limits<TestType>::infinity(), std::numeric_limits<TestType>::quiet_NaN()}) {
+        x[2500] = stranger;  // in the last of three chunks
+        bytes dst(ccoll::max_addend_bytes<Fixed16, TestType>(n));
+        const auto refused = ccoll::encode_addend<Fixed16>(x, dst, 1e-3);
+        CHECK(refused.code == status::too_large);
+        CHECK(refused.bytes == 32 + 3 * 4);
+        dst.resize(refused.bytes);
+        ccoll::frame_view view;
+        CHECK(ccoll::read_frame(dst, view) == status::ok);
+        CHECK(view.header.flags == (ccoll::addend_flag | ccoll::too_large_flag));
+        CHECK(view.bytes() == dst.size());
+        CHECK(ccoll::says_too_large(dst));
+        CHECK_FALSE(ccoll::says_too_large(a));
+        std::vector<TestType> y(n), less(n - 1);
+        CHECK(ccoll::decode<Fixed16>(dst, y) == status::too_large);
+        CHECK(ccoll::decode<Fixed16>(dst, less) == status::count_differs);
+        for (const sum& s : {add<TestType>(a, dst, n), add<TestType>(dst, a, n), add<TestType>(dst, dst, n)}) {
+            CHECK(s.code == status::too_large);
+            CHECK(s.frame == dst);
+        }
     }
-    CHECK(different == 0);
-    CHECK(total[10] == std::numeric_limits<TestType>::infinity());
+    // 40 and 30 fit, 70 has too many quanta of 2e-3.
+    const bytes forty = addend(std::vector<TestType>(n, TestType(40))), thirty = addend(std::vector<TestType>(n, TestType(30)));
+    const sum s = add<TestType>(forty, thirty, n);
+    CHECK(s.code == status::too_large);
+    CHECK(ccoll::says_too_large(s.frame));
+    CHECK(add<TestType>(s.frame, a, n).frame == s.frame);
+    CHECK_FALSE(ccoll::addend_codec_of<Fixed16, TestType>.can_add(40, 1e-3, 2));
+    CHECK(ccoll::addend_codec_of<Fixed16, TestType>.can_add(30, 1e-3, 2));
+    CHECK_FALSE(ccoll::addend_codec_of<Fixed16, TestType>.adds_non_finite);
+}
+
+TEMPLATE_TEST_CASE("a codec can be told to write the frame that says too_large", "[codec][homomorphic]", float, double)
+{
+    const auto& face = ccoll::addend_codec_of<Fixed16, TestType>;
+    const auto x = std::vector<TestType>(3000, TestType(1e9));
+    bytes by_itself(face.max_bytes(3000)), told(32 + 3 * 4);
+    const auto r = face.refuse(3000, told, 1e-3);
+    CHECK(r.code == status::too_large);
+    CHECK(r.bytes == told.size());
+    by_itself.resize(face.encode(x, by_itself, 1e-3, {}).bytes);
+    CHECK(by_itself == told);
+    told.pop_back();
+    CHECK(face.refuse(3000, told, 1e-3).code == status::out_of_space);
 }
 
 TEST_CASE("frames that do not fit each other are not added", "[codec][homomorphic]")
 {
-    using ccoll::status;
-    const auto a = frame(fields::smooth<float>(2000));
-    bytes dst(ccoll::max_encoded_bytes<Fixed16, float>(2000));
-    const auto code = [&](const bytes& x, const bytes& y) { return ccoll::reduce_encoded<Fixed16, Op::Sum, float>(x, y, dst).code; };
+    const auto a = addend(fields::smooth<float>(2000));
+    const auto code = [&](const bytes& x, const bytes& y) { return add<float>(x, y, 2000).code; };
     CHECK(code(a, a) == status::ok);
-    CHECK(code(a, frame(fields::smooth<float>(1999))) == status::count_differs);
-    CHECK(code(a, frame(fields::smooth<float>(2000), 2e-3)) == status::bound_differs);
-    CHECK(code(a, frame(fields::smooth<double>(2000))) == status::foreign_frame);
+    CHECK(code(a, addend(fields::smooth<float>(1999))) == status::count_differs);
+    CHECK(code(a, addend(fields::smooth<float>(2000), 2e-3)) == status::bound_differs);
+    CHECK(code(a, addend(fields::smooth<double>(2000))) == status::foreign_frame);
     CHECK(code(round_trip::frame_of<Codec::SZx>(fields::smooth<float>(2000), 1e-3), a) == status::foreign_frame);
     CHECK(code(a, {}) == status::corrupt);
-    dst.pop_back();
-    CHECK(code(a, a) == status::out_of_space);
+    const bytes moved = round_trip::frame_of<Fixed16>(fields::smooth<float>(2000), 1e-3);
+    CHECK(code(a, moved) == status::not_an_addend);
+    CHECK(code(moved, a) == status::not_an_addend);
+    bytes newer = a;
+    ccoll::store(newer, 4, std::uint8_t{ccoll::wire_version + 1});
+    CHECK(code(a, newer) == status::wire_version);
 }
 
 TEMPLATE_TEST_CASE("adding frames with any byte corrupted gives a status and stays in its room", "[codec][homomorphic][total]", float,
                    double)
 {
     const std::size_t n = 1100;
-    const auto a = frame(fields::smooth<TestType>(n));
-    auto y = fields::smooth<TestType>(n, 2);
-    y.back() = TestType(1e9);  // one raw chunk
-    const auto b = frame(y);
-    bytes dst(ccoll::max_encoded_bytes<Fixed16, TestType>(n) + 8, round_trip::guard);
+    const auto a = addend(fields::smooth<TestType>(n)), b = addend(fields::smooth<TestType>(n, 2));
+    bytes dst(ccoll::max_addend_bytes<Fixed16, TestType>(n) + 8, round_trip::guard);
     const auto room = ccoll::byte_span(dst).first(dst.size() - 8);
     std::size_t beyond = 0, trusted_lengths = 0;
-    for (const auto& [left, right] : {std::pair{a, b}, std::pair{b, a}})
-        for (std::size_t at = 0; at < left.size(); at += at < 64 ? 1 : 37)
-            for (const unsigned flip : {0x01u, 0x80u, 0xffu}) {
-                bytes damaged = left;
-                damaged[at] ^= static_cast<std::byte>(flip);
-                const auto result = ccoll::reduce_encoded<Fixed16, Op::Sum, TestType>(damaged, right, room);
-                trusted_lengths += result.code == ccoll::status::ok && at >= 32 && at < 40;  // the index
+    for (std::size_t at = 0; at < a.size(); at += at < 64 ? 1 : 37)
+        for (const unsigned flip : {0x01u, 0x02u, 0x03u, 0x80u, 0xffu}) {
+            bytes damaged = a;
+            damaged[at] ^= static_cast<std::byte>(flip);
+            for (const auto& [left, right] : {std::pair{damaged, b}, std::pair{b, damaged}}) {
+                const auto result = ccoll::reduce_encoded<Fixed16, Op::Sum, TestType>(left, right, room);
+                trusted_lengths += result.code == status::ok && at >= 32 && at < 40;  // the index
                 for (std::size_t k = room.size(); k < dst.size(); ++k) beyond += dst[k] != round_trip::guard;
             }
+        }
     CHECK(beyond == 0);
     CHECK(trusted_lengths == 0);
 }

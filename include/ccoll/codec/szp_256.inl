@@ -1,39 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_256.inl - between 32 bytes and 8 bit planes, and sums of planes, in 256-bit registers; included into the namespaces of
+// codec/szp_256.inl - from 8 bit planes to 32 bytes, and sums of planes, in 256-bit registers; included into the namespaces of
 // the kernels without GFNI (szp_x86.hpp).
 
 CCOLL_SZP_INLINE __m256i load_256(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 CCOLL_SZP_INLINE __m256i repeat_256(u32 v) noexcept { return _mm256_set1_epi32(static_cast<int>(v)); }
+CCOLL_SZP_INLINE __m256i repeat_256(u64 v) noexcept { return _mm256_set1_epi64x(static_cast<i64>(v)); }
 CCOLL_SZP_INLINE __m256i lane_numbers() noexcept { return _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7); }
 
-/// Up to 8 planes of 32 bytes, from the highest down.
-CCOLL_SZP_INLINE void put_8_planes(__m256i bytes, unsigned width, u8* out) noexcept
+/// 8x8 bit transposes, one in each lane of 64 bits.
+CCOLL_SZP_INLINE __m256i transposed_256(__m256i v) noexcept
 {
-#define CCOLL_SZP_PLANE(k)                                           \
-    put(out + 4 * (k), static_cast<u32>(_mm256_movemask_epi8(bytes))); \
-    bytes = _mm256_add_epi8(bytes, bytes);
-    if (width <= 4) {
-        bytes = _mm256_slli_epi16(bytes, 4);  // what crosses into the next byte stays below the planes that are read
-    } else {
-        CCOLL_SZP_PLANE(7) CCOLL_SZP_PLANE(6) CCOLL_SZP_PLANE(5) CCOLL_SZP_PLANE(4)
-    }
-    CCOLL_SZP_PLANE(3) CCOLL_SZP_PLANE(2) CCOLL_SZP_PLANE(1) CCOLL_SZP_PLANE(0)
-#undef CCOLL_SZP_PLANE
+    const equal_words& w = equal();
+    __m256i t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 7)), repeat_256(w.swapped[0]));
+    v = _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 7));
+    t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 14)), repeat_256(w.swapped[1]));
+    v = _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 14));
+    t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 28)), repeat_256(w.swapped[2]));
+    return _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 28));
+}
+/// The bytes of four words, transposed.
+CCOLL_SZP_INLINE __m256i turned_4x4(__m256i v) noexcept
+{
+    return _mm256_shuffle_epi8(v, _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
 }
 
 /// 8 planes, of which those from `width` on repeat the sign, to 32 bytes in the order of the values: bytes of one group of 8 values
-/// together, then an 8x8 bit transpose in each 64-bit lane.
+/// together, then transposed.
 CCOLL_SZP_INLINE __m256i get_8_planes(const u8* in, unsigned width) noexcept
 {
-    __m256i v = _mm256_permutevar8x32_epi32(load_256(in), _mm256_min_epu32(lane_numbers(), repeat_256(width - 1)));
-    v = _mm256_shuffle_epi8(v, _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    v = _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-    __m256i t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 7)), _mm256_set1_epi64x(0x00AA00AA00AA00AA));
-    v = _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 7));
-    t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 14)), _mm256_set1_epi64x(0x0000CCCC0000CCCC));
-    v = _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 14));
-    t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, 28)), _mm256_set1_epi64x(0x00000000F0F0F0F0));
-    return _mm256_xor_si256(_mm256_xor_si256(v, t), _mm256_slli_epi64(t, 28));
+    const __m256i planes = _mm256_permutevar8x32_epi32(load_256(in), load_256(kept_planes.of[std::min(width, 8u)]));
+    return transposed_256(_mm256_permutevar8x32_epi32(turned_4x4(planes), _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)));
+}
+
+/// The sign plane, in all words.
+CCOLL_SZP_INLINE __m256i sign_of(__m256i planes) noexcept { return _mm256_permutevar8x32_epi32(planes, repeat_256(equal().seven)); }
+/// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
+CCOLL_SZP_INLINE u8 other_than_sign(__m256i planes) noexcept
+{
+    const __m256i same = _mm256_cmpeq_epi32(planes, _mm256_blend_epi32(sign_of(planes), _mm256_setzero_si256(), 0x80));
+    return static_cast<u8>(~_mm256_movemask_ps(_mm256_castsi256_ps(same)));
 }
 
 /// Lane k gets lane k - Lanes; zeros come in.
@@ -85,10 +90,7 @@ CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsi
     if ((wa | wb) <= 7) [[likely]] {
         const __m256i sum = add_8_planes<false>(planes_from(a, wa, 0), planes_from(b, wb, 0), carry);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), sum);
-        const __m256i sign = _mm256_permutevar8x32_epi32(sum, repeat_256(7));
-        const u32 differs = static_cast<u32>(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(sum, sign)))) ^ 0xff;
-        const u32 negative = _mm256_testz_si256(sign, sign) == 0;
-        return 32 - static_cast<unsigned>(_lzcnt_u32(differs << 1 | negative));
+        return width_of(other_than_sign(sum));
     }
     unsigned width = std::min(std::max(wa, wb) + 1, widest_narrow);
     for (unsigned at = 0; at < width; at += 8)

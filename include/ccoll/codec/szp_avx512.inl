@@ -92,6 +92,49 @@ CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) no
     r = q.b;
 }
 
+/// Between 32 words, as they are packed, and 16 planes; to words in order, those from `width` on repeating the sign. Each kernel's own.
+CCOLL_SZP_INLINE __m512i planes_of(__m512i words) noexcept;
+CCOLL_SZP_INLINE __m512i words_of(const u8* in, unsigned width) noexcept;
+
+/// The sign plane in all words, and with 0 in the last one, where it would be compared with itself.
+CCOLL_SZP_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all_32(equal().fifteen), planes); }
+CCOLL_SZP_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, _mm512_setr_epi32(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0)); }
+
+/// Stores all 16 planes: the next block overwrites what is too much.
+CCOLL_SZP_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
+{
+    _mm512_storeu_si512(out, planes);
+    return width_of(_mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes))));
+}
+CCOLL_SZP_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
+{
+    const __m512i sign = sign_of(high);
+    const u32 differs = _mm512_cmpneq_epi32_mask(low, sign), differs_high = _mm512_cmpneq_epi32_mask(high, but_last(sign));
+    const unsigned width = width_of(differs | differs_high << 16);
+    _mm512_storeu_si512(out, low);
+    if (width > 16) [[unlikely]] _mm512_storeu_si512(out + 64, high);
+    return width;
+}
+CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept { return put_16_planes(planes_of(_mm512_packs_epi32(d.a, d.b)), out); }
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
+{
+    const __m512i low_word = all_32(equal().low_words);
+    const __m512i low = planes_of(_mm512_packus_epi32(_mm512_and_si512(d.a, low_word), _mm512_and_si512(d.b, low_word)));
+    const __m512i high = planes_of(_mm512_packs_epi32(_mm512_srai_epi32(d.a, 16), _mm512_srai_epi32(d.b, 16)));
+    return put_32_planes(low, high, out);
+}
+/// @param width  1..32
+CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
+{
+    const __m512i low = words_of(in, std::min(width, 16u));
+    d.a = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(low));
+    d.b = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(low, 1));
+    if (width <= 16) [[likely]] return;
+    const __m512i high = words_of(in + 64, width - 16);  // over the low words' repeated signs
+    d.a = _mm512_mask_blend_epi16(0xaaaaaaaau, d.a, _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_castsi512_si256(high)), 16));
+    d.b = _mm512_mask_blend_epi16(0xaaaaaaaau, d.b, _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(high, 1)), 16));
+}
+
 /// Prefix sum of 16 lanes: within 128 bits, then the totals of those.
 CCOLL_SZP_INLINE __m512i scan_16(__m512i v) noexcept
 {
@@ -104,7 +147,7 @@ CCOLL_SZP_INLINE __m512i scan_16(__m512i v) noexcept
 }
 CCOLL_SZP_INLINE void scan(differences& d, running& r) noexcept
 {
-    const __m512i last = _mm512_set1_epi32(15), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
+    const __m512i last = all_32(equal().fifteen), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
     d.a = _mm512_add_epi32(a, r);
     d.b = _mm512_add_epi32(b, r);
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));

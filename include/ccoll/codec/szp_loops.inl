@@ -16,10 +16,11 @@
 /// @param last   the last address at which a block may begin: behind it there is room for a block and the slack
 /// @param codes  gets a code per block
 template <bool Fine, class T>
-CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, beyond_safe rule, i32 base, u8* out,
+CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, i32 base, u8* out,
                                               const u8* last, u8* codes) noexcept
 {
     CCOLL_EXACT_BODY
+    const quantiser<T> z = grid;  // stores to `out` may change the other one, for all that a compiler knows
     encoded_blocks all;
     u8* p = out;
     const std::size_t blocks = blocks_of(n);
@@ -37,6 +38,7 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
             return all;
         }
         const T* block = x + block_elements * k;
+        expect_after(block);
         if (n - block_elements * k < block_elements) [[unlikely]] {
             const std::size_t count = n - block_elements * k;
             for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));

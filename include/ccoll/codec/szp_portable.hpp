@@ -59,6 +59,18 @@ private:
     u8 copy_[2 * reach];
 };
 
+/// Asks the caches for the values 4 KiB behind those of `block`, which are encoded in a moment: without, arrays that lie in memory are
+/// encoded a fifth more slowly (AVX-512; benchmarks/codec.cpp). They need not exist. For what a decoder writes it does not pay.
+template <class T>
+inline void expect_after([[maybe_unused]] const T* block) noexcept
+{
+#if defined(__GNUC__)
+    constexpr std::uintptr_t ahead = 4096, line = 64;
+    const auto from = reinterpret_cast<std::uintptr_t>(block) + ahead;
+    for (std::uintptr_t at = from; at < from + sizeof(T) * block_elements; at += line) __builtin_prefetch(reinterpret_cast<const void*>(at));
+#endif
+}
+
 CCOLL_EXACT_BEGIN
 
 namespace portable {
@@ -72,8 +84,15 @@ namespace portable {
 
 using running = i32;
 struct quanta {
-    const i32* values;             // of this block; values[-1] may be read
-    i32 own[block_elements + 1];  // where they are not elsewhere
+    i32* values;  // of this block; values[-1] is for the one before them
+    i32 store[block_elements + 1];
+
+    /// Where they go if they are not elsewhere.
+    CCOLL_SZP_INLINE i32* own() noexcept
+    {
+        store[0] = 0;
+        return values = store + 1;
+    }
 };
 struct differences {
     i32 of[block_elements];
@@ -139,29 +158,28 @@ CCOLL_SZP_INLINE void quantise(const T* x, T inverse, i32* q) noexcept
 /// quantising 16 blocks ahead doubles the speed of encoding.
 template <class T>
 struct look_ahead {
-    static constexpr std::size_t batch = 16;
-    i32 before, values[batch * block_elements];
+    static constexpr std::size_t batch = 16, lead = 4;
+    alignas(16) i32 values[lead + batch * block_elements];  // those of a batch, and at lead - 1 the one before them
     typename fields_of<T>::word most[batch];
 
     CCOLL_SZP_INLINE void quantise(const T* x, std::size_t n, std::size_t k, const T* block, const quantiser<T>& z, quanta& q, magnitudes<T>& m) noexcept
     {
         if (k % batch == 0) {
-            before = 0;
+            values[lead - 1] = k > 0 ? values[lead + batch * block_elements - 1] : 0;
             for (std::size_t j = 0; j < batch && block_elements * (k + j + 1) <= n; ++j) {
                 const T* const next = x + block_elements * (k + j);
                 magnitudes<T> largest;
                 largest_of(next, largest);
                 most[j] = largest.most;
-                portable::quantise(next, z.inverse, values + block_elements * j);
+                portable::quantise(next, z.inverse, values + lead + block_elements * j);
             }
         }
         if (block_elements * (k + 1) <= n) {
-            q.values = values + block_elements * (k % batch);
+            q.values = values + lead + block_elements * (k % batch);
             m.most = most[k % batch];
         } else {
             largest_of(block, m);
-            portable::quantise(block, z.inverse, q.own + 1);
-            q.values = q.own + 1;
+            portable::quantise(block, z.inverse, q.own());
         }
     }
 };
@@ -169,62 +187,66 @@ struct look_ahead {
 CCOLL_SZP_INLINE void quantise_f64(const float* x, double inverse, quanta& q) noexcept
 {
     CCOLL_EXACT_BODY
+    i32* const to = q.own();
     for (std::size_t i = 0; i < block_elements; ++i) {
         const double t = static_cast<double>(x[i]) * inverse + rounder<double>;
-        q.own[i + 1] = static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(t)) - static_cast<u32>(std::bit_cast<u64>(rounder<double>)));
+        to[i] = static_cast<i32>(static_cast<u32>(std::bit_cast<u64>(t)) - static_cast<u32>(std::bit_cast<u64>(rounder<double>)));
     }
-    q.values = q.own + 1;
 }
 CCOLL_SZP_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
 {
-    for (std::size_t i = 0; i < block_elements; ++i) q.own[i + 1] = fields_of<float>::magnitude(x[i]) < limit ? q.values[i] : with.values[i];
-    q.values = q.own + 1;
+    const i32* const from = q.values;
+    i32* const to = q.own();
+    for (std::size_t i = 0; i < block_elements; ++i) to[i] = fields_of<float>::magnitude(x[i]) < limit ? from[i] : with.values[i];
 }
 CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
 {
-    std::memcpy(q.own + 1, values, sizeof(i32) * block_elements);
-    q.values = q.own + 1;
+    std::memcpy(q.own(), values, sizeof(i32) * block_elements);
 }
 
 CCOLL_SZP_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
-CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
+CCOLL_SZP_INLINE void difference(quanta& q, running& r, differences& d) noexcept
 {
-    d.of[0] = minus(q.values[0], r);
-    for (std::size_t i = 1; i < block_elements; ++i) d.of[i] = minus(q.values[i], q.values[i - 1]);
+    if (q.values[-1] != r) q.values[-1] = r;  // rare: the loads after such a store wait for it
+    for (std::size_t i = 0; i < block_elements; ++i) d.of[i] = minus(q.values[i], q.values[static_cast<std::ptrdiff_t>(i) - 1]);
     r = q.values[block_elements - 1];
 }
 
+CCOLL_SZP_INLINE void swap_bits(u64& a, u64& b, int shift, u64 mask) noexcept
+{
+    const u64 t = ((a >> shift) ^ b) & mask;
+    b ^= t;
+    a ^= t << shift;
+}
 /// 8x8 bit transposes between 8 words, in each of their 4 bytes; word j in the low half of v[j % 4], word j + 4 in the high one.
 CCOLL_SZP_INLINE void transpose(u64 v[4]) noexcept
 {
-    const auto swap = [](u64& a, u64& b, int shift, u64 mask) {
-        const u64 t = ((a >> shift) ^ b) & mask;
-        b ^= t;
-        a ^= t << shift;
-    };
-    swap(v[0], v[1], 1, 0x5555555555555555u);
-    swap(v[2], v[3], 1, 0x5555555555555555u);
-    swap(v[0], v[2], 2, 0x3333333333333333u);
-    swap(v[1], v[3], 2, 0x3333333333333333u);
+    swap_bits(v[0], v[1], 1, 0x5555555555555555u);
+    swap_bits(v[2], v[3], 1, 0x5555555555555555u);
+    swap_bits(v[0], v[2], 2, 0x3333333333333333u);
+    swap_bits(v[1], v[3], 2, 0x3333333333333333u);
     for (int j = 0; j < 4; ++j) {
         const u64 t = (v[j] ^ (v[j] >> 28)) & 0x00000000F0F0F0F0u;
         v[j] ^= t ^ (t << 28);
     }
 }
+/// Between four groups of 8 bytes and 8 words that have a byte of each: transposes of 4x4 bytes in either half.
+CCOLL_SZP_INLINE void transpose_bytes(u64 v[4]) noexcept
+{
+    swap_bits(v[0], v[1], 8, 0x00FF00FF00FF00FFu);
+    swap_bits(v[2], v[3], 8, 0x00FF00FF00FF00FFu);
+    swap_bits(v[0], v[2], 16, 0x0000FFFF0000FFFFu);
+    swap_bits(v[1], v[3], 16, 0x0000FFFF0000FFFFu);
+}
 
 /// Planes shift .. shift + 7 of 32 words.
 CCOLL_SZP_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
 {
+    u8 bytes[block_elements];
+    for (std::size_t i = 0; i < block_elements; ++i) bytes[i] = static_cast<u8>(static_cast<u32>(d[i]) >> shift);
     u64 v[4];
-    for (std::size_t j = 0; j < 4; ++j) {
-        u32 w[2];
-        for (std::size_t h = 0; h < 2; ++h) {
-            const i32* const at = d + j + 4 * h;
-            const auto part = [&](std::size_t i) { return static_cast<u32>(at[8 * i]) >> shift & 255; };
-            w[h] = part(0) | part(1) << 8 | part(2) << 16 | part(3) << 24;
-        }
-        v[j] = w[0] | u64{w[1]} << 32;
-    }
+    std::memcpy(v, bytes, sizeof v);
+    transpose_bytes(v);
     transpose(v);
     for (std::size_t j = 0; j < 4; ++j) {
         put(out + 4 * j, static_cast<u32>(v[j]));
@@ -300,7 +322,40 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
     r = static_cast<i32>(sum);
 }
 
-CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept { return add_planes(a, wa, b, wb, out); }
+/// Up to 7 planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
+struct extended_planes {
+    u32 of[16];
+
+    CCOLL_SZP_INLINE extended_planes(const u8* in, unsigned width) noexcept
+    {
+        const u32 sign = width > 0 ? get<u32>(in + 4 * (width - 1)) : 0;
+        std::memcpy(of, in, 32);
+        for (std::size_t k = 0; k < 8; ++k) of[width + k] = sign;
+    }
+};
+/// The adder of add_planes, without a loop for widths up to 7: its exits would be mispredicted.
+CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+{
+    if ((wa | wb) == 0) return 0;
+    if ((wa | wb) > 7) return add_planes(a, wa, b, wb, out);
+    const extended_planes x(a, wa), y(b, wb);
+    u32 sum[8], carry = 0;
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC unroll 8
+#endif
+    for (std::size_t k = 0; k < 8; ++k) {
+        const u32 differ = x.of[k] ^ y.of[k];
+        sum[k] = differ ^ carry;
+        carry = (x.of[k] & y.of[k]) | (carry & differ);
+        put(out + 4 * k, sum[k]);
+    }
+    unsigned width = sum[7] != 0;
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC unroll 8
+#endif
+    for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
+    return width;
+}
 
 #include <ccoll/codec/szp_loops.inl>
 

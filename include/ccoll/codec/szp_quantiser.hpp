@@ -126,8 +126,10 @@ fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) no
         largest = counted > largest ? counted : largest;
     }
     if (static_cast<word>(largest) < z.safe) return {};
+    const double reach = static_cast<double>(std::bit_cast<T>(static_cast<word>(largest))) + 2 * z.eb;  // q step may lie in the next power of two
+    if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
     int exponent = 0;
-    std::frexp(static_cast<double>(std::bit_cast<T>(static_cast<word>(largest))) + 2 * z.eb, &exponent);  // q step may reach the next power of two
+    std::frexp(reach, &exponent);
     const double ulp = std::ldexp(1.0, exponent - digits);
     const double step = std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp;
     return {static_cast<T>(step), beyond};

@@ -20,6 +20,49 @@ CCOLL_EXACT_BEGIN  // AVX-512 implies FMA, and g++ contracts even intrinsics
 
 namespace ccoll::detail::szp {
 
+/// A table of constants as g++ has to read it: from memory. What it knows, it makes of immediates, again in every block, by
+/// instructions that compete with the permutations for their only port.
+template <class Table>
+__attribute__((always_inline)) inline const Table& in_memory(const Table& table) noexcept
+{
+    const Table* there = &table;
+#if !defined(__clang__)
+    __asm__("" : "+r"(there));
+#endif
+    return *there;
+}
+
+/// Words of which registers are filled.
+struct equal_words {
+    u64 swapped[3] = {0x00AA00AA00AA00AA, 0x0000CCCC0000CCCC, 0x00000000F0F0F0F0};  ///< by the steps of an 8x8 bit transpose
+    u32 low_words = 0x0000ffff, low_bytes = 0x00ff00ff;
+    u32 one_bytes = 0x01010101, one_words = 0x00010001;
+    u32 seven = 7, fifteen = 15;
+};
+inline constexpr equal_words equal_words_table;
+__attribute__((always_inline)) inline const equal_words& equal() noexcept { return in_memory(equal_words_table); }
+
+/// [w] where 8 planes come from, if those from w on repeat the sign.
+struct alignas(32) plane_numbers {
+    u32 of[9][8];
+};
+constexpr plane_numbers make_plane_numbers()
+{
+    plane_numbers n{};
+    for (unsigned w = 1; w <= 8; ++w)
+        for (unsigned k = 0; k < 8; ++k) n.of[w][k] = std::min(k, w - 1);
+    return n;
+}
+inline constexpr plane_numbers kept_planes = make_plane_numbers();
+
+/// Planes that repeat the sign plane are not stored. Which do is a comparison of planes, not a reduction over values.
+/// @param mask  bit k: plane k differs from the sign plane; the highest bit, that of the sign plane itself: it is not 0.
+template <class Mask>
+__attribute__((target("lzcnt"), always_inline)) inline unsigned width_of(Mask mask) noexcept
+{
+    return 32 - static_cast<unsigned>(_lzcnt_u32(std::rotl(mask, 1)));
+}
+
 // ---- AVX2 ----------------------------------------------------------------------------------------------------------------------------
 namespace avx2 {
 
@@ -31,7 +74,7 @@ struct lanes {
 };
 using quanta = lanes;
 using differences = lanes;
-using running = __m256i;  // the last quantum in the last lane
+using running = __m256i;  // the last quantum in all lanes, or (while encoding) in the first one
 template <class T>
 struct magnitudes;
 template <>
@@ -48,7 +91,7 @@ struct magnitudes<double> {
 CCOLL_SZP_INLINE __m256i halves(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
 CCOLL_SZP_INLINE void start(running& r, i32 base) noexcept { r = _mm256_set1_epi32(base); }
-CCOLL_SZP_INLINE i32 last_of(running r) noexcept { return _mm256_extract_epi32(r, 7); }
+CCOLL_SZP_INLINE i32 last_of(running r) noexcept { return _mm256_extract_epi32(r, 0); }
 
 CCOLL_SZP_INLINE void clear(magnitudes<float>& m) noexcept { m.most = _mm256_setzero_si256(); }
 CCOLL_SZP_INLINE void clear(magnitudes<double>& m) noexcept { m.most = _mm256_setzero_pd(); }
@@ -135,18 +178,31 @@ CCOLL_SZP_INLINE void load(const i32* values, quanta& q) noexcept
 CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
 {
     const __m256i up = _mm256_setr_epi32(7, 0, 1, 2, 3, 4, 5, 6);
-    __m256i before = _mm256_permutevar8x32_epi32(r, up);
     for (int i = 0; i < 4; ++i) {
         const __m256i turned = _mm256_permutevar8x32_epi32(q.v[i], up);
-        d.v[i] = _mm256_sub_epi32(q.v[i], _mm256_blend_epi32(turned, before, 1));
-        before = turned;
+        d.v[i] = _mm256_sub_epi32(q.v[i], _mm256_blend_epi32(turned, r, 1));
+        r = turned;
     }
-    r = q.v[3];
 }
 
 /// Packing interleaves the halves of registers; this restores the order of 32 bytes.
 CCOLL_SZP_INLINE __m256i in_order(__m256i v) noexcept { return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 
+/// 8 planes of 32 bytes as they are packed. All of them: to leave out the ones that are not stored takes a branch, which costs more.
+CCOLL_SZP_INLINE void put_8_planes(__m256i packed, u8* out) noexcept
+{
+    __m256i bytes = in_order(packed);
+    for (int k = 7; k >= 0; --k) {
+        put(out + 4 * k, static_cast<u32>(_mm256_movemask_epi8(bytes)));
+        bytes = _mm256_add_epi8(bytes, bytes);
+    }
+}
+CCOLL_SZP_INLINE void put_16_planes(__m256i a, __m256i b, u8* out) noexcept
+{
+    const __m256i low_byte = repeat_256(equal().low_bytes);
+    put_8_planes(_mm256_packus_epi16(_mm256_and_si256(a, low_byte), _mm256_and_si256(b, low_byte)), out);
+    put_8_planes(_mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8)), out + 32);
+}
 CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
 {
     __m256i folded = _mm256_setzero_si256(), any = folded;
@@ -160,49 +216,48 @@ CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
     const u64 magnitude = static_cast<u32>(_mm_cvtsi128_si32(f)), negative = _mm256_movemask_ps(_mm256_castsi256_ps(any)) != 0;
     const unsigned width = 64 - static_cast<unsigned>(_lzcnt_u64(magnitude << 1 | negative));
     if (width == 0) return 0;
-    if (width <= 8) {
-        put_8_planes(in_order(_mm256_packs_epi16(_mm256_packs_epi32(d.v[0], d.v[1]), _mm256_packs_epi32(d.v[2], d.v[3]))), width, out);
-        return width;
-    }
-    const __m256i low_byte = _mm256_set1_epi16(255), low_word = repeat_256(0xffff);
-    __m256i a, b;  // 16-bit words of values
-    if (width <= 16) {
-        a = _mm256_packs_epi32(d.v[0], d.v[1]);
-        b = _mm256_packs_epi32(d.v[2], d.v[3]);
-    } else {
-        a = _mm256_packus_epi32(_mm256_and_si256(d.v[0], low_word), _mm256_and_si256(d.v[1], low_word));
-        b = _mm256_packus_epi32(_mm256_and_si256(d.v[2], low_word), _mm256_and_si256(d.v[3], low_word));
-    }
-    put_8_planes(in_order(_mm256_packus_epi16(_mm256_and_si256(a, low_byte), _mm256_and_si256(b, low_byte))), 8, out);
-    put_8_planes(in_order(_mm256_packus_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8))), width > 16 ? 8 : width - 8, out + 32);
-    if (width > 16) {
-        a = _mm256_packus_epi32(_mm256_srli_epi32(d.v[0], 16), _mm256_srli_epi32(d.v[1], 16));
-        b = _mm256_packus_epi32(_mm256_srli_epi32(d.v[2], 16), _mm256_srli_epi32(d.v[3], 16));
-        put_8_planes(in_order(_mm256_packus_epi16(_mm256_and_si256(a, low_byte), _mm256_and_si256(b, low_byte))), 8, out + 64);
-        put_8_planes(in_order(_mm256_packus_epi16(_mm256_srli_epi16(a, 8), _mm256_srli_epi16(b, 8))), 8, out + 96);
-    }
+    const __m256i low_word = repeat_256(equal().low_words);
+    put_16_planes(_mm256_packus_epi32(_mm256_and_si256(d.v[0], low_word), _mm256_and_si256(d.v[1], low_word)),
+                  _mm256_packus_epi32(_mm256_and_si256(d.v[2], low_word), _mm256_and_si256(d.v[3], low_word)), out);
+    if (width > 16)
+        put_16_planes(_mm256_packs_epi32(_mm256_srai_epi32(d.v[0], 16), _mm256_srai_epi32(d.v[1], 16)),
+                      _mm256_packs_epi32(_mm256_srai_epi32(d.v[2], 16), _mm256_srai_epi32(d.v[3], 16)), out + 64);
+    return width;
+}
+/// 0, -1, 1, -2, 2 as 0, 1, 2, 3, 4: of as many bits as their planes.
+CCOLL_SZP_INLINE __m256i zigzag(__m256i words) noexcept { return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15)); }
+/// The same for differences of 16 bits.
+CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept
+{
+    const __m256i a = _mm256_packs_epi32(d.v[0], d.v[1]), b = _mm256_packs_epi32(d.v[2], d.v[3]);
+    const __m256i numbers = _mm256_or_si256(zigzag(a), zigzag(b)), ones = _mm256_cmpeq_epi8(a, a);
+    const __m128i any = _mm_or_si128(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
+    const __m128i least = _mm_minpos_epu16(_mm_xor_si128(any, _mm256_castsi256_si128(ones)));  // of the complements
+    const unsigned width = 32 - static_cast<unsigned>(_lzcnt_u32(~static_cast<u32>(_mm_cvtsi128_si32(least)) & 0xffff));
+    if (width == 0) return 0;
+    if (width <= 8) put_8_planes(_mm256_packs_epi16(a, b), out);
+    else put_16_planes(a, b, out);
     return width;
 }
 
-CCOLL_SZP_INLINE void widen(__m256i bytes, differences& d) noexcept
+/// Up to 16 planes.
+CCOLL_SZP_INLINE void get_16_planes(const u8* in, unsigned width, differences& d) noexcept
 {
-    const __m128i a = _mm256_castsi256_si128(bytes), b = _mm256_extracti128_si256(bytes, 1);
-    d.v[0] = _mm256_cvtepi8_epi32(a);
-    d.v[1] = _mm256_cvtepi8_epi32(_mm_srli_si128(a, 8));
-    d.v[2] = _mm256_cvtepi8_epi32(b);
-    d.v[3] = _mm256_cvtepi8_epi32(_mm_srli_si128(b, 8));
+    const __m256i low = get_8_planes(in, width), high = width > 8 ? get_8_planes(in + 32, width - 8) : _mm256_cmpgt_epi8(_mm256_setzero_si256(), low);
+    const __m256i a = _mm256_unpacklo_epi8(low, high), b = _mm256_unpackhi_epi8(low, high);
+    d.v[0] = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(a));
+    d.v[1] = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(b));
+    d.v[2] = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(a, 1));
+    d.v[3] = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(b, 1));
 }
-/// @param width  1..32
+/// @param width  9..32
 CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
 {
-    widen(get_8_planes(in, width), d);
-    for (unsigned at = 8; at < width; at += 8) {
-        differences more;
-        widen(get_8_planes(in + 4 * at, width - at), more);
-        const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(at));
-        const __m256i below = repeat_256((u32{1} << at) - 1);
-        for (int i = 0; i < 4; ++i) d.v[i] = _mm256_or_si256(_mm256_and_si256(d.v[i], below), _mm256_sll_epi32(more.v[i], shift));
-    }
+    get_16_planes(in, std::min(width, 16u), d);
+    if (width <= 16) return;
+    differences high;
+    get_16_planes(in + 64, width - 16, high);
+    for (int i = 0; i < 4; ++i) d.v[i] = _mm256_blend_epi16(d.v[i], _mm256_slli_epi32(high.v[i], 16), 0xaa);
 }
 CCOLL_SZP_INLINE void dequantise(const quanta& q, float step, float* x) noexcept
 {
@@ -216,28 +271,6 @@ CCOLL_SZP_INLINE void dequantise(const quanta& q, double step, double* x) noexce
         _mm256_storeu_pd(x + 8 * i, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q.v[i])), by));
         _mm256_storeu_pd(x + 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
     }
-}
-
-/// The width is that of 32 words, in half as many registers.
-CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept
-{
-    const __m256i a = _mm256_packs_epi32(d.v[0], d.v[1]), b = _mm256_packs_epi32(d.v[2], d.v[3]);
-    const __m256i folded = _mm256_or_si256(_mm256_xor_si256(a, _mm256_srai_epi16(a, 15)), _mm256_xor_si256(b, _mm256_srai_epi16(b, 15)));
-    __m128i f = _mm_or_si128(_mm256_castsi256_si128(folded), _mm256_extracti128_si256(folded, 1));
-    f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0x4e));
-    f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0xb1));
-    const u32 two = static_cast<u32>(_mm_cvtsi128_si32(f)), magnitude = (two | two >> 16) & 0xffff;
-    const u32 negative = (static_cast<u32>(_mm256_movemask_epi8(_mm256_or_si256(a, b))) & 0xaaaaaaaau) != 0;
-    const unsigned width = 32 - static_cast<unsigned>(_lzcnt_u32(magnitude << 1 | negative));
-    if (width == 0) return 0;
-    if (width <= 8) {
-        put_8_planes(in_order(_mm256_packs_epi16(a, b)), width, out);
-        return width;
-    }
-    const __m256i low_byte = _mm256_set1_epi16(255);
-    put_8_planes(in_order(_mm256_packus_epi16(_mm256_and_si256(a, low_byte), _mm256_and_si256(b, low_byte))), 8, out);
-    put_8_planes(in_order(_mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8))), width - 8, out + 32);
-    return width;
 }
 
 /// Prefix sum of 32 differences on top of `r`.
@@ -257,28 +290,32 @@ CCOLL_SZP_INLINE void scan(differences& d, running& r) noexcept
     r = _mm256_add_epi32(r, total);
 }
 
-/// The same for bytes: sums of 8 of them fit 16 bits, which takes half as many registers until the end.
+/// Running sums in the two groups of four values that `Which` selects.
+template <int Which>
+CCOLL_SZP_INLINE __m256i sums_of_8(__m256i before, __m256i triangle, __m256i bytes, __m256i one_word) noexcept
+{
+    const __m256i products = _mm256_maddubs_epi16(triangle, _mm256_shuffle_epi32(bytes, Which));
+    return _mm256_add_epi32(_mm256_shuffle_epi32(before, Which), _mm256_madd_epi16(products, one_word));
+}
+/// The same for bytes, by dot products: four values against a triangle of ones, on top of the running total of groups of four, of
+/// which there are only eight.
 CCOLL_SZP_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 {
-    __m256i a = _mm256_cvtepi8_epi16(_mm256_castsi256_si128(bytes)), b = _mm256_cvtepi8_epi16(_mm256_extracti128_si256(bytes, 1));
-    a = _mm256_add_epi16(a, _mm256_slli_si256(a, 2));
-    b = _mm256_add_epi16(b, _mm256_slli_si256(b, 2));
-    a = _mm256_add_epi16(a, _mm256_slli_si256(a, 4));
-    b = _mm256_add_epi16(b, _mm256_slli_si256(b, 4));
-    a = _mm256_add_epi16(a, _mm256_slli_si256(a, 8));
-    b = _mm256_add_epi16(b, _mm256_slli_si256(b, 8));
-    // Groups of 8 values are summed. Totals of the groups before, as 32-bit numbers in all lanes.
-    const __m256i ends = _mm256_setr_epi8(14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15, 14, 15);
-    const __m256i ta = _mm256_srai_epi32(_mm256_shuffle_epi8(a, ends), 16), tb = _mm256_srai_epi32(_mm256_shuffle_epi8(b, ends), 16);
-    const __m256i g0 = _mm256_permute2x128_si256(ta, ta, 0x00), g1 = _mm256_permute2x128_si256(ta, ta, 0x11);
-    const __m256i g2 = _mm256_permute2x128_si256(tb, tb, 0x00), g3 = _mm256_permute2x128_si256(tb, tb, 0x11);
-    const __m256i r1 = _mm256_add_epi32(r, g0), g01 = _mm256_add_epi32(g0, g1), r2 = _mm256_add_epi32(r, g01);
-    const __m256i r3 = _mm256_add_epi32(r2, g2);
-    q.v[0] = _mm256_add_epi32(_mm256_cvtepi16_epi32(_mm256_castsi256_si128(a)), r);
-    q.v[1] = _mm256_add_epi32(_mm256_cvtepi16_epi32(_mm256_extracti128_si256(a, 1)), r1);
-    q.v[2] = _mm256_add_epi32(_mm256_cvtepi16_epi32(_mm256_castsi256_si128(b)), r2);
-    q.v[3] = _mm256_add_epi32(_mm256_cvtepi16_epi32(_mm256_extracti128_si256(b, 1)), r3);
-    r = _mm256_add_epi32(r3, g3);
+    const __m256i one_byte = repeat_256(equal().one_bytes), one_word = repeat_256(equal().one_words);
+    const __m256i group = _mm256_madd_epi16(_mm256_maddubs_epi16(one_byte, bytes), one_word);
+    __m256i total = _mm256_add_epi32(group, _mm256_slli_si256(group, 4));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+    const __m256i quarter = _mm256_shuffle_epi32(total, 0xff);
+    total = _mm256_add_epi32(total, _mm256_permute2x128_si256(quarter, quarter, 0x08));
+    const __m256i triangle = _mm256_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101, 0x00000001, 0x00000101, 0x00010101, 0x01010101);
+    const __m256i apart = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);  // groups 0, 2, 4, 6 to the low half, the others to the high one
+    const __m256i before = _mm256_permutevar8x32_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, group), r), apart);
+    const __m256i own = _mm256_permutevar8x32_epi32(bytes, apart);
+    q.v[0] = sums_of_8<0x00>(before, triangle, own, one_word);
+    q.v[1] = sums_of_8<0x55>(before, triangle, own, one_word);
+    q.v[2] = sums_of_8<0xaa>(before, triangle, own, one_word);
+    q.v[3] = sums_of_8<0xff>(before, triangle, own, one_word);
+    r = _mm256_add_epi32(r, _mm256_permutevar8x32_epi32(total, repeat_256(equal().seven)));
 }
 
 template <class T>
@@ -286,8 +323,7 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
 {
     quanta q;
     if (width == 0) {
-        const __m256i same = _mm256_permutevar8x32_epi32(r, _mm256_set1_epi32(7));
-        for (int i = 0; i < 4; ++i) q.v[i] = same;
+        for (int i = 0; i < 4; ++i) q.v[i] = r;
     } else if (width <= 8) {
         scan_bytes(get_8_planes(in, width), q, r);
     } else {
@@ -313,51 +349,35 @@ namespace avx512 {
 #include <ccoll/codec/szp_256.inl>
 #include <ccoll/codec/szp_avx512.inl>
 
-/// Packed words of a and b alternate in groups of four: this restores the order of their bytes.
-CCOLL_SZP_INLINE __m256i in_order(__m256i v) noexcept { return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7)); }
-
-CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept
+/// 8x8 bit transposes, one in each lane of 64 bits.
+CCOLL_SZP_INLINE __m512i transposed(__m512i v) noexcept
 {
-    const __m512i words = _mm512_packs_epi32(d.a, d.b), folded = _mm512_xor_si512(words, _mm512_srai_epi16(words, 15));
-    const __m256i half = _mm256_or_si256(_mm512_castsi512_si256(folded), _mm512_extracti64x4_epi64(folded, 1));
-    __m128i f = _mm_or_si128(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0x4e));
-    f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0xb1));
-    const u32 two = static_cast<u32>(_mm_cvtsi128_si32(f)), magnitude = (two | two >> 16) & 0xffff;
-    const u32 negative = _mm512_movepi16_mask(words) != 0;
-    const unsigned width = 32 - static_cast<unsigned>(_lzcnt_u32(magnitude << 1 | negative));
-    if (width == 0) return 0;
-    put_8_planes(in_order(_mm512_cvtepi16_epi8(words)), width > 8 ? 8 : width, out);
-    if (width > 8) put_8_planes(in_order(_mm512_cvtepi16_epi8(_mm512_srai_epi16(words, 8))), width - 8, out + 32);
-    return width;
+    constexpr int differ_in = 0x28, odd = 0x96;  // (a ^ b) & c, a ^ b ^ c
+    const equal_words& w = equal();
+    __m512i t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 7), all_64(w.swapped[0]), differ_in);
+    v = _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 7), odd);
+    t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 14), all_64(w.swapped[1]), differ_in);
+    v = _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 14), odd);
+    t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 28), all_64(w.swapped[2]), differ_in);
+    return _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 28), odd);
 }
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
-{
-    const __m512i folded = _mm512_or_si512(_mm512_xor_si512(d.a, _mm512_srai_epi32(d.a, 31)), _mm512_xor_si512(d.b, _mm512_srai_epi32(d.b, 31)));
-    const u64 magnitude = static_cast<u32>(_mm512_reduce_or_epi32(folded)), negative = (_mm512_movepi32_mask(d.a) | _mm512_movepi32_mask(d.b)) != 0;
-    const unsigned width = 64 - static_cast<unsigned>(_lzcnt_u64(magnitude << 1 | negative));
-    for (unsigned k = 0; k < width; ++k) {
-        const __m512i bit = all_32(u32{1} << k);
-        put(out + 4 * k, static_cast<u32>(_mm512_test_epi32_mask(d.a, bit)) | static_cast<u32>(_mm512_test_epi32_mask(d.b, bit)) << 16);
-    }
-    return width;
-}
+CCOLL_SZP_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
+/// The bytes of four words, transposed.
+CCOLL_SZP_INLINE __m512i turned_4x4(__m512i v) noexcept { return in_each_128(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v); }
 
-/// @param width  9..32
-CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
+CCOLL_SZP_INLINE __m512i planes_of(__m512i words) noexcept
 {
-    for (unsigned at = 0; at < width; at += 8) {
-        const __m256i bytes = get_8_planes(in + 4 * at, width - at);
-        __m512i a = _mm512_cvtepi8_epi32(_mm256_castsi256_si128(bytes)), b = _mm512_cvtepi8_epi32(_mm256_extracti128_si256(bytes, 1));
-        if (at > 0) {
-            const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(at));
-            const __m512i below = all_32((u32{1} << at) - 1);
-            a = _mm512_or_si512(_mm512_and_si512(d.a, below), _mm512_sll_epi32(a, shift));
-            b = _mm512_or_si512(_mm512_and_si512(d.b, below), _mm512_sll_epi32(b, shift));
-        }
-        d.a = a;
-        d.b = b;
-    }
+    const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), words);
+    const __m512i lanes = transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes));
+    return turned_4x4(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15), lanes));
+}
+CCOLL_SZP_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
+{
+    const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const __m512i planes = _mm512_permutexvar_epi32(_mm512_min_epu32(numbers, all_32(width - 1)), _mm512_loadu_si512(in));
+    const __m512i bytes = transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), turned_4x4(planes)));
+    return in_each_128(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15),
+                       _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15), bytes));
 }
 
 /// Prefix sum of 32 bytes: sums of 8 of them fit 16 bits, so that one register does until the end.
@@ -412,12 +432,18 @@ struct alignas(64) byte_order {
     u8 from[64];
 };
 struct orders {
-    byte_order gather[2];   ///< two registers of 32-bit values -> lanes, of their low and high 16 bits
-    byte_order packed;      ///< the same from 16-bit values, as they are packed
+    byte_order ordered;     ///< 16-bit values -> lanes
+    byte_order packed;      ///< the same, as two registers are packed
     byte_order planes;      ///< lanes -> planes
     byte_order spread[17];  ///< [w] planes -> lanes; those from w on repeat the sign
-    byte_order values[2];   ///< lanes of low and high 16 bits -> 32-bit values, in two registers
     byte_order words;       ///< lanes -> 16-bit values
+    byte_order sign;        ///< lanes -> plane 7, in all words
+    byte_order not_last;    ///< all bits but those of word 7
+    byte_order ones;        ///< in all bytes
+    byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
+    byte_order fours[2];    ///< words 0..3 and 4..7, each in four words
+    byte_order last;        ///< word 7, in all words
+    u64 transpose[17], transpose_back[17];  ///< [w] the operand of the transposition; 0 for w = 0, so that zeros come out
 };
 constexpr orders make_orders()
 {
@@ -428,114 +454,114 @@ constexpr orders make_orders()
             for (unsigned m = 0; m < 8; ++m) {
                 const unsigned at = 8 * (4 * p + g) + m;  // the instruction counts bytes from the highest
                 const unsigned v = 8 * g + 7 - m;
-                for (unsigned h = 0; h < 2; ++h) o.gather[h].from[at] = u(4 * v + 2 * h + p);
+                o.ordered.from[at] = u(2 * v + p);
                 o.packed.from[at] = u(16 * (v % 16 / 4) + 8 * (v / 16) + 2 * (v % 4) + p);
                 for (unsigned w = 1; w <= 16; ++w) o.spread[w].from[at] = u(4 * std::min(8 * p + 7 - m, w - 1) + g);
             }
     for (unsigned plane = 0; plane < 16; ++plane)
-        for (unsigned g = 0; g < 4; ++g) o.planes.from[4 * plane + g] = u(8 * (4 * (plane / 8) + g) + plane % 8);
-    for (unsigned v = 0; v < 32; ++v)
-        for (unsigned p = 0; p < 4; ++p) {
-            o.values[v / 16].from[4 * (v % 16) + p] = u(p / 2 * 64 + p % 2 * 32 + v);
-            if (p < 2) o.words.from[2 * v + p] = u(32 * p + v);
+        for (unsigned g = 0; g < 4; ++g) {
+            o.planes.from[4 * plane + g] = u(8 * (4 * (plane / 8) + g) + plane % 8);
+            o.sign.from[4 * plane + g] = u(8 * g + 7);
+            o.not_last.from[4 * plane + g] = plane == 7 ? 0 : 255;
         }
+    for (unsigned v = 0; v < 32; ++v)
+        for (unsigned p = 0; p < 2; ++p) o.words.from[2 * v + p] = u(32 * p + v);
+    for (unsigned k = 0; k < 16; ++k) {
+        for (unsigned p = 0; p < 4; ++p) {
+            o.ones.from[4 * k + p] = 1;
+            o.triangle.from[4 * k + p] = p <= k % 4;
+        }
+        for (unsigned h = 0; h < 2; ++h) o.fours[h].from[4 * k] = u(4 * h + k / 4);
+        o.last.from[4 * k] = 7;
+    }
+    for (unsigned w = 1; w <= 16; ++w) {
+        o.transpose[w] = 0x8040201008040201u;
+        o.transpose_back[w] = 0x0102040810204080u;
+    }
     return o;
 }
 inline constexpr orders order = make_orders();
 
-CCOLL_SZP_INLINE __m512i permuted(const byte_order& o, __m512i v) noexcept { return _mm512_permutexvar_epi8(_mm512_load_si512(&o), v); }
-CCOLL_SZP_INLINE __m512i transposed(__m512i v) noexcept
-{
-    return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(static_cast<i64>(0x8040201008040201u)), v, 0);
-}
-/// The same, leaving the bytes in the order in which transposed() wants them.
-CCOLL_SZP_INLINE __m512i transposed_back(__m512i v) noexcept { return _mm512_gf2p8affine_epi64_epi8(_mm512_set1_epi64(0x0102040810204080), v, 0); }
+CCOLL_SZP_INLINE const orders& constants() noexcept { return in_memory(order); }
+CCOLL_SZP_INLINE __m512i all(const byte_order& o) noexcept { return _mm512_load_si512(&o); }
+CCOLL_SZP_INLINE __m256i half(const byte_order& o) noexcept { return _mm256_load_si256(reinterpret_cast<const __m256i*>(&o)); }
 
-/// Planes that repeat the sign plane are not stored; which do is a comparison, not a reduction.
-CCOLL_SZP_INLINE unsigned width_of(u64 differs, __m512i sign) noexcept
+CCOLL_SZP_INLINE __m512i permuted(const byte_order& o, __m512i v) noexcept { return _mm512_permutexvar_epi8(all(o), v); }
+CCOLL_SZP_INLINE __m512i transposed(__m512i v, u64 how) noexcept { return _mm512_gf2p8affine_epi64_epi8(all_64(how), v, 0); }
+
+CCOLL_SZP_INLINE __m512i planes_of(__m512i words) noexcept
 {
-    const u64 negative = _mm512_test_epi32_mask(sign, sign) & 1;
-    return 64 - static_cast<unsigned>(_lzcnt_u64(differs << 1 | negative));
+    const orders& o = constants();
+    return permuted(o.planes, transposed(permuted(o.packed, words), o.transpose[16]));
 }
-/// Stores 16 planes whatever the width: the next block overwrites what is too much.
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
+/// Up to 16 planes to lanes.
+CCOLL_SZP_INLINE __m512i get_lanes(const orders& o, const u8* in, unsigned width, const u64 (&how)[17]) noexcept
 {
-    const __m512i low = permuted(order.planes, transposed(_mm512_permutex2var_epi8(d.a, _mm512_load_si512(&order.gather[0]), d.b)));
-    const __m512i high = permuted(order.planes, transposed(_mm512_permutex2var_epi8(d.a, _mm512_load_si512(&order.gather[1]), d.b)));
-    const __m512i sign = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), high);
-    const u64 differs = u64{_mm512_cmpneq_epi32_mask(low, sign)} | u64{_mm512_cmpneq_epi32_mask(high, sign)} << 16;
-    const unsigned width = width_of(differs, sign);
-    _mm512_storeu_si512(out, low);
-    if (width > 16) [[unlikely]] _mm512_storeu_si512(out + 64, high);
-    return width;
+    return transposed(permuted(o.spread[width], _mm512_loadu_si512(in)), how[width]);
 }
-CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept
+CCOLL_SZP_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 {
-    const __m512i planes = permuted(order.planes, transposed(permuted(order.packed, _mm512_packs_epi32(d.a, d.b))));
-    const __m512i sign = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), planes);
-    _mm512_storeu_si512(out, planes);
-    return width_of(_mm512_cmpneq_epi32_mask(planes, sign), sign);
+    const orders& o = constants();
+    return permuted(o.words, get_lanes(o, in, width, o.transpose));
 }
-CCOLL_SZP_INLINE __m512i load_planes(const u8* in, unsigned width) noexcept
+
+/// 8 planes, in the lower half of the orders above.
+CCOLL_SZP_INLINE __m256i permuted_256(const byte_order& o, __m256i v) noexcept { return _mm256_permutexvar_epi8(half(o), v); }
+CCOLL_SZP_INLINE __m256i transposed_256(__m256i v, u64 how) noexcept { return _mm256_gf2p8affine_epi64_epi8(_mm256_set1_epi64x(static_cast<i64>(how)), v, 0); }
+CCOLL_SZP_INLINE __m256i get_8_lanes(const orders& o, const u8* in, unsigned width, const u64 (&how)[17]) noexcept
 {
-    return _mm512_maskz_loadu_epi32(width > 0 ? __mmask16{0xffff} : __mmask16{0}, in);
+    return transposed_256(permuted_256(o.spread[width], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))), how[width]);
 }
-CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
-{
-    if (width > 16) [[unlikely]] {
-        const __m512i low = transposed(permuted(order.spread[16], _mm512_loadu_si512(in)));
-        const __m512i high = transposed(permuted(order.spread[width - 16], _mm512_loadu_si512(in + 64)));
-        d.a = _mm512_permutex2var_epi8(low, _mm512_load_si512(&order.values[0]), high);
-        d.b = _mm512_permutex2var_epi8(low, _mm512_load_si512(&order.values[1]), high);
-        return;
+
+/// 32-bit values as their low and high words, in order.
+struct halves_of_words {
+    __m512i low, high;
+
+    CCOLL_SZP_INLINE halves_of_words(const u8* in, unsigned width) noexcept
+    {
+        low = words_of(in, std::min(width, 16u));
+        high = width > 16 ? words_of(in + 64, width - 16) : _mm512_srai_epi16(low, 15);
     }
-    const __m512i w = permuted(order.words, transposed(permuted(order.spread[width], load_planes(in, width))));
-    d.a = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(w));
-    d.b = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(w, 1));
-}
-
-/// Bytes, or 8 planes, in the lower half of the orders above.
-CCOLL_SZP_INLINE __m256i permuted_256(const byte_order& o, __m256i v) noexcept
+};
+CCOLL_SZP_INLINE __m512i planes_of_ordered(__m512i words) noexcept
 {
-    return _mm256_permutexvar_epi8(_mm256_load_si256(reinterpret_cast<const __m256i*>(&o)), v);
+    const orders& o = constants();
+    return permuted(o.planes, transposed(permuted(o.ordered, words), o.transpose[16]));
 }
-CCOLL_SZP_INLINE __m256i load_8_planes(const u8* in, unsigned width) noexcept { return _mm256_maskz_loadu_epi32(width > 0 ? __mmask8{0xff} : __mmask8{0}, in); }
-CCOLL_SZP_INLINE __m256i transposed_256(__m256i v) noexcept
-{
-    return _mm256_gf2p8affine_epi64_epi8(_mm256_set1_epi64x(static_cast<i64>(0x8040201008040201u)), v, 0);
-}
-CCOLL_SZP_INLINE __m256i transposed_back_256(__m256i v) noexcept { return _mm256_gf2p8affine_epi64_epi8(_mm256_set1_epi64x(0x0102040810204080), v, 0); }
-
-/// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in the upper one, so that carries
-/// move by 32 lanes.
+/// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in
+/// the upper one, so that carries move by 32 lanes.
 CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
+    const orders& o = constants();
     if ((wa | wb) <= 7) {
-        const __m256i x = transposed_back_256(permuted_256(order.spread[wa], load_8_planes(a, wa)));
-        const __m256i y = transposed_back_256(permuted_256(order.spread[wb], load_8_planes(b, wb)));
-        const __m256i planes = permuted_256(order.planes, transposed_256(_mm256_add_epi8(x, y)));
-        const __m256i sign = _mm256_permutevar8x32_epi32(planes, _mm256_set1_epi32(7));
+        const __m256i sum = _mm256_add_epi8(get_8_lanes(o, a, wa, o.transpose_back), get_8_lanes(o, b, wb, o.transpose_back));
+        const __m256i lanes = transposed_256(sum, o.transpose[16]);
+        const __m256i planes = permuted_256(o.planes, lanes), sign = _mm256_and_si256(permuted_256(o.sign, lanes), half(o.not_last));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), planes);
-        const u32 negative = _mm256_test_epi32_mask(sign, sign) & 1, differs = _mm256_cmpneq_epi32_mask(planes, sign);
-        return 32 - static_cast<unsigned>(_lzcnt_u32(differs << 1 | negative));
+        return width_of(_mm256_cmpneq_epi32_mask(planes, sign));
     }
     if ((wa | wb) > 15) [[unlikely]] {
-        differences x, y;
-        get_planes(a, wa, x);
-        get_planes(b, wb, y);
-        x.a = _mm512_add_epi32(x.a, y.a);
-        x.b = _mm512_add_epi32(x.b, y.b);
-        return put_planes(x, out);
+        const halves_of_words x(a, wa), y(b, wb);
+        const __m512i low = _mm512_add_epi16(x.low, y.low), high = _mm512_add_epi16(x.high, y.high), ones = _mm512_set1_epi16(-1);
+        const __m512i carried = _mm512_mask_sub_epi16(high, _mm512_cmplt_epu16_mask(low, x.low), high, ones);
+        return put_32_planes(planes_of_ordered(low), planes_of_ordered(carried), out);
     }
-    const __m512i x = transposed_back(permuted(order.spread[wa], load_planes(a, wa))), y = transposed_back(permuted(order.spread[wb], load_planes(b, wb)));
-    __m512i sum = _mm512_add_epi8(x, y);
+    const __m512i x = get_lanes(o, a, wa, o.transpose_back);
+    __m512i sum = _mm512_add_epi8(x, get_lanes(o, b, wb, o.transpose_back));
     const __mmask64 carry = _mm512_cmplt_epu8_mask(sum, x) << 32;
-    sum = _mm512_mask_sub_epi8(sum, carry, sum, _mm512_set1_epi8(-1));
-    const __m512i planes = permuted(order.planes, transposed(sum)), sign = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), planes);
-    _mm512_storeu_si512(out, planes);
-    return width_of(_mm512_cmpneq_epi32_mask(planes, sign), sign);
+    sum = _mm512_mask_add_epi8(sum, carry, sum, all(o.ones));
+    return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
 }
 
+/// The upper half is not looked at. Left open, clang fills it with a register on which the next block then waits; zeros cost g++ a move.
+CCOLL_SZP_INLINE __m512i low_half(__m256i v) noexcept
+{
+#if defined(__clang__)
+    return _mm512_zextsi256_si512(v);
+#else
+    return _mm512_castsi256_si512(v);
+#endif
+}
 /// Widths up to 8: the prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total
 /// of groups of four, of which there are only eight.
 template <class T>
@@ -548,18 +574,18 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
         dequantise(q, step, x);
         return;
     }
-    const __m256i v = transposed_256(permuted_256(order.spread[width], load_8_planes(in, width)));
-    const __m256i group = _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_set1_epi8(1), v);
+    const orders& o = constants();
+    const __m256i v = get_8_lanes(o, in, width, o.transpose);
+    const __m256i group = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), v);
     __m256i total = _mm256_add_epi32(group, _mm256_slli_si256(group, 4));
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m256i half = _mm256_shuffle_epi32(total, 0xff);
-    total = _mm256_add_epi32(total, _mm256_permute2x128_si256(half, half, 0x08));
-    const __m512i before = _mm512_castsi256_si512(_mm256_add_epi32(_mm256_sub_epi32(total, group), _mm512_castsi512_si256(r))), bytes = _mm512_castsi256_si512(v);
-    const __m512i triangle = _mm512_broadcast_i32x4(_mm_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101));
-    const __m512i first = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), second = _mm512_setr_epi32(4, 4, 4, 4, 5, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 7);
-    q.a = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(first, before), triangle, _mm512_permutexvar_epi32(first, bytes));
-    q.b = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(second, before), triangle, _mm512_permutexvar_epi32(second, bytes));
-    r = _mm512_add_epi32(r, _mm512_broadcast_i32x8(_mm256_permutevar8x32_epi32(total, _mm256_set1_epi32(7))));
+    const __m256i quarter = _mm256_shuffle_epi32(total, 0xff);
+    total = _mm256_add_epi32(total, _mm256_permute2x128_si256(quarter, quarter, 0x08));
+    const __m512i before = low_half(_mm256_add_epi32(_mm256_sub_epi32(total, group), _mm512_castsi512_si256(r)));
+    const __m512i bytes = low_half(v), triangle = all(o.triangle);
+    q.a = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(all(o.fours[0]), before), triangle, _mm512_permutexvar_epi32(all(o.fours[0]), bytes));
+    q.b = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(all(o.fours[1]), before), triangle, _mm512_permutexvar_epi32(all(o.fours[1]), bytes));
+    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(o.last), low_half(total)));
     dequantise(q, step, x);
 }
 

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The bytes of this wire version: frames of every codec, as earlier versions of the library wrote them (golden/*.hex). Encoders must
+// write the same, on every machine and with every instruction set, and decoders must read them to the same bits.
+//
+// A change of encoded bytes that is meant raises ccoll::wire_version; then the files are written anew by the tests themselves:
+//   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
+#include "catch.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <sstream>
+#include <string>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+/// Values that are the same everywhere: integers from a recurrence, over a power of two. No libm.
+template <class T>
+std::vector<T> wave(std::size_t n)
+{
+    std::uint32_t noise = 12345;
+    std::int32_t level = 0, slope = 9;
+    std::vector<T> x(n);
+    for (T& v : x) {
+        noise = noise * 1664525u + 1013904223u;
+        level += slope;
+        if (level > 400 || level < -300) slope = -slope;
+        v = static_cast<T>(level + static_cast<std::int32_t>(noise >> 28)) / T(128);
+    }
+    return x;
+}
+
+template <class T>
+std::vector<T> with_non_finite(std::size_t n)
+{
+    auto x = wave<T>(n);
+    const auto infinity = std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity());
+    fields::set_bits(x[40], static_cast<fields::word<T>>(infinity | (infinity >> 1) | 0x1234));  // a quiet NaN with a payload
+    x[45] = std::numeric_limits<T>::infinity();
+    x[n - 1] = -std::numeric_limits<T>::infinity();
+    return x;
+}
+
+template <class T>
+std::vector<T> scaled(std::vector<T> x, T factor, T offset)
+{
+    for (T& v : x) v = v * factor + offset;  // exact
+    return x;
+}
+
+struct golden {
+    std::string name;
+    std::size_t n = 0;
+    double eb = 0;
+    bytes frame;
+    std::uint64_t decoded = 0;  ///< hash of the bits
+};
+
+template <class C, class T>
+std::uint64_t hash_of_decoded(const bytes& frame, std::size_t n)
+{
+    std::vector<T> y(n);
+    if (ccoll::decode<C>(frame, y) != status::ok) return 0;
+    const auto raw = std::as_bytes(std::span<const T>(y));
+    return round_trip::hash({raw.begin(), raw.end()});
+}
+
+/// Collects what the library writes today.
+template <class C, class T>
+struct writer {
+    std::vector<golden> all;
+
+    void keep(const char* name, std::size_t n, double eb, bytes frame)
+    {
+        const std::uint64_t hash = hash_of_decoded<C, T>(frame, n);
+        all.push_back({name, n, eb, std::move(frame), hash});
+    }
+    void moved(const char* name, const std::vector<T>& x, double eb) { keep(name, x.size(), eb, round_trip::frame_of<C>(x, eb)); }
+    void adds(const char* name, const std::vector<T>& x, double eb) { keep(name, x.size(), eb, addend(x, eb)); }
+
+    static bytes addend(const std::vector<T>& x, double eb)
+    {
+        bytes frame(ccoll::max_addend_bytes<C, T>(x.size()));
+        frame.resize(ccoll::encode_addend<C>(x, frame, eb).bytes);
+        return frame;
+    }
+};
+
+std::filesystem::path path_of(const std::string& file) { return std::filesystem::path(__FILE__).parent_path() / "golden" / file; }
+
+std::string text_of(const std::vector<golden>& all)
+{
+    std::ostringstream text;
+    text << "# frames of wire version " << int{ccoll::wire_version} << "; see golden.cpp\n";
+    for (const golden& g : all) {
+        text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb << " decoded " << std::hex << g.decoded << " bytes "
+             << std::dec << g.frame.size() << '\n';
+        for (std::size_t i = 0; i < g.frame.size(); ++i) {
+            const auto b = static_cast<unsigned>(g.frame[i]);
+            text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15] << (i % 32 == 31 || i + 1 == g.frame.size() ? "\n" : "");
+        }
+    }
+    return text.str();
+}
+
+/// The reverse of text_of.
+std::vector<golden> read(const std::string& file)
+{
+    std::ifstream in(path_of(file));
+    std::string line, word;
+    std::vector<golden> all;
+    std::size_t expected = 0;
+    const auto digit = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
+    while (std::getline(in, line)) {
+        if (line.empty() || line[0] == '#') continue;
+        std::istringstream words(line);
+        if (line.rfind("frame ", 0) == 0) {
+            golden g;
+            std::string bound, hash;
+            words >> word >> g.name >> word >> g.n >> word >> bound >> word >> hash >> word >> expected;
+            g.eb = std::strtod(bound.c_str(), nullptr);
+            g.decoded = std::strtoull(hash.c_str(), nullptr, 16);
+            all.push_back(g);
+        } else if (!all.empty()) {
+            for (std::size_t i = 0; i + 1 < line.size(); i += 2) all.back().frame.push_back(static_cast<std::byte>(digit(line[i]) << 4 | digit(line[i + 1])));
+        }
+    }
+    return all;
+}
+
+template <class C, class T>
+void check(const std::string& file, const std::vector<golden>& today)
+{
+    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
+        std::filesystem::create_directories(path_of(file).parent_path());
+        std::ofstream(path_of(file)) << text_of(today);
+    }
+    const auto stored = read(file);
+    INFO(path_of(file) << "; if other bytes are meant, golden.cpp says what to do");
+    REQUIRE(stored.size() == today.size());
+    for (std::size_t k = 0; k < stored.size(); ++k) {
+        INFO("frame " << stored[k].name);
+        CHECK(stored[k].name == today[k].name);
+        CHECK(stored[k].n == today[k].n);
+        CHECK(stored[k].eb == today[k].eb);
+        CHECK(today[k].frame.size() == stored[k].frame.size());
+        CHECK(today[k].frame == stored[k].frame);
+        CHECK(hash_of_decoded<C, T>(stored[k].frame, stored[k].n) == stored[k].decoded);
+        CHECK(stored[k].decoded != 0);
+    }
+}
+
+template <class T>
+std::string with_type(const std::string& codec)
+{
+    return codec + (sizeof(T) == 4 ? "_f32.hex" : "_f64.hex");
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("the frames of None are those of this wire version", "[codec][golden]", float, double)
+{
+    writer<Codec::None, TestType> w;
+    w.moved("wave", wave<TestType>(40), 0);
+    w.moved("nothing", {}, 0);
+    check<Codec::None, TestType>(with_type<TestType>("none"), w.all);
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire version", "[codec][golden]", std::pair,
+                           ((Codec::SZx, float), (Codec::SZx, double), (Codec::PipeSZx, float), (Codec::PipeSZx, double)))
+{
+    using C = typename TestType::first_type;
+    using T = typename TestType::second_type;
+    writer<C, T> w;
+    w.moved("wave", wave<T>(300), 0.01);
+    w.moved("non_finite", with_non_finite<T>(150), 1e-4);
+    w.moved("constant", std::vector<T>(200, T(1.375)), 0.01);
+    check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
+}
+
+TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float, double)
+{
+    using T = TestType;
+    writer<Codec::SZp, T> w;
+    w.moved("narrow", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
+    w.moved("raw_blocks", with_non_finite<T>(100), 0.05);
+    w.moved("flat", std::vector<T>(200, T(1.375)), 0.003);
+    w.moved("lattice", wave<T>(70), 1e-3);
+    w.moved("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
+    check<Codec::SZp, T>(with_type<T>("szp"), w.all);
+}
+
+TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire version", "[codec][golden]", float, double)
+{
+    using T = TestType;
+    using W = writer<Codec::SZp, T>;
+    W w;
+    const double eb = 0.003;
+    const auto one = scaled(wave<T>(100), T(1.25), T(0.5)), other = with_non_finite<T>(100), large = scaled(wave<T>(100), T(0x1p30), T(0));
+    w.adds("narrow", one, eb);
+    w.adds("classes", other, eb);
+    w.adds("flat", std::vector<T>(100, T(1.375)), eb);
+    w.adds("wide", large, eb);
+    w.adds("wide_flat", std::vector<T>(100, T(0x1p35)), eb);
+    const auto sum = [](const bytes& a, const bytes& b) {
+        bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(100));
+        dst.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, b, dst).bytes);
+        return dst;
+    };
+    w.keep("sum", 100, eb, sum(W::addend(one, eb), W::addend(other, eb)));
+    w.keep("wide_sum", 100, eb, sum(W::addend(large, eb), W::addend(other, eb)));
+    check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
+}

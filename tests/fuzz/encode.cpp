@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Fuzz target: any values at any bound. What comes back is within the bound, NaN and Inf are kept, the bytes do not depend on the
+// instruction set; an addend keeps its promise, too, or says too_large where it may.
+#include "fuzz/input.hpp"
+
+#include "codec/round_trip.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+
+namespace {
+
+/// eb, and the rounding of quantum times step: once to double, once to T.
+template <class T>
+bool adds_within(T decoded, T original, double eb)
+{
+    if (std::isnan(original)) return std::isnan(decoded);
+    if (std::isinf(original)) return decoded == original;
+    constexpr long double unit = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2, most = std::numeric_limits<T>::max();
+    const long double x = original, bound = eb;
+    if (std::isinf(decoded)) return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
+    const long double y = decoded;
+    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last factor: of this line itself
+}
+
+/// Within two ulps of a half step of SZp's grid: where a value of random bits never is, and rounding matters.
+template <class T>
+T near_half_step(T bits, double eb)
+{
+    std::uint32_t word;
+    std::memcpy(&word, &bits, sizeof word);
+    const double step = static_cast<double>(ccoll::detail::szp::quantiser<T>(eb).step);
+    const std::int32_t whole = static_cast<std::int32_t>(word) >> (word % 8 * 4);  // of any length
+    T x = static_cast<T>((whole + 0.5) * step);
+    const T far = word % 16 < 8 ? std::numeric_limits<T>::max() : -std::numeric_limits<T>::max();
+    for (unsigned ulps = word / 16 % 3; ulps > 0; --ulps) x = std::nextafter(x, far);
+    return x;
+}
+
+template <class C, class T>
+void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
+{
+    fuzz::bytes plain(ccoll::max_addend_bytes<C, T>(x.size())), frame = plain;
+    ccoll::use_isa(ccoll::isa::portable);
+    const auto expected = ccoll::encode_addend<C>(x, plain, eb);
+    ccoll::use_isa(isa);
+    const auto found = ccoll::encode_addend<C>(x, frame, eb);
+    fuzz::require(expected.code == found.code && expected.bytes == found.bytes && found.bytes <= frame.size(), "an addend depends on the instruction set");
+    plain.resize(found.bytes);
+    frame.resize(found.bytes);
+    fuzz::require(plain == frame, "the bytes of an addend depend on the instruction set");
+
+    // 2^52 steps of nearly 2 eb; larger bounds count as 2^94, or 2^990.
+    const double counted = std::fmin(eb, sizeof(T) == 4 ? 0x1p94 : 0x1p990);
+    const bool usable = eb >= 4 * static_cast<double>(std::numeric_limits<T>::min());
+    double largest = 0;
+    for (const T v : x)
+        if (std::isfinite(v)) largest = std::fmax(largest, std::fabs(static_cast<double>(v)));
+    std::vector<T> y(x.size());
+    const status decoded = ccoll::decode<C>(frame, y);
+    if (found.code == status::too_large) {
+        fuzz::require(!usable || largest > 0x1p53 * counted * 0.99, "an addend is refused although it fits");
+        fuzz::require(decoded == status::too_large, "a frame that says too_large is decoded");
+        return;
+    }
+    fuzz::require(found.code == status::ok && (usable || x.empty()) && largest <= 0x1p53 * counted, "an addend does not say too_large");
+    fuzz::require(decoded == status::ok, "an addend does not decode");
+    for (std::size_t i = 0; i < x.size(); ++i) fuzz::require(adds_within(y[i], x[i], eb), "a value of an addend is outside of the bound");
+}
+
+template <class C, class T>
+void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
+{
+    const double eb = C::lossy ? asked : 0;
+    if (C::lossy && !ccoll::is_bound(eb)) {
+        fuzz::bytes dst(ccoll::max_encoded_bytes<C, T>(x.size()));
+        fuzz::require(ccoll::encode<C>(x, dst, eb).code == status::bad_bound, "a bad bound is taken");
+        return;
+    }
+    ccoll::use_isa(ccoll::isa::portable);
+    const auto plain = round_trip::frame_of<C>(x, eb);
+    ccoll::use_isa(isa);
+    fuzz::require(round_trip::frame_of<C>(x, eb) == plain, "encoded bytes depend on the instruction set");
+    const auto outcome = round_trip::check<C>(x, eb);
+    fuzz::require(outcome.encoded.code == status::ok, "a frame is not encoded");
+    fuzz::require(outcome.decoded == status::ok, "a frame does not decode");
+    fuzz::require(outcome.kept_to_its_room, "something was written beside its room");
+    fuzz::require(outcome.outside == 0, "a value is outside of the bound");
+    if constexpr (ccoll::has_homomorphic_codec<C, T>) encode_addend<C>(x, eb, isa);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
+    constexpr std::size_t front = 1 + sizeof(double) + 2;
+    if (size < front) return 0;
+    double eb;
+    std::memcpy(&eb, data + 1, sizeof eb);
+    // Of random bits hardly any are a bound that does something: exponents from 2^-160 to 2^95, in sixteenths.
+    if ((data[0] & 0x80) != 0) eb = std::ldexp(1 + (data[2] & 15) / 16.0, int{data[1]} - 160);
+    const std::size_t wished = std::size_t{data[9]} | std::size_t{data[10]} << 8;
+    fuzz::with_codec(data[0], [&]<class C, class T>(C, T) {
+        const std::size_t given = (size - front) / sizeof(T), most = 2 * 8192 + 100;
+        std::vector<T> x(given == 0 ? 0 : wished % most);
+        for (std::size_t i = 0; i < x.size(); ++i) std::memcpy(x.data() + i, data + front + i % given * sizeof(T), sizeof(T));
+        if ((data[0] & 0x40) != 0 && ccoll::is_bound(eb))
+            for (T& v : x) v = near_half_step(v, eb);
+        encode_everywhere<C, T>(x, eb, fuzz::isa_of(data[0]));
+    });
+    return 0;
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// input.hpp - how the fuzz targets read their bytes, and what they do when something is wrong.
+//
+// decode          u8 choice | frame
+// reduce_encoded  u8 choice | u16 bytes of the first frame | first frame | second frame
+// encode          u8 choice | f64 bound (or, choice bit 7, its exponent as the first byte) | u16 elements | values, again and again
+//                 (or, choice bit 6, integers that stand for values near half steps)
+//
+// choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include <ccoll/codec.hpp>
+
+namespace fuzz {
+
+using bytes = std::vector<std::byte>;
+
+/// Frames may claim any count; no target makes room for more.
+inline constexpr std::size_t most_elements = 3 * 8192;
+
+/// The fuzzer keeps the input of a program that aborts.
+inline void require(bool condition, const char* what)
+{
+    if (condition) return;
+    std::fprintf(stderr, "ccoll: fuzz target: %s\n", what);
+    std::abort();
+}
+
+inline ccoll::isa isa_of(std::uint8_t choice) { return static_cast<ccoll::isa>(choice >> 3 & 3); }
+
+/// Calls `what` with a codec and a zero of the element type.
+template <class What>
+void with_codec(std::uint8_t choice, What what)
+{
+    const auto with_element = [&]<class C>(C codec) { (choice & 4) != 0 ? what(codec, 0.0) : what(codec, 0.0f); };
+    switch (choice & 3) {
+    case 0: return with_element(ccoll::policies::Codec::None{});
+    case 1: return with_element(ccoll::policies::Codec::SZx{});
+    case 2: return with_element(ccoll::policies::Codec::PipeSZx{});
+    default: return with_element(ccoll::policies::Codec::SZp{});
+    }
+}
+
+/// What the header claims, or as much as there is room for.
+inline std::size_t claimed_elements(ccoll::const_byte_span frame)
+{
+    if (frame.size() < sizeof(ccoll::frame_header)) return 0;
+    const auto claimed = ccoll::load<ccoll::frame_header>(frame, 0).elements;
+    return claimed < most_elements ? static_cast<std::size_t>(claimed) : most_elements;
+}
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+inline bool is_status(ccoll::status s) { return std::strcmp(ccoll::describe(s), "unknown status") != 0; }
+
+}  // namespace fuzz

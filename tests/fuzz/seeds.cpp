@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes inputs for the fuzz targets: valid frames of every codec and kind of chunk, so that the fuzzer begins behind the header.
+//   seeds <folder>     <folder>/<target>/ is emptied first: what a fuzzer found before does not change its next run
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+#include "fuzz/input.hpp"
+
+using fuzz::bytes;
+using namespace ccoll::policies;
+
+namespace {
+
+class folder {
+public:
+    explicit folder(const std::filesystem::path& path) : path_(path)
+    {
+        std::filesystem::remove_all(path_);
+        std::filesystem::create_directories(path_);
+    }
+    void write(const bytes& input)
+    {
+        std::ofstream file(path_ / ("seed_" + std::to_string(count_++)), std::ios::binary);
+        file.write(reinterpret_cast<const char*>(input.data()), static_cast<std::streamsize>(input.size()));
+    }
+
+private:
+    std::filesystem::path path_;
+    int count_ = 0;
+};
+
+template <class Value>
+void append(bytes& to, const Value& value)
+{
+    const auto* const begin = reinterpret_cast<const std::byte*>(&value);
+    to.insert(to.end(), begin, begin + sizeof value);
+}
+void append(bytes& to, const bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+std::uint8_t choice(std::size_t codec, bool f64, std::size_t isa) { return static_cast<std::uint8_t>(codec | std::size_t{f64} << 2 | isa << 3); }
+
+/// Every kind of chunk and block that SZp has, and ordinary data for the others.
+template <class T>
+std::vector<fields::named<T>> values(std::size_t n)
+{
+    auto list = fields::all<T>(n);
+    const auto add = [&](const char* name, auto value_at) {
+        std::vector<T> x(n);
+        for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(value_at(static_cast<double>(i)));
+        list.push_back({name, x});
+    };
+    add("lattice", [](double i) { return 1000 + static_cast<int>(7 * i) % 50 / 16.0; });
+    add("fine", [](double i) { return 100 + 1e-3 * static_cast<int>(7 * i) / 50; });
+    add("wide", [](double i) { return (static_cast<int>(i) % 2 == 0 ? 1e9 : -1e9) + i; });
+    add("outlier", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 : 0.01 * i; });
+    return list;
+}
+
+template <class C, class T>
+bytes addend(const std::vector<T>& x, double eb)
+{
+    bytes frame(ccoll::max_addend_bytes<C, T>(x.size()));
+    frame.resize(ccoll::encode_addend<C>(x, frame, eb).bytes);
+    return frame;
+}
+
+template <class T>
+void write_all(folder& decode, folder& reduce_encoded, folder& encode)
+{
+    constexpr bool f64 = sizeof(T) == 8;
+    std::size_t turn = 0;
+    for (const std::size_t n : {1u, 32u, 70u, 300u})
+        for (const auto& field : values<T>(n))
+            for (const double eb : {1e-3, 1e-7}) {
+                for (std::size_t codec = 0; codec < 4; ++codec)
+                    fuzz::with_codec(choice(codec, f64, 0), [&]<class C, class E>(C, E) {
+                        if constexpr (std::is_same_v<E, T>) {
+                            bytes input;
+                            append(input, choice(codec, f64, ++turn % 4));
+                            append(input, round_trip::frame_of<C>(field.values, eb));
+                            decode.write(input);
+
+                            input.clear();
+                            append(input, static_cast<std::uint8_t>(choice(codec, f64, turn % 4) | turn / 4 % 2 << 6));
+                            append(input, eb);
+                            append(input, static_cast<std::uint16_t>(n));
+                            for (const T v : field.values) append(input, v);
+                            encode.write(input);
+                        }
+                    });
+                const bytes one = addend<Codec::SZp>(field.values, eb), other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
+                for (const bytes& second : {one, other}) {
+                    ++turn;
+                    bytes input;
+                    append(input, static_cast<std::uint8_t>(choice(3, f64, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors
+                    append(input, static_cast<std::uint16_t>(one.size()));
+                    append(input, one);
+                    append(input, second);
+                    reduce_encoded.write(input);
+                }
+                bytes input;
+                append(input, choice(3, f64, ++turn % 4));
+                append(input, one);
+                decode.write(input);
+            }
+    // Two chunks each, in few bytes.
+    const auto long_one = fields::constant<T>(8193);
+    bytes input;
+    append(input, choice(3, f64, 0));
+    append(input, round_trip::frame_of<Codec::SZp>(long_one, 1e-3));
+    decode.write(input);
+    const bytes one = addend<Codec::SZp>(long_one, 1e-3);
+    input.clear();
+    append(input, choice(3, f64, 0));
+    append(input, static_cast<std::uint16_t>(one.size()));
+    append(input, one);
+    append(input, one);
+    reduce_encoded.write(input);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc != 2) {
+        std::fprintf(stderr, "usage: %s <folder>\n", argv[0]);
+        return 2;
+    }
+    const std::filesystem::path root = argv[1];
+    folder decode(root / "decode"), reduce_encoded(root / "reduce_encoded"), encode(root / "encode");
+    write_all<float>(decode, reduce_encoded, encode);
+    write_all<double>(decode, reduce_encoded, encode);
+    return 0;
+}
