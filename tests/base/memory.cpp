@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/memory.hpp
+// base/memory.hpp, base/workspace.hpp
 #include "catch.hpp"
 
 #include <cstring>
 #include <set>
 
-#include <ccoll/base/memory.hpp>
+#include <ccoll/base/workspace.hpp>
 
 TEST_CASE("values are stored to and loaded from any address", "[base][memory]")
 {

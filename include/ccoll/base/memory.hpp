@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/memory.hpp - floor 0. Where data lives, unaligned loads and stores, and working memory that outlives a call.
+// base/memory.hpp - floor 0. Where data lives, unaligned loads and stores.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
-#include <new>
 #include <span>
 #include <type_traits>
-#include <utility>
-#include <vector>
 
 namespace ccoll {
 
@@ -45,125 +40,14 @@ inline void copy(byte_span to, const_byte_span from) noexcept
 /// Asks for memory that is soon read or written, 2 KiB further on; what lies there does not matter, and no fault
 /// comes of it. Without it decoding waits for memory most of the time: a kernel stores faster than the processor fetches lines
 /// on its own. Distances of 1 to 4 KiB are equally good.
-inline void fetch_ahead([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept
+template <std::size_t Distance = 2048>
+void fetch_ahead([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__GNUC__)
-    constexpr std::size_t distance = 2048, line = 64;
+    constexpr std::size_t line = 64;
     for (std::size_t i = 0; i < bytes; i += line)
-        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + distance + i));
+        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + Distance + i));
 #endif
 }
-
-/// One piece of working memory, shared by whoever holds a reference (a block, a send in flight). Contents are kept as written.
-struct buffer_memory {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t capacity = 0;
-    std::size_t used = 0;  ///< length of the message in it
-    int references = 0;
-
-    byte_span room() noexcept { return {bytes.get(), capacity}; }
-    const_byte_span message() const noexcept { return {bytes.get(), used}; }
-};
-
-/// The working memory of one communicator. Grows to what the largest call needs and is then only handed out again: fresh
-/// pages cost more than a codec, and a call in the steady state allocates nothing. Not thread-safe, as a communicator is not.
-class workspace {
-public:
-    /// A buffer of at least `size` bytes with one reference.
-    buffer_memory* take(std::size_t size)
-    {
-        std::size_t best = idle_.size();
-        for (std::size_t i = 0; i < idle_.size(); ++i)
-            if (idle_[i]->capacity >= size && (best == idle_.size() || idle_[i]->capacity < idle_[best]->capacity)) best = i;
-        if (best == idle_.size()) grow(size);
-        buffer_memory* taken = idle_[best];
-        idle_[best] = idle_.back();
-        idle_.pop_back();
-        taken->references = 1;
-        taken->used = 0;
-        return taken;
-    }
-    void drop(buffer_memory* b) noexcept
-    {
-        if (b != nullptr && --b->references == 0) idle_.push_back(b);  // within the reserved capacity: does not allocate
-    }
-    /// Sees to it that `n` buffers of at least `size` bytes are idle.
-    void reserve(std::size_t n, std::size_t size)
-    {
-        std::size_t fitting = 0;
-        for (const buffer_memory* b : idle_) fitting += b->capacity >= size;
-        for (; fitting < n; ++fitting) grow(size);
-    }
-    std::size_t buffers() const noexcept { return all_.size(); }
-
-    /// A number that is dear to compute and depends on `key` alone, computed once.
-    template <class Compute>
-    double remember(const void* key, int variant, Compute compute)
-    {
-        for (const memo& m : memos_)
-            if (m.key == key && m.variant == variant) return m.value;
-        memos_.push_back({key, variant, compute()});
-        return memos_.back().value;
-    }
-
-private:
-    void grow(std::size_t size)
-    {
-        auto fresh = std::make_unique<buffer_memory>();
-        fresh->bytes = std::unique_ptr<std::byte[]>(new std::byte[size]);
-        fresh->capacity = size;
-        all_.push_back(std::move(fresh));
-        idle_.reserve(all_.size());
-        idle_.push_back(all_.back().get());
-    }
-
-    struct memo {
-        const void* key;
-        int variant;
-        double value;
-    };
-    std::vector<std::unique_ptr<buffer_memory>> all_;
-    std::vector<buffer_memory*> idle_;
-    std::vector<memo> memos_;
-};
-
-/// A short list in borrowed memory: most calls need none of it, and the steady state allocates nothing.
-template <class T>
-    requires std::is_trivially_copyable_v<T>
-class borrowed_list {
-public:
-    explicit borrowed_list(workspace& memory) noexcept : memory_(memory) {}
-    borrowed_list(const borrowed_list&) = delete;
-    borrowed_list& operator=(const borrowed_list&) = delete;
-    ~borrowed_list() { memory_.drop(held_); }
-
-    std::size_t size() const noexcept { return size_; }
-    T operator[](std::size_t i) const noexcept { return load<T>(held_->room(), i * sizeof(T)); }
-    /// Borrows room for n elements now, so that later pushes need not.
-    void reserve(std::size_t n)
-    {
-        if (held_ != nullptr && held_->capacity >= n * sizeof(T)) return;
-        buffer_memory* larger = memory_.take(n * sizeof(T));
-        if (held_ != nullptr) copy(larger->room(), held_->room().first(size_ * sizeof(T)));
-        memory_.drop(std::exchange(held_, larger));
-    }
-    void push(const T& value)
-    {
-        if (held_ == nullptr || held_->capacity < (size_ + 1) * sizeof(T)) reserve(std::max<std::size_t>(16, 2 * size_));
-        store(held_->room(), size_++ * sizeof(T), value);
-    }
-    /// Removes element i; the order of the others stays.
-    T take(std::size_t i) noexcept
-    {
-        const T value = (*this)[i];
-        for (--size_; i < size_; ++i) store(held_->room(), i * sizeof(T), (*this)[i + 1]);
-        return value;
-    }
-
-private:
-    workspace& memory_;
-    buffer_memory* held_ = nullptr;
-    std::size_t size_ = 0;
-};
 
 }  // namespace ccoll

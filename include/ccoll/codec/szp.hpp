@@ -68,7 +68,7 @@ struct chunk_coder {
         block_codes codes;
         u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks narrow = kernels_in_use<T>().encode(in.data(), in.size(), z, beyond_safe::addend, base, narrow_blocks, last_begin(out, dst.size()), codes.of);
+        const encoded_blocks narrow = encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::addend, base, narrow_blocks, last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
             put(out + 8, narrow.largest);
@@ -104,7 +104,7 @@ struct chunk_coder {
             sum.escaped = other.escaped;
             codes = other.codes;
         } else {
-            const auto add = narrow ? kernels_in_use<T>().add : &portable::add_chunk_blocks;
+            const auto add = adders<T>[narrow ? kernel_in_use() : 0];
             sum = add(x, y, blocks, codes.of);
         }
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
@@ -210,7 +210,7 @@ private:
         block_codes codes;
         u8* const blocks = blocks_at(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks r = kernels_in_use<T>().encode(in.data(), in.size(), z, rule, base, blocks, last_begin(out, room), codes.of);
+        const encoded_blocks r = encoders<T>[kernel_in_use()](in.data(), in.size(), z, rule, base, blocks, last_begin(out, room), codes.of);
         if (r.code != status::ok) return {0, r.code};
         put(out + 4, base);
         put(out + 8, r.largest);
@@ -226,7 +226,7 @@ private:
         if constexpr (is_f32<T>) {
             const i32 base = first_fits ? static_cast<i32>(std::nearbyint(static_cast<double>(in[0]) * z.inverse_f64)) : 0;
             const encoded_blocks r =
-                kernels_in_use<T>().encode_fine(in.data(), in.size(), z, beyond_safe::raw, base, blocks, last_begin(out, room), codes.of);
+                encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::fine, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
             return moved(finish(out, kind::fine, blocks, r.end, r.escaped, codes, in.size()), r.escaped);
@@ -259,7 +259,7 @@ private:
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large)
             wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
-        else kernels_in_use<T>().decode(view, step, out.data(), out.size());
+        else decoders<T>[kernel_in_use()](view, step, out.data(), out.size());
         return status::ok;
     }
 };

@@ -13,6 +13,7 @@ namespace ccoll::detail::szp {
 enum class beyond_safe {
     stop,   ///< report `unsupported`: the caller looks for a grid of the chunk's own
     raw,    ///< keep its elements
+    fine,   ///< the same; all others are quantised in double, on the step of the chunk (f32)
     addend  ///< quantise in double, keep Inf and NaN in class planes; beyond 2^30 steps report `unsupported`
 };
 
@@ -58,18 +59,6 @@ private:
     bool turned_ = false;
     u8 copy_[2 * reach];
 };
-
-/// Asks the caches for the values 4 KiB behind those of `block`, which are encoded in a moment: without, arrays that lie in memory are
-/// encoded a fifth more slowly (AVX-512; benchmarks/codec.cpp). They need not exist. For what a decoder writes it does not pay.
-template <class T>
-inline void expect_after([[maybe_unused]] const T* block) noexcept
-{
-#if defined(__GNUC__)
-    constexpr std::uintptr_t ahead = 4096, line = 64;
-    const auto from = reinterpret_cast<std::uintptr_t>(block) + ahead;
-    for (std::uintptr_t at = from; at < from + sizeof(T) * block_elements; at += line) __builtin_prefetch(reinterpret_cast<const void*>(at));
-#endif
-}
 
 CCOLL_EXACT_BEGIN
 

@@ -20,7 +20,7 @@ struct encoded {
 };
 
 /// Two's-complement planes of 64-bit differences. @return the width, 0..64
-inline unsigned put_planes(const i64* d, u8* out) noexcept
+[[gnu::noinline]] inline unsigned put_planes(const i64* d, u8* out) noexcept
 {
     u64 folded = 0, negative = 0;
     i32 low[block_elements], high[block_elements];
@@ -34,11 +34,10 @@ inline unsigned put_planes(const i64* d, u8* out) noexcept
     for (unsigned k = 0; k < width; k += 8) portable::put_8_planes(k < 32 ? low : high, static_cast<int>(k % 32), out + 4 * k);
     return width;
 }
-inline void get_planes(const u8* in, unsigned width, i64* d) noexcept
+[[gnu::noinline]] inline void get_planes(const u8* in, unsigned width, i64* d) noexcept
 {
     i32 low[block_elements], high[block_elements];
-    portable::get_planes(in, std::min(width, 32u), low);
-    if (width > 32) portable::get_planes(in + 128, width - 32, high);
+    for (unsigned at = 0; at < width; at += 32) portable::get_planes(in + 4 * at, std::min(width - at, 32u), at == 0 ? low : high);
     for (std::size_t i = 0; i < block_elements; ++i)
         d[i] = width > 32 ? static_cast<i64>(u64{static_cast<u32>(high[i])} << 32 | static_cast<u32>(low[i])) : low[i];
 }

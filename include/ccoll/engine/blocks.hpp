@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <ccoll/base/memory.hpp>
+#include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
 
 namespace ccoll {

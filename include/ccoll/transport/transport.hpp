@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include <ccoll/base/error.hpp>
-#include <ccoll/base/memory.hpp>
+#include <ccoll/base/workspace.hpp>
 
 namespace ccoll {
 
