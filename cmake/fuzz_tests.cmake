@@ -28,7 +28,7 @@ target_link_libraries(fuzz_seeds PRIVATE ccoll_test)
 target_compile_definitions(fuzz_seeds PRIVATE CCOLL_NO_MPI)
 set(corpus ${CMAKE_CURRENT_BINARY_DIR}/fuzz)
 add_test(NAME fuzz/seeds COMMAND fuzz_seeds ${corpus})
-set_tests_properties(fuzz/seeds PROPERTIES TIMEOUT 60 LABELS fuzz FIXTURES_SETUP fuzz_corpus)
+set_tests_properties(fuzz/seeds PROPERTIES TIMEOUT 300 LABELS fuzz FIXTURES_SETUP fuzz_corpus)
 
 foreach(target decode reduce_encoded encode)
   add_executable(fuzz_${target} ${here}/fuzz/${target}.cpp)

