@@ -34,6 +34,19 @@ struct encoded {
     for (unsigned k = 0; k < width; k += 8) portable::put_8_planes(k < 32 ? low : high, static_cast<int>(k % 32), out + 4 * k);
     return width;
 }
+/// Appends a block with its class planes, if it has any. @return its code
+inline u8 put_block(const i64* d, u32 a, u32 b, u8*& p) noexcept
+{
+    const bool classes = (a | b) != 0;
+    if (classes) {
+        put(p, a);
+        put(p + 4, b);
+        p += 8;
+    }
+    const unsigned width = put_planes(d, p);
+    p += 4 * width;
+    return static_cast<u8>(width | (classes ? class_code : 0));
+}
 [[gnu::noinline]] inline void get_planes(const u8* in, unsigned width, i64* d) noexcept
 {
     i32 low[block_elements], high[block_elements];
@@ -94,17 +107,9 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
             continue;
         }
         before = q;
-        const bool classes = (a | b) != 0;
-        if (classes) {
-            put(p, a);
-            put(p + 4, b);
-            p += 8;
-            ++all.escaped;
-        }
-        const unsigned width = put_planes(d, p);
-        codes[k] = static_cast<u8>(width | (classes ? class_code : 0));
-        p += 4 * width;
-        any = any || width > 0 || classes;
+        codes[k] = put_block(d, a, b, p);
+        all.escaped += codes[k] >= class_code;
+        any = any || codes[k] != 0;
     }
     all.end = any ? p : out;
     return all;
@@ -188,17 +193,9 @@ inline encoded combine_blocks(scaled_blocks x, scaled_blocks y, std::size_t bloc
         u32 a = 0, b = 0;
         x.add_to(k, d, a, b);
         y.add_to(k, d, a, b);
-        const bool classes = (a | b) != 0;
-        if (classes) {
-            put(p, a);
-            put(p + 4, b);
-            p += 8;
-            ++all.escaped;
-        }
-        const unsigned width = put_planes(d, p);
-        codes[k] = static_cast<u8>(width | (classes ? class_code : 0));
-        p += 4 * width;
-        any = any || width > 0 || classes;
+        codes[k] = put_block(d, a, b, p);
+        all.escaped += codes[k] >= class_code;
+        any = any || codes[k] != 0;
     }
     all.end = any ? p : out;
     return all;

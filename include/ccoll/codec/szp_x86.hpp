@@ -318,21 +318,11 @@ CCOLL_SZP_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     r = _mm256_add_epi32(r, _mm256_permutevar8x32_epi32(total, repeat_256(equal().seven)));
 }
 
-template <class T>
-CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
+CCOLL_SZP_INLINE void repeat(running r, quanta& q) noexcept
 {
-    quanta q;
-    if (width == 0) {
-        for (int i = 0; i < 4; ++i) q.v[i] = r;
-    } else if (width <= 8) {
-        scan_bytes(get_8_planes(in, width), q, r);
-    } else {
-        get_planes(in, width, q);
-        scan(q, r);
-    }
-    dequantise(q, step, x);
+    for (int i = 0; i < 4; ++i) q.v[i] = r;
 }
-
+#include <ccoll/codec/szp_restore.inl>
 #include <ccoll/codec/szp_loops.inl>
 
 #undef CCOLL_SZP_INLINE
@@ -396,21 +386,8 @@ CCOLL_SZP_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     r = _mm512_add_epi32(r, _mm512_shuffle_i32x4(total, total, 0xff));
 }
 
-template <class T>
-CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
-{
-    quanta q;
-    if (width == 0) {
-        q.a = q.b = r;
-    } else if (width <= 8) {
-        scan_bytes(get_8_planes(in, width), q, r);
-    } else {
-        get_planes(in, width, q);
-        scan(q, r);
-    }
-    dequantise(q, step, x);
-}
-
+CCOLL_SZP_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
+#include <ccoll/codec/szp_restore.inl>
 #include <ccoll/codec/szp_loops.inl>
 
 #undef CCOLL_SZP_INLINE

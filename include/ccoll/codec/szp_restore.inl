@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_restore.inl - planes to values in the kernels without GFNI: 8 planes are bytes, whose running sum is shorter.
+
+template <class T>
+CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
+{
+    quanta q;
+    if (width == 0) {
+        repeat(r, q);
+    } else if (width <= 8) {
+        scan_bytes(get_8_planes(in, width), q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
+    dequantise(q, step, x);
+}
