@@ -11,20 +11,20 @@ namespace ccoll::policies::Exec {
 
 /// Threads that live as long as one call; the caller is one of them. Starting them costs some 20 us each: a pool of yours is better for
 /// many short calls. A thread that the system does not give leaves its parts to the caller.
-template <std::size_t N>
+template <std::size_t Count>
 struct Threads {
-    static_assert(N >= 1 && N <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
+    static_assert(Count >= 1 && Count <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
 
-    static constexpr std::size_t width() { return N; }
+    static constexpr std::size_t width() { return Count; }
 
     template <class Job>
     void operator()(std::size_t parts, const Job& job) const
     {
-        std::array<std::thread, N> others;
+        std::array<std::thread, Count> others;
         const auto deal = [&](std::size_t first) {
-            for (std::size_t part = first; part < parts; part += N) job(part);
+            for (std::size_t part = first; part < parts; part += Count) job(part);
         };
-        for (std::size_t i = 1; i < N && i < parts; ++i) {
+        for (std::size_t i = 1; i < Count && i < parts; ++i) {
 #if defined(__cpp_exceptions)
             try {
                 others[i] = std::thread(deal, i);

@@ -29,7 +29,8 @@ struct codec_impl;
 ///             A chunk that cannot hold this returns unsupported (NaN, Inf, too large, ...) and travels raw.
 /// encode_chunk returns the bytes written and how many of its blocks it kept raw. Spans need not be aligned beyond T.
 /// All are noexcept, deterministic, and without allocation. A codec that may be interrupted between chunks says
-/// `static constexpr bool pipelined = true`: the engine then moves messages on while it works.
+/// `static constexpr bool pipelined = true`: the engine then moves messages on while it works, every 16384 elements, or as many as
+/// `static constexpr std::size_t elements_between_polls` says.
 template <class Impl, class T>
 concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {
     { Impl::chunk_elements } -> std::convertible_to<std::size_t>;

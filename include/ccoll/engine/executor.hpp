@@ -6,8 +6,6 @@
 // across steps: while one waits for the link, the next encodes.
 #pragma once
 
-#include <chrono>
-
 #include <ccoll/engine/agree.hpp>
 #include <ccoll/engine/blocks.hpp>
 #include <ccoll/instrument/report.hpp>
@@ -34,7 +32,6 @@ public:
     bool progress()
     {
         link_.poll();
-        last_poll_ = std::chrono::steady_clock::now();
         moved_ = false;
         for (lane& l : lanes_) {
             if (!l.open && l.slice < store_.slices() && !left_) open(l);
@@ -70,10 +67,6 @@ private:
     static_assert(block_store<T>::most_lanes <= static_cast<std::size_t>(call_tags::lanes));
     /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
     static constexpr std::size_t buffers_per_lane = 5;
-    /// Messages are moved on after so much codec work: more often cost up to six times the call where a vain poll sleeps, and less
-    /// often delays what others wait for (64 MiB allreduce, 4 ranks on 1 Gb/s links). Time, not elements: codecs differ by a factor of ten.
-    static constexpr std::chrono::microseconds work_between_polls{25};
-
     using block = typename block_store<T>::block;
 
     /// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so that its tag is enough to tell messages apart.
@@ -174,13 +167,12 @@ private:
 
     between_chunks polling()
     {
-        return {[](void* self, std::size_t) noexcept { static_cast<executor*>(self)->between(); }, this};
+        return {[](void* self, std::size_t elements) noexcept { static_cast<executor*>(self)->between(elements); }, this};
     }
-    void between() noexcept
+    void between(std::size_t elements) noexcept
     {
-        const auto now = std::chrono::steady_clock::now();
-        if (now - last_poll_ < work_between_polls) return;
-        last_poll_ = now;
+        if ((since_poll_ += elements) < task_.codec.elements_between_polls) return;
+        since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
         for (lane& l : lanes_) {
             link_.test(l.recv);
@@ -406,8 +398,7 @@ private:
     const call_tags tags_;
     block_store<T> store_;
     std::span<lane> lanes_;
-    std::size_t finished_ = 0;
-    std::chrono::steady_clock::time_point last_poll_{};
+    std::size_t finished_ = 0, since_poll_ = 0;
     bool moved_ = false, left_ = false, too_large_ = false;
     int vain_ = 0;  // turns since something moved
     verdict trouble_;
