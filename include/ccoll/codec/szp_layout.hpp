@@ -184,8 +184,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
 }
 
 /// Bit-sliced ripple-carry addition of two blocks of two's-complement planes: 32 lanes at once in one word, no transposition and
-/// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words, 8 at
-/// least, and may not be an operand. @return the width of the sum.
+/// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words
+/// and may not be an operand. @return the width of the sum.
 inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* o) noexcept
 {
     const auto plane = [](const u8* p, unsigned k) { return get<u32>(p + 4 * k); };
@@ -209,19 +209,6 @@ inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u
         put(o + 4 * k, sum);
         if (k > 0 && sum != before) width = k;
     };
-    if (wa <= 7) {  // unrolled: the exits of a loop would be mispredicted
-        u32 s[8], differs = 0;
-        for (unsigned k = 0; k < 8; ++k) {
-            const u32 x = plane(a, k < wa ? k : wa - 1), y = plane(b, k < wb ? k : wb - 1), t = x ^ y;
-            s[k] = t ^ carry;
-            carry = (x & y) | (carry & t);
-        }
-        for (unsigned k = 0; k < 8; ++k) {
-            put(o + 4 * k, s[k]);
-            differs |= u32{s[k] != s[7]} << (k + 1);
-        }
-        return static_cast<unsigned>(31 - std::countl_zero(differs << 1 | u32{s[7] != 0} << 1 | 1));
-    }
     for (unsigned k = 0; k < wb; ++k) add(k, plane(a, k), plane(b, k));
     const u32 sign_a = plane(a, wa - 1), sign_b = plane(b, wb - 1);
     for (unsigned k = wb; k < wa; ++k) add(k, plane(a, k), sign_b);

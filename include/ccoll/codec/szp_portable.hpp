@@ -2,9 +2,6 @@
 // codec/szp_portable.hpp - floor 2. The kernels of SZp in plain C++, shaped for a compiler that vectorises; the reference for all others.
 #pragma once
 
-#include <array>
-#include <type_traits>
-
 #include <ccoll/codec/szp_quantiser.hpp>
 
 namespace ccoll::detail::szp {
@@ -118,10 +115,9 @@ template <class T>
 CCOLL_SZP_INLINE void largest_of(const T* x, magnitudes<T>& m) noexcept
 {
     using fields = fields_of<T>;
-    using signed_word = std::make_signed_t<typename fields::word>;  // SSE2 compares signed words only
-    signed_word most = 0;
+    typename fields::signed_word most = 0;
     for (std::size_t i = 0; i < block_elements; ++i) {
-        const auto w = static_cast<signed_word>(fields::magnitude(x[i]));
+        const auto w = fields::signed_magnitude(x[i]);
         most = w > most ? w : most;
     }
     m.most = static_cast<typename fields::word>(most);

@@ -158,6 +158,7 @@ i64 quantum_of(T x, const quantiser<T>& z) noexcept
     return nearest_quantum(static_cast<double>(x), static_cast<double>(z.step), z.inverse_f64);
 }
 
+/// std::fill_n is not vectorised at -O2.
 template <element T>
 void fill(T* x, std::size_t n, T value) noexcept
 {
@@ -168,6 +169,16 @@ void fill(T* x, std::size_t n, T value) noexcept
 struct block_class {
     u32 a = 0, b = 0;  ///< class planes
     bool fits = true;  ///< all finite values are narrow
+
+    /// @param x  Inf or NaN, value i of the block
+    template <element T>
+    void mark(unsigned i, T x) noexcept
+    {
+        using fields = fields_of<T>;
+        const bool nan = fields::magnitude(x) > fields::exponent, negative = (fields::of(x) & fields::sign) != 0;
+        a |= u32{nan || !negative} << i;
+        b |= u32{nan || negative} << i;
+    }
 };
 
 /// Quanta of a block with values that are not finite: these repeat the quantum before them.
@@ -182,9 +193,7 @@ template <element T>
         const auto w = fields::magnitude(x[i]);
         q[i] = i > 0 ? q[i - 1] : before;
         if (w >= fields::exponent) {
-            const bool nan = w > fields::exponent, negative = (fields::of(x[i]) & fields::sign) != 0;
-            c.a |= u32{nan || !negative} << i;
-            c.b |= u32{nan || negative} << i;
+            c.mark(i, x[i]);
         } else if (w >= z.narrow) {
             c.fits = false;
         } else {

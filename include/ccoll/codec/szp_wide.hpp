@@ -77,16 +77,14 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
         T block[block_elements];
         for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(block + i, x + block_elements * k + std::min(i, count - 1), sizeof(T));
         i64 d[block_elements];
-        u32 a = 0, b = 0;
+        block_class c;
         bool raw = false;
         i64 q = before;
-        for (std::size_t i = 0; i < block_elements; ++i) {
+        for (unsigned i = 0; i < block_elements; ++i) {
             const auto w = fields::magnitude(block[i]);
             const i64 previous = q;
             if (w >= fields::exponent && addend) {
-                const bool nan = w > fields::exponent, negative = (fields::of(block[i]) & fields::sign) != 0;
-                a |= u32{nan || !negative} << i;
-                b |= u32{nan || negative} << i;
+                c.mark(i, block[i]);
             } else if (!addend && w >= z.safe) {
                 raw = true;
             } else if (addend && !(std::fabs(static_cast<double>(block[i])) < too_large)) {
@@ -107,7 +105,7 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
             continue;
         }
         before = q;
-        codes[k] = put_block(d, a, b, p);
+        codes[k] = put_block(d, c.a, c.b, p);
         all.escaped += codes[k] >= class_code;
         any = any || codes[k] != 0;
     }
@@ -124,23 +122,22 @@ void decode_blocks(const chunk_view& view, double step, T* x, std::size_t n) noe
     u64 q = static_cast<u64>(view.base);
     for (std::size_t k = 0; k < view.count; ++k) {
         const std::size_t count = std::min(block_elements, n - block_elements * k);
-        const unsigned code = view.codes.of[k];
+        unsigned width = view.codes.of[k];
         T block[block_elements];
-        if (code == raw_code) {
+        if (width == raw_code) {
             std::memcpy(block, p, sizeof block);
             p += sizeof block;
         } else {
-            const bool classes = code >= class_code;
-            const unsigned width = classes ? code - class_code : code;
-            const u8* const planes = classes ? p + 8 : p;
+            const u32 a = class_plane(p, width, 0), b = class_plane(p, width, 1);
+            skip_class(p, width);
             i64 d[block_elements] = {};
-            if (width > 0) get_planes(planes, width, d);
+            if (width > 0) get_planes(p, width, d);
             for (std::size_t i = 0; i < block_elements; ++i) {
                 q += static_cast<u64>(d[i]);
                 block[i] = static_cast<T>(static_cast<double>(static_cast<i64>(q)) * step);
             }
-            if (classes) apply_class(get<u32>(p), get<u32>(p + 4), block);
-            p = planes + 4 * width;
+            if ((a | b) != 0) apply_class(a, b, block);
+            p += 4 * width;
         }
         std::memcpy(x + block_elements * k, block, count * sizeof(T));
     }
@@ -152,22 +149,17 @@ public:
     /// @param factor  0 leaves the operand out, NaN and Inf included
     scaled_blocks(const chunk_view& view, i64 factor) noexcept : view_(view), factor_(factor), at_(view.blocks) {}
 
-    bool contributes() const noexcept { return factor_ != 0; }
     /// Adds factor times the differences of block k, and its classes; a negative factor turns the signs of Inf.
     void add_to(std::size_t k, i64* d, u32& a, u32& b) noexcept
     {
         if (view_.blocks == nullptr) return;  // flat: all differences are 0
         unsigned width = view_.codes.of[k];
-        if (width >= class_code) {
-            const u32 first = get<u32>(at_), second = get<u32>(at_ + 4);
-            if (contributes()) {
-                a |= factor_ > 0 ? first : second;
-                b |= factor_ > 0 ? second : first;
-            }
-            at_ += 8;
-            width -= class_code;
+        if (factor_ != 0) {
+            a |= class_plane(at_, width, factor_ > 0 ? 0 : 1);
+            b |= class_plane(at_, width, factor_ > 0 ? 1 : 0);
         }
-        if (width > 0 && contributes()) {
+        skip_class(at_, width);
+        if (width > 0 && factor_ != 0) {
             i64 own[block_elements];
             get_planes(at_, width, own);
             for (std::size_t i = 0; i < block_elements; ++i)

@@ -154,7 +154,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
     bool lossy = d.lossy;
     const std::size_t own = what.data.count / static_cast<std::size_t>(p);
     const std::size_t sends = what.data.send_holds == extent::whole ? what.data.count : own;
-    const double largest = adds && trouble.ok() ? detail::largest_magnitude(what.data.send, sends, !what.addends.adds_non_finite) : 0;
+    const auto largest = [&] { return detail::largest_magnitude(what.data.send, sends, !what.addends.adds_non_finite); };
     // What quanta cannot hold is reduced exactly, on all ranks or on none.
     const auto reduce_exactly = [&] {
         what.codec = what.exact;
@@ -169,8 +169,12 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
         mine.trouble = trouble;
         mine.lowest = std::numeric_limits<double>::infinity();
         mine.highest = -mine.lowest;
-        mine.largest = largest;
         if (relative && trouble.ok() && what.before(me, root, p).count > 0) detail::widen_range(what.data.send, sends, mine.lowest, mine.highest);
+        if (adds && trouble.ok()) {
+            const bool range_tells = relative && what.addends.adds_non_finite;  // the same finite values: one pass over them is enough
+            if (!range_tells) mine.largest = largest();
+            else if (mine.lowest <= mine.highest) mine.largest = std::max(std::fabs(mine.lowest), std::fabs(mine.highest));
+        }
         const control_message all = p > 1 ? talk.agree(mine, what.room_bytes) : mine;
         facts.agreed = p > 1;
         trouble = all.trouble;
@@ -228,7 +232,7 @@ CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user,
         run(talk);
     } else {
         // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
-        what.refuses = !what.addends.can_add(largest, what.eb, static_cast<std::size_t>(p));
+        what.refuses = trouble.ok() && !what.addends.can_add(largest(), what.eb, static_cast<std::size_t>(p));
         const bool too_large = run(talk);
         what.stamp.call = second_call;
         control<Link> talk_again(link, what.stamp);
