@@ -62,7 +62,8 @@ struct binomial_reduce {
 struct binomial_scatter {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }
-    static constexpr int widest(int p) { return p > 1 ? 1 << (ceil_log2(p) - 1) : 1; }
+    static constexpr int widest(int p) { return largest_doubling(p); }
+    static constexpr int worst_block(int p, int root) { return (root + floor_power2(p) - 1) % p; }  // the deepest rank
     static constexpr step step_at(int me, int p, int root, int k)
     {
         const auto t = detail::tree_step::at(me, p, root, 1 << (steps(p) - 1 - k));
@@ -76,7 +77,8 @@ struct binomial_scatter {
 struct binomial_gather {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }
-    static constexpr int widest(int p) { return binomial_scatter::widest(p); }
+    static constexpr int widest(int p) { return largest_doubling(p); }
+    static constexpr int worst_block(int p, int root) { return binomial_scatter::worst_block(p, root); }
     static constexpr step step_at(int me, int p, int root, int k)
     {
         const auto t = detail::tree_step::at(me, p, root, 1 << k);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange the whole vector and both
-// reduce; fewest steps, for short vectors. Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005, section 4.5.
+// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have; fewest steps, for
+// short vectors. Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005, sections 4.1 and 4.5.
 #pragma once
 
+#include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll {
 
+/// Partners exchange the whole vector, and both reduce.
 /// When p is not a power of two, `extra` even ranks fold into their odd neighbours first and get the result back at last.
 struct recursive_doubling_allreduce {
     static constexpr int core_log2(int p) { return ceil_log2(p + 1) - 1; }
@@ -36,6 +38,25 @@ struct recursive_doubling_allreduce {
     }
 };
 
+/// Partners exchange the aligned 2^k blocks that they have. When p is not a power of two, this is Bruck's schedule: the same
+/// distances, sizes and number of steps, one way round the ring instead of to and fro; folding would send blocks twice.
+/// Cost per rank: ceil(log2 p) steps, p - 1 blocks sent.
+struct recursive_doubling_allgather {
+    static constexpr bool power_of_two(int p) { return (p & (p - 1)) == 0; }
+
+    static constexpr int blocks(int p) { return p; }
+    static constexpr int steps(int p) { return ceil_log2(p); }
+    static constexpr int widest(int p) { return largest_doubling(p); }
+    static constexpr int worst_block(int, int) { return 0; }  // all are alike
+    static constexpr step step_at(int me, int p, int root, int k)
+    {
+        if (!power_of_two(p)) return bruck_allgather::step_at(me, p, root, k);
+        const int distance = 1 << k, partner = me ^ distance;
+        return {partner, partner, {me / distance * distance, distance}, {partner / distance * distance, distance}};
+    }
+};
+
+template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allgather> : recursive_doubling_allgather {};
 template <> struct schedule_for<policies::Algo::RecursiveDoubling, collective::allreduce> : recursive_doubling_allreduce {};
 
 }  // namespace ccoll

@@ -10,18 +10,27 @@
 
 namespace ccoll {
 
-/// `count` blocks from `first` on, `stride` apart, counted round the end: block i is (first + i * stride) mod blocks.
+/// `count` blocks: `run` neighbours, then the next `run`, which begin `stride` after the first, and so on, counted round the
+/// end. Block i is (first + i / run * stride + i % run) mod blocks; the last run may be shorter. {b, n} are n neighbours.
+/// Preconditions: 0 <= first < blocks, run >= 1, stride >= 0, no block twice.
 struct block_set {
-    int first = 0, count = 0, stride = 1;
+    int first = 0, count = 0, stride = 1, run = 1;
 
-    constexpr int at(int i, int blocks) const { return static_cast<int>((first + static_cast<long long>(i) * stride) % blocks); }
+    constexpr int at(int i, int blocks) const { return static_cast<int>((first + distance(i)) % blocks); }
+    /// Cost: O(1) for a set that does not reach its first block again, O(count) for others.
     constexpr bool contains(int block, int blocks) const
     {
-        if (stride == 1) return (block - first + blocks) % blocks < count;
+        if (stride >= run && distance(count - 1) < blocks) {
+            const int beyond = (block - first + blocks) % blocks;
+            return beyond % stride < run && beyond / stride * run + beyond % stride < count;
+        }
         for (int i = 0; i < count; ++i)
             if (at(i, blocks) == block) return true;
         return false;
     }
+
+private:
+    constexpr long long distance(int i) const { return static_cast<long long>(i / run) * stride + i % run; }
 };
 
 enum class on_receive { replace, reduce };
@@ -37,12 +46,18 @@ struct step {
 /// A schedule: the vector is cut into blocks(p) blocks; every rank walks steps(p) steps. Optional members:
 ///   static constexpr int widest(int p)      the most blocks in one message; 1 when not said
 ///   static constexpr bool rotates = true    block b on rank r goes the way of block 0 on rank r - b: one block proves all
+///   static constexpr int worst_block(int p, int root)
+///                                           no other block is encoded more often on its way into a result, neither in sum nor on the
+///                                           longest way, whatever the placement: a bound for this block is one for all
 template <class S>
 concept schedule_type = requires(int me, int p, int root, int k) {
     { S::blocks(p) } -> std::same_as<int>;
     { S::steps(p) } -> std::same_as<int>;
     { S::step_at(me, p, root, k) } -> std::same_as<step>;
 };
+
+/// The schedule does not say which of its blocks is the worst.
+inline constexpr int unknown_block = -1;
 
 namespace detail {
 template <class S>
@@ -57,6 +72,12 @@ constexpr bool rotates_of()
     if constexpr (requires { S::rotates; }) return S::rotates;
     else return false;
 }
+template <class S>
+constexpr int worst_block_of(int p, int root)
+{
+    if constexpr (requires { S::worst_block(p, root); }) return S::worst_block(p, root);
+    else return rotates_of<S>() || S::blocks(p) == 1 ? 0 : unknown_block;
+}
 }  // namespace detail
 
 /// A schedule as the engine sees it: values, no type.
@@ -66,10 +87,12 @@ struct schedule {
     step (*step_at)(int me, int p, int root, int k) = nullptr;
     int (*widest)(int p) = nullptr;
     bool rotates = false;
+    int (*worst_block)(int p, int root) = nullptr;  ///< unknown_block when the schedule does not say
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{&S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, detail::rotates_of<S>()};
+inline constexpr schedule schedule_view{&S::blocks,           &S::steps,                 &S::step_at,
+                                        &detail::widest_of<S>, detail::rotates_of<S>(), &detail::worst_block_of<S>};
 
 /// First A, then B, on the same blocks.
 template <schedule_type A, schedule_type B>
@@ -97,6 +120,17 @@ constexpr int ceil_log2(int p)
     int k = 0;
     while ((1 << k) < p) ++k;
     return k;
+}
+
+/// The largest power of two that is not above p; p >= 1.
+constexpr int floor_power2(int p) { return 1 << (ceil_log2(p + 1) - 1); }
+
+/// The largest of the messages of 1, 2, 4, ... blocks that carry p - 1 blocks together; the last one has what is left.
+constexpr int largest_doubling(int p)
+{
+    if (p <= 2) return 1;
+    const int doubled = 1 << (ceil_log2(p) - 2), rest = p - 2 * doubled;
+    return doubled > rest ? doubled : rest;
 }
 
 }  // namespace ccoll

@@ -67,7 +67,7 @@ struct contributions {
 };
 }  // namespace detail
 
-/// Proves that `s` does what `Collective` promises: every contribution arrives, and arrives once. 1 <= p <= 64.
+/// Proves that `s` does what `Collective` promises: every contribution arrives where it must, and arrives once. 1 <= p <= 64.
 /// constexpr: an author may write `static_assert(delivers<collective::allgather>(schedule_view<mine>, 7, 0));`
 template <class Collective>
 constexpr bool delivers(const schedule& s, int p, int root)
@@ -76,12 +76,15 @@ constexpr bool delivers(const schedule& s, int p, int root)
     const int blocks = s.blocks(p);
     for (int block = 0; block < blocks; ++block) {
         detail::contributions all;
-        std::uint64_t wanted = 0;
+        std::uint64_t everybodys = 0;
         for (int me = 0; me < p; ++me)
-            if (Collective::before(me, root, blocks).contains(block, blocks)) wanted |= all.at(me) = std::uint64_t{1} << me;
+            if (Collective::before(me, root, blocks).contains(block, blocks)) everybodys |= all.at(me) = std::uint64_t{1} << me;
         walk_block(s, p, root, block, all);
-        for (int me = 0; me < p; ++me)
-            if (Collective::after(me, root, blocks).contains(block, blocks) && all.at(me) != wanted) return false;
+        for (int me = 0; me < p; ++me) {
+            if (!Collective::after(me, root, blocks).contains(block, blocks)) continue;
+            const int origin = Collective::origin(me, p, block);
+            if (all.at(me) != (origin == collective::everybody ? everybodys : std::uint64_t{1} << origin)) return false;
+        }
         if (!all.once) return false;
     }
     return true;

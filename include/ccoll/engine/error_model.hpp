@@ -63,15 +63,15 @@ struct error_machine {
 }  // namespace detail
 
 /// How often the bound may add up in one element of the result; before any division by the number of ranks.
-/// Cost: O(p * steps) for a schedule that rotates, times its blocks otherwise; O(p) memory. Callers keep the figure.
+/// Cost: O(p * steps) for a schedule that knows its worst block, times its blocks otherwise; O(p) memory. Callers keep the figure.
 template <class Collective>
 constexpr double worst_case_units(const schedule& s, placement_rules rules, error_growth growth, int p, int root)
 {
     if (p == 1) return 0;
     if (!Collective::reduces && rules.forward_encoded) return 1;  // encoded once at the source; the tests run the machine, too
-    const int blocks = s.blocks(p), representative = s.rotates ? 1 : blocks;
+    const int blocks = s.blocks(p), only = s.worst_block(p, root);
     double worst = 0;
-    for (int block = 0; block < representative; ++block) {
+    for (int block = only == unknown_block ? 0 : only; block < (only == unknown_block ? blocks : only + 1); ++block) {
         detail::error_machine machine{rules, growth, std::vector<detail::error_machine::cell>(static_cast<std::size_t>(p))};
         walk_block(s, p, root, block, machine);
         for (int me = 0; me < p; ++me)

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every schedule of the library with what its page promises: steps, and blocks sent by the busiest rank and by all ranks. The
+// figures are closed forms, written from the sources and not from the code.
+#pragma once
+
+#include <ccoll/algo/binomial.hpp>
+#include <ccoll/algo/bruck.hpp>
+#include <ccoll/algo/chain.hpp>
+#include <ccoll/algo/linear.hpp>
+#include <ccoll/algo/pairwise.hpp>
+#include <ccoll/algo/rabenseifner.hpp>
+#include <ccoll/algo/recursive.hpp>
+#include <ccoll/algo/ring.hpp>
+#include <ccoll/algo/scatter_allgather.hpp>
+#include <ccoll/algo/spread.hpp>
+#include <ccoll/algo/walk.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace catalogue {
+
+using namespace ccoll;
+using namespace ccoll::policies;
+
+struct entry {
+    std::string name;
+    schedule path;
+    bool (*delivers)(const schedule&, int p, int root);
+    block_set (*after)(int me, int root, int blocks);
+    bool rooted, same_bits;  ///< same_bits: MPI says that all ranks end with the same
+    int (*steps)(int p);
+    int (*busiest)(int p);  ///< blocks sent by the rank that sends most
+    int (*total)(int p);    ///< blocks sent by all ranks together
+};
+
+template <class Algo, class Collective>
+entry listed(int (*steps)(int), int (*busiest)(int), int (*total)(int))
+{
+    constexpr bool same_bits = std::is_same_v<Collective, collective::allreduce> || std::is_same_v<Collective, collective::allgather> ||
+                               std::is_same_v<Collective, collective::bcast>;
+    return {std::string(Algo::name) + " " + Collective::name, schedule_view<schedule_for<Algo, Collective>>, &delivers<Collective>,
+            &Collective::after, Collective::rooted, same_bits, steps, busiest, total};
+}
+
+inline int log2_up(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
+inline int log2_down(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1; }
+inline int core(int p) { return 1 << log2_down(p); }   ///< the largest power of two that is not above p
+inline int extra(int p) { return p - core(p); }
+inline int some(int n) { return n > 0 ? 1 : 0; }
+inline int others(int p) { return p - 1; }
+inline int everyone_all_others(int p) { return p * (p - 1); }
+inline int all_ranks_but_one_once(int p) { return p - 1; }
+inline int one(int p) { return some(p - 1); }
+
+/// Ranks in the subtree of the rank `relative` to the root of a binomial tree.
+inline int subtree(int p, int relative) { return relative == 0 ? p : std::min(relative & -relative, p - relative); }
+inline int all_subtrees(int p)
+{
+    int sum = 0;
+    for (int r = 1; r < p; ++r) sum += subtree(p, r);
+    return sum;
+}
+inline int largest_subtree(int p)
+{
+    int most = 0;
+    for (int r = 1; r < p; ++r) most = std::max(most, subtree(p, r));
+    return most;
+}
+/// Hops of all blocks that one rank sends, if block j travels the powers of two of which j is the sum.
+inline int bruck_hops(int p)
+{
+    int sum = 0;
+    for (int j = 1; j < p; ++j) sum += std::popcount(static_cast<unsigned>(j));
+    return sum;
+}
+
+inline std::vector<entry> all()
+{
+    namespace c = collective;
+    const auto bruck_total = [](int p) { return p * bruck_hops(p); };
+    return {
+        listed<Algo::Ring, c::reduce_scatter>(others, others, everyone_all_others),
+        listed<Algo::Ring, c::allgather>(others, others, everyone_all_others),
+        listed<Algo::Ring, c::allreduce>([](int p) { return 2 * (p - 1); }, [](int p) { return 2 * (p - 1); },
+                                         [](int p) { return 2 * p * (p - 1); }),
+        listed<Algo::RecursiveDoubling, c::allreduce>([](int p) { return log2_down(p) + 2 * some(extra(p)); },
+                                                      [](int p) { return log2_down(p) + some(extra(p)); },
+                                                      [](int p) { return core(p) * log2_down(p) + 2 * extra(p); }),
+        listed<Algo::RecursiveDoubling, c::allgather>(log2_up, others, everyone_all_others),
+        // A rank of the core sends all blocks but its own, twice; a neighbour of an extra rank all of them once more.
+        listed<Algo::Rabenseifner, c::allreduce>([](int p) { return 2 * log2_down(p) + 2 * some(extra(p)); },
+                                                 [](int p) { return 2 * (core(p) - 1) + some(extra(p)) * core(p); },
+                                                 [](int p) { return 2 * core(p) * (core(p) - 1) + 2 * extra(p) * core(p); }),
+        // The gather: one block by half of the core, two by a quarter, ... so half of the vector in each of its steps.
+        listed<Algo::Rabenseifner, c::reduce>([](int p) { return 2 * log2_down(p) + some(extra(p)); },
+                                              [](int p) { return core(p) - 1 + core(p) / 2; },
+                                              [](int p) {
+                                                  const int halved = core(p) * (core(p) - 1), gathered = log2_down(p) * core(p) / 2;
+                                                  return halved + gathered + extra(p) * core(p);
+                                              }),
+        // A rank of the core sends all blocks but its own and, of a pair, its neighbour's; but that one then, too.
+        listed<Algo::Rabenseifner, c::reduce_scatter>([](int p) { return log2_down(p) + 2 * some(extra(p)); },
+                                                      [](int p) { return p - 1 + some(extra(p)); },
+                                                      [](int p) { return core(p) * (p - 1) + extra(p) * p; }),
+        listed<Algo::Binomial, c::bcast>(log2_up, log2_up, all_ranks_but_one_once),
+        listed<Algo::Binomial, c::reduce>(log2_up, one, all_ranks_but_one_once),
+        listed<Algo::Binomial, c::scatter>(log2_up, others, all_subtrees),
+        listed<Algo::Binomial, c::gather>(log2_up, largest_subtree, all_subtrees),
+        // In the ring a rank of a subtree of s gets p - s blocks.
+        listed<Algo::ScatterAllgather, c::bcast>([](int p) { return log2_up(p) + p - 1; }, [](int p) { return 2 * (p - 1); },
+                                                 [](int p) { return all_subtrees(p) + p * p - (p + all_subtrees(p)); }),
+        listed<Algo::Chain, c::bcast>(others, one, all_ranks_but_one_once),
+        listed<Algo::Chain, c::reduce>(others, one, all_ranks_but_one_once),
+        listed<Algo::Linear, c::bcast>(others, others, all_ranks_but_one_once),
+        listed<Algo::Linear, c::reduce>(others, one, all_ranks_but_one_once),
+        listed<Algo::Linear, c::scatter>(others, others, all_ranks_but_one_once),
+        listed<Algo::Linear, c::gather>(others, one, all_ranks_but_one_once),
+        listed<Algo::Bruck, c::allgather>(log2_up, others, everyone_all_others),
+        listed<Algo::Bruck, c::alltoall>(log2_up, bruck_hops, bruck_total),
+        listed<Algo::Pairwise, c::alltoall>(others, others, everyone_all_others),
+        listed<Algo::Spread, c::alltoall>(others, others, everyone_all_others),
+    };
+}
+
+/// All roots of few ranks; of many the first, the last, and some between, also where trees and cores end.
+inline std::vector<int> roots(const entry& e, int p)
+{
+    if (!e.rooted) return {0};
+    std::vector<int> some_roots;
+    for (int root = 0; root < p; ++root)
+        if (p <= 12 || root <= 1 || root == p / 2 || root == p - 1 || root == 2 * extra(p)) some_roots.push_back(root);
+    return some_roots;
+}
+
+/// `check(p, root)` for p in 1..most. @return the first (p, root) for which it is false, as text; empty when there is none.
+template <class Check>
+std::string first_fault(const entry& e, int most, Check check)
+{
+    for (int p = 1; p <= most; ++p)
+        for (int root : roots(e, p))
+            if (!check(p, root)) return e.name + ", p " + std::to_string(p) + ", root " + std::to_string(root);
+    return "";
+}
+
+}  // namespace catalogue
