@@ -1,41 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// allgather.hpp - floor 5. allgather: everybody ends with everybody's data, block r from rank r.
+// allgather.hpp - floor 5. allgather, allgatherv: everybody ends with everybody's data.
 #pragma once
 
+#include <ccoll/algo/bruck.hpp>
+#include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/call.hpp>
+#include <ccoll/engine/forms.hpp>
 
 namespace ccoll {
 
-/// Gathers `send` of all ranks into `recv` of every rank, in the order of the ranks.
+/// Collects `send` of all ranks, n elements each, into `recv` of every rank, p * n elements, in the order of the ranks.
 ///
-/// @param send   n elements.    @param recv  p * n elements.
-/// Other parameters, errors and cost as of allreduce. With a lossy codec a rank's own block in `recv` holds the decoded values, so
-/// that all ranks hold the same bits; `send` is not touched.
-/// Error: one bound (Placement::PerHop: p - 1). Source: C-Coll, figure 2.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!communicator<Recv> && !std::is_pointer_v<Send>)
-report allgather(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+///   allgather<P...>(send, recv, comm, extra...)       ranges of n and p * n elements
+///   allgather<P...>(inout, comm, extra...)            in place: p * n elements, of which this rank's part is its contribution
+///   allgather<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Allgather with equal types; `send` may be MPI_IN_PLACE
+///
+/// Policies, elements, extra arguments and errors are those of allreduce. All ranks hold the same bits: the owner takes its own
+/// decoded block (so a lossy codec changes that, too).
+/// Error: one bound (Placement::PerHop: one per hop). Source: C-Coll, figure 2.
+template <class... Policies, class... Arguments>
+report allgather(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::allgather, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, 0, comm,
-                                                                                              std::forward<Extra>(extra)...);
+    return detail::unrooted<detail::blocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// allgather, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request iallgather(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::nonblocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// allgather, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent allgather_init(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::preparing, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
-/// In place: `inout` holds p * n elements, of which this rank's block is its contribution.
-template <class... Policies, class Buffer, communicator Comm, class... Extra>
-    requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
-report allgather(Buffer&& inout, const Comm& comm, Extra&&... extra)
-{
-    return detail::call_ranges<collective::allgather, plan_of<Policies...>, Buffer&, Buffer&>(inout, inout, true, 0, comm,
-                                                                                           std::forward<Extra>(extra)...);
-}
+namespace detail {
+template <class How, class Collective, class Plan>
+struct varied_allgather {
+    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const Integer* displacements, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, n, recv_parts(counts, displacements), 0, comm, std::forward<Extra>(extra)...);
+    }
+};
+}  // namespace detail
 
-/// As MPI_Allgather with equal types: n elements at `send`, or MPI_IN_PLACE there, and p * n at `recv`.
-template <class... Policies, class A, class T, class Comm, class... Extra>
-report allgather(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
+/// The same with contributions of different length: counts[r] elements of rank r.
+///
+///   allgatherv<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same on all ranks, or ccoll::parts
+///   allgatherv<P...>(inout, counts, comm, extra...)         in place
+///   allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)    pointers, as MPI_Allgatherv; displacements may be null
+///
+/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+template <class... Policies, class... Arguments>
+report allgatherv(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::allgather, plan_of<Policies...>>(send, recv, n, 0, comm, std::forward<Extra>(extra)...);
+    return detail::varied_allgather<detail::blocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// allgatherv, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request iallgatherv(Arguments&&... arguments)
+{
+    return detail::varied_allgather<detail::nonblocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// allgatherv, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent allgatherv_init(Arguments&&... arguments)
+{
+    return detail::varied_allgather<detail::preparing, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace ccoll

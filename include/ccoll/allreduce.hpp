@@ -4,17 +4,24 @@
 
 #include <array>
 
+#include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/call.hpp>
+#include <ccoll/engine/forms.hpp>
 
 namespace ccoll {
 
 /// Reduces `send` of all ranks into `recv` of every rank.
 ///
-/// @tparam Policies  any of Algo::, Codec::, Placement::, Op::, Check::, Instrument::, a bound, or a Plan of them, in any order.
-/// @param send   n elements, this rank's contribution: any contiguous range of float or double.    @param recv  n elements.
+///   allreduce<P...>(send, recv, comm, extra...)       two ranges of n elements
+///   allreduce<P...>(inout, comm, extra...)            in place
+///   allreduce<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Allreduce; `send` may be MPI_IN_PLACE
+///
+/// @tparam Policies  any of Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Timeout, a bound, or a Plan of them, in any order.
+/// @param send   n elements, this rank's contribution: any contiguous range. Lossy codecs take float, double, half, bfloat16 and complex
+///               numbers (a bound holds for each part); exact ones whatever can be copied byte by byte and Op:: computes on.
+/// @param recv   n elements.
 /// @param comm   MPI_Comm, threads_comm, or any object that meets ccoll::transport.
 /// @param extra  the bound, a number > 0, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
 /// @return       what was decided, what it cost, and the worst-case error of every finite element.
@@ -24,28 +31,22 @@ namespace ccoll {
 /// All ranks hold the same bits afterwards (not with Placement::PerHop; see report::same_bits).
 /// Error: worst_case<collective::allreduce, Policies...>(p); with a ring p times the bound for Sum, once for Average.
 /// Cost: the schedule's messages, each encoded; working memory is kept with the communicator. Source: C-Coll, section III.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!communicator<Recv> && !std::is_pointer_v<Send>)
-report allreduce(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+template <class... Policies, class... Arguments>
+report allreduce(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::allreduce, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, 0, comm,
-                                                                                              std::forward<Extra>(extra)...);
+    return detail::unrooted<detail::blocking, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
-
-/// In place: `inout` holds the contribution before and the result after the call.
-template <class... Policies, class Buffer, communicator Comm, class... Extra>
-    requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
-report allreduce(Buffer&& inout, const Comm& comm, Extra&&... extra)
+/// The same, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request iallreduce(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::allreduce, plan_of<Policies...>, Buffer&, Buffer&>(inout, inout, true, 0, comm,
-                                                                                           std::forward<Extra>(extra)...);
+    return detail::unrooted<detail::nonblocking, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
-
-/// As MPI_Allreduce: n elements at `send`, or MPI_IN_PLACE there, and n at `recv`.
-template <class... Policies, class A, class T, class Comm, class... Extra>
-report allreduce(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
+/// The same, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent allreduce_init(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::allreduce, plan_of<Policies...>>(send, recv, n, 0, comm, std::forward<Extra>(extra)...);
+    return detail::unrooted<detail::preparing, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 /// The slowest rank's seconds of every phase. Collective: all ranks of `comm` call it.

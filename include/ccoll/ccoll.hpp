@@ -8,6 +8,7 @@
 
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
+#include <ccoll/alltoall.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>

@@ -1,40 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// reduce_scatter.hpp - floor 5. reduce_scatter: rank r ends with block r of the reduction of everybody's data.
+// reduce_scatter.hpp - floor 5. reduce_scatter, reduce_scatter_v: rank r ends with part r of the reduction.
 #pragma once
 
+#include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/call.hpp>
+#include <ccoll/engine/forms.hpp>
 
 namespace ccoll {
 
-/// Reduces `send` of all ranks, block by block, and leaves block r on rank r. Stands for MPI_Reduce_scatter_block.
+/// Reduces `send` of all ranks and leaves part r of the result, n elements, in `recv` of rank r.
 ///
-/// @param send   p * n elements.    @param recv  n elements.
-/// Other parameters, errors and cost as of allreduce; every result element lives on one rank, so "same bits" is trivially true.
-/// Error: a ring encodes p - 1 times on the way to the owner, who does not encode: (p - 1) times the bound for Sum.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!communicator<Recv> && !std::is_pointer_v<Send>)
-report reduce_scatter(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+///   reduce_scatter<P...>(send, recv, comm, extra...)       ranges of p * n and n elements
+///   reduce_scatter<P...>(inout, comm, extra...)            in place: p * n elements, of which the first n are the result
+///   reduce_scatter<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Reduce_scatter_block; `send` may be MPI_IN_PLACE
+///
+/// Policies, elements, extra arguments and errors are those of allreduce.
+/// Error: p - 1 times the bound for Sum. Source: C-Coll, figure 4.
+template <class... Policies, class... Arguments>
+report reduce_scatter(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, 0, comm,
-                                                                                                   std::forward<Extra>(extra)...);
+    return detail::unrooted<detail::blocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce_scatter, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ireduce_scatter(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::nonblocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce_scatter, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent reduce_scatter_init(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::preparing, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
-/// In place, as MPI has it: `inout` holds p * n elements; its first n are the result afterwards, the others unspecified.
-template <class... Policies, class Buffer, communicator Comm, class... Extra>
-    requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
-report reduce_scatter(Buffer&& inout, const Comm& comm, Extra&&... extra)
-{
-    return detail::call_ranges<collective::reduce_scatter, plan_of<Policies...>, Buffer&, Buffer&>(inout, inout, true, 0, comm,
-                                                                                                std::forward<Extra>(extra)...);
-}
+namespace detail {
+template <class How, class Collective, class Plan>
+struct varied_reduce_scatter {
+    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, send_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, T* recv, const Integer* counts, const Comm& comm, Extra&&... extra)
+    {
+        const Integer* const side_by_side = nullptr;
+        return call_pointers<How, Collective, Plan>(send, recv, count_list::one_per_rank, send_parts(counts, side_by_side), 0, comm,
+                                                    std::forward<Extra>(extra)...);
+    }
+};
+}  // namespace detail
 
-/// As MPI_Reduce_scatter_block: p * n elements at `send`, or MPI_IN_PLACE there, and n (in place p * n) at `recv`.
-template <class... Policies, class A, class T, class Comm, class... Extra>
-report reduce_scatter(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
+/// The same with parts of different length: rank r gets counts[r] elements.
+///
+///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same on all ranks, or ccoll::parts
+///   reduce_scatter_v<P...>(inout, counts, comm, extra...)         in place: the result is at the front
+///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    pointers, as MPI_Reduce_scatter
+///
+/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+template <class... Policies, class... Arguments>
+report reduce_scatter_v(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::reduce_scatter, plan_of<Policies...>>(send, recv, n, 0, comm, std::forward<Extra>(extra)...);
+    return detail::varied_reduce_scatter<detail::blocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce_scatter_v, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ireduce_scatter_v(Arguments&&... arguments)
+{
+    return detail::varied_reduce_scatter<detail::nonblocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce_scatter_v, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent reduce_scatter_v_init(Arguments&&... arguments)
+{
+    return detail::varied_reduce_scatter<detail::preparing, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace ccoll

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rooted.hpp - floor 5. Collectives with a root: bcast, scatter, gather, reduce.
+// rooted.hpp - floor 5. Collectives with a root: bcast, scatter(v), gather(v), reduce.
 #pragma once
 
 #include <ccoll/algo/binomial.hpp>
 #include <ccoll/algo/chain.hpp>
+#include <ccoll/algo/linear.hpp>
+#include <ccoll/algo/rabenseifner.hpp>
+#include <ccoll/algo/scatter_allgather.hpp>
 #include <ccoll/codec.hpp>
-#include <ccoll/engine/call.hpp>
+#include <ccoll/engine/forms.hpp>
 
-// Common to all: policies, communicator and extra arguments are those of allreduce; every rank passes the same root. Data flow
+// Common to all: policies, elements, communicator and extra arguments are those of allreduce; every rank passes the same root. Data flow
 // one way, so ranks compare their arguments first, at any size, unless Check::Local says not to: then a disagreement is seen by
 // the ranks that it reaches, or may leave some waiting. A buffer that a rank does not need may be empty.
 
@@ -15,72 +18,179 @@ namespace ccoll {
 
 /// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes, too: it takes the
 /// decoded values, so that all ranks hold the same bits.
+///
+///   bcast<P...>(buffer, root, comm, extra...)     a range
+///   bcast<P...>(data, n, root, comm, extra...)    a pointer, as MPI_Bcast
+///
 /// Error: one bound (Placement::PerHop: the depth of the tree). Algo::Chain is faster than the tree for vectors that are much
 /// longer than a slice times p. Source: C-Coll, figure 3.
-template <class... Policies, class Buffer, class Comm, class... Extra>
-    requires(!std::is_pointer_v<std::remove_cvref_t<Buffer>>)
-report bcast(Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
+template <class... Policies, class... Arguments>
+report bcast(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::bcast, plan_of<Policies...>, Buffer&, Buffer&>(buffer, buffer, true, root, comm,
-                                                                                       std::forward<Extra>(extra)...);
+    return detail::one_buffer<detail::blocking, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// bcast, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ibcast(Arguments&&... arguments)
+{
+    return detail::one_buffer<detail::nonblocking, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// bcast, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent bcast_init(Arguments&&... arguments)
+{
+    return detail::one_buffer<detail::preparing, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
-/// As MPI_Bcast.
-template <class... Policies, class T, class Comm, class... Extra>
-report bcast(T* data, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+/// Deals the root's `send`, p * n elements, out to all ranks: part r, n elements, into `recv` of rank r.
+///
+///   scatter<P...>(send, recv, root, comm, extra...)       ranges
+///   scatter<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Scatter with equal types; the root's `recv` may be MPI_IN_PLACE
+///
+/// Error: one bound; the root's own part is exact.
+template <class... Policies, class... Arguments>
+report scatter(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::bcast, plan_of<Policies...>>(data, data, n, root, comm, std::forward<Extra>(extra)...);
+    return detail::with_root<detail::blocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
-
-/// Deals the root's `send`, p * n elements, out to all ranks: block r, n elements, into `recv` of rank r.
-/// Error: one bound; the root's own block is exact.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!std::is_pointer_v<Send>)
-report scatter(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+/// scatter, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request iscatter(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::scatter, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
-                                                                                            std::forward<Extra>(extra)...);
+    return detail::with_root<detail::nonblocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
-
-/// As MPI_Scatter with equal types: p * n elements at the root's `send`, n at `recv`; the root may pass MPI_IN_PLACE there.
-template <class... Policies, class T, class B, class Comm, class... Extra>
-report scatter(const T* send, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+/// scatter, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent scatter_init(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::scatter, plan_of<Policies...>>(send, recv, n, root, comm, std::forward<Extra>(extra)...);
+    return detail::with_root<detail::preparing, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 /// Collects `send` of all ranks, n elements each, into the root's `recv`, p * n elements, in the order of the ranks.
-/// Error: one bound; the root's own block is exact.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!std::is_pointer_v<Send>)
-report gather(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+///
+///   gather<P...>(send, recv, root, comm, extra...)       ranges
+///   gather<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Gather with equal types; the root's `send` may be MPI_IN_PLACE
+///
+/// Error: one bound; the root's own part is exact.
+template <class... Policies, class... Arguments>
+report gather(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::gather, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
-                                                                                           std::forward<Extra>(extra)...);
+    return detail::with_root<detail::blocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
-
-/// As MPI_Gather with equal types: n elements at `send`, or MPI_IN_PLACE there on the root, and p * n at the root's `recv`.
-template <class... Policies, class A, class T, class Comm, class... Extra>
-report gather(const A* send, T* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+/// gather, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request igather(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::gather, plan_of<Policies...>>(send, recv, n, root, comm, std::forward<Extra>(extra)...);
+    return detail::with_root<detail::nonblocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// gather, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent gather_init(Arguments&&... arguments)
+{
+    return detail::with_root<detail::preparing, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 /// Reduces `send` of all ranks, n elements, into the root's `recv`.
+///
+///   reduce<P...>(send, recv, root, comm, extra...)       ranges
+///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be MPI_IN_PLACE
+///
 /// Error: every rank but the root encodes once, p - 1 bounds for Sum.
-template <class... Policies, class Send, class Recv, class Comm, class... Extra>
-    requires(!std::is_pointer_v<Send>)
-report reduce(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+template <class... Policies, class... Arguments>
+report reduce(Arguments&&... arguments)
 {
-    return detail::call_ranges<collective::reduce, plan_of<Policies...>, const Send&, Recv&>(send, recv, false, root, comm,
-                                                                                           std::forward<Extra>(extra)...);
+    return detail::with_root<detail::blocking, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ireduce(Arguments&&... arguments)
+{
+    return detail::with_root<detail::nonblocking, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// reduce, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent reduce_init(Arguments&&... arguments)
+{
+    return detail::with_root<detail::preparing, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
-/// As MPI_Reduce: n elements at `send`, or MPI_IN_PLACE there on the root, and n at the root's `recv`.
-template <class... Policies, class A, class T, class Comm, class... Extra>
-report reduce(const A* send, T* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+namespace detail {
+template <class How, class Collective, class Plan>
+struct varied_scatter {
+    template <class Send, part_counts Counts, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, const Counts& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), root, comm, std::forward<Extra>(extra)...);
+    }
+    template <class T, std::integral Integer, class B, class Comm, class... Extra>
+    static auto call(const T* send, const Integer* counts, const Integer* displacements, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, n, send_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+    }
+};
+template <class How, class Collective, class Plan>
+struct varied_gather {
+    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, Recv&& recv, const Counts& counts, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), root, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const Integer* displacements, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, n, recv_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+    }
+};
+}  // namespace detail
+
+/// scatter with parts of different length, which only the root has to know: counts[r] elements go to rank r.
+///
+///   scatterv<P...>(send, counts, recv, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
+///   scatterv<P...>(send, counts, displacements, recv, n, root, comm, extra...)    pointers, as MPI_Scatterv
+///
+/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+template <class... Policies, class... Arguments>
+report scatterv(Arguments&&... arguments)
 {
-    return detail::call_pointers<collective::reduce, plan_of<Policies...>>(send, recv, n, root, comm, std::forward<Extra>(extra)...);
+    return detail::varied_scatter<detail::blocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// scatterv, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request iscatterv(Arguments&&... arguments)
+{
+    return detail::varied_scatter<detail::nonblocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// scatterv, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent scatterv_init(Arguments&&... arguments)
+{
+    return detail::varied_scatter<detail::preparing, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+/// gather with parts of different length, which only the root has to know: counts[r] elements come from rank r.
+///
+///   gatherv<P...>(send, recv, counts, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
+///   gatherv<P...>(send, n, recv, counts, displacements, root, comm, extra...)    pointers, as MPI_Gatherv
+///
+/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+template <class... Policies, class... Arguments>
+report gatherv(Arguments&&... arguments)
+{
+    return detail::varied_gather<detail::blocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// gatherv, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request igatherv(Arguments&&... arguments)
+{
+    return detail::varied_gather<detail::nonblocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// gatherv, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent gatherv_init(Arguments&&... arguments)
+{
+    return detail::varied_gather<detail::preparing, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace ccoll

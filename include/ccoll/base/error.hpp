@@ -35,8 +35,12 @@ enum class status : std::uint32_t {
     truncated,         ///< a message is larger than any healthy peer sends
     peer_lost,         ///< a rank ended before it sent what the schedule promises
     transport_failed,  ///< the transport said so; its own text is in the message
-    no_communicator    ///< the communicator cannot be used at all; the text says why
+    no_communicator,   ///< the communicator cannot be used at all; the text says why
+    timed_out,         ///< nothing moved for longer than the plan's Timeout allows
+    strided,           ///< a buffer's elements do not lie side by side
+    abandoned          ///< a rank dropped its request before the call had ended
 };
+inline constexpr status last_status = status::abandoned;
 
 constexpr const char* describe(status s) noexcept
 {
@@ -61,6 +65,9 @@ constexpr const char* describe(status s) noexcept
     case status::peer_lost: return "a rank ended before it sent what the schedule promises";
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
+    case status::timed_out: return "nothing arrived for longer than Timeout allows, in seconds";
+    case status::strided: return "the elements of a buffer do not lie side by side; copy them together first";
+    case status::abandoned: return "a request was dropped before its call had ended; keep it until wait() returns or test() is true";
     }
     return "unknown status";
 }

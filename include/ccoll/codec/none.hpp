@@ -2,6 +2,8 @@
 // codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the frame.
 #pragma once
 
+#include <algorithm>
+
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -9,7 +11,8 @@ namespace ccoll {
 
 template <element T>
 struct codec_impl<policies::Codec::None, T, host_space> {
-    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    /// No more than 64 KiB: generic code has a chunk on its stack.
+    static constexpr std::size_t chunk_elements = std::max<std::size_t>(1, std::min(max_chunk_elements, (std::size_t{1} << 16) / sizeof(T)));
     static constexpr bool pipelined = true;
 
     static encode_result encode_chunk(std::span<const T>, byte_span, double) noexcept { return {0, status::unsupported}; }

@@ -9,7 +9,7 @@ namespace ccoll {
 /// PIPE-SZx of C-Coll (section III-E2): 5120 values per chunk, the sizes of all chunks in front of the frame, and progress
 /// polled between chunks, here by the caller of frame_codec. Differs from the paper as SZx does (szx.hpp), and in chunks
 /// that may travel raw.
-template <element T>
+template <native_float T>
 struct codec_impl<policies::Codec::PipeSZx, T, host_space> : detail::szx::chunk_coder<T, 5120> {
     static constexpr bool pipelined = true;
 };

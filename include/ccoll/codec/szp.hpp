@@ -267,7 +267,7 @@ private:
 
 }  // namespace detail::szp
 
-template <element T>
+template <native_float T>
 struct codec_impl<policies::Codec::SZp, T, host_space> : detail::szp::chunk_coder<T> {};
 
 }  // namespace ccoll

@@ -148,7 +148,7 @@ private:
 
 }  // namespace detail::szx
 
-template <element T>
+template <native_float T>
 struct codec_impl<policies::Codec::SZx, T, host_space> : detail::szx::chunk_coder<T, max_chunk_elements> {};
 
 }  // namespace ccoll

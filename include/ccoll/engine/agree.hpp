@@ -34,48 +34,77 @@ public:
     control& operator=(const control&) = delete;
     ~control()
     {
+        stop_receiving();
         for (std::size_t i = 0; i < early_data_.size(); ++i) link_.memory().drop(early_data_[i].message);
     }
 
-    /// Merges the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
-    /// heard (dissemination). Merging takes extremes only, so hearing something twice does no harm, and every rank returns the
+    /// Begins to merge the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
+    /// heard (dissemination). Merging takes extremes only, so hearing something twice does no harm, and every rank ends with the
     /// same message, unless somebody gave up meanwhile. Every rank speaks before it listens: a rank that does not take part
     /// (its arguments say that no agreement is due) is spoken to by one that does, and listen() tells it.
     /// @param room_bytes  of the largest data message: a rank that does not take part may be sending already.
-    control_message agree(control_message mine, std::size_t room_bytes)
+    void begin(const control_message& mine, std::size_t room_bytes)
     {
-        const int me = link_.rank(), p = link_.size();
-        mine.stamp = stamp_;
-        mine.stamp.kind = message_kind::opinion;
-        mine.least = mine.most = stamp_.arguments;
-        mine.least.rank = mine.most.rank = me;
+        merged_ = mine;
+        merged_.stamp = stamp_;
+        merged_.stamp.kind = message_kind::opinion;
+        merged_.least = merged_.most = stamp_.arguments;
+        merged_.least.rank = merged_.most.rank = link_.rank();
         opening_ = mine.closing == 0;
         opinions_.reserve(2 * most_rounds);
-        for (int k = 0, distance = 1; distance < p; ++k, distance *= 2) {
+        room_bytes_ = room_bytes;
+        round_ = vain_ = 0;
+        spoken_ = false;
+    }
+
+    /// Does what can be done without waiting. @return true when merged() is what all ranks hold.
+    bool progress()
+    {
+        link_.poll();
+        moved_ = false;
+        const int me = link_.rank(), p = link_.size();
+        for (int distance = 1 << round_; distance < p && gave_up_.ok(); distance = 1 << ++round_) {
             const int left = (me - distance + p) % p;
-            mine.step = k;
-            send((me + distance) % p, mine);
-            control_message theirs;
-            const status s = opinion_of(left, mine.closing, k, room_bytes, theirs);
-            if (!gave_up_.ok()) {
-                mine.trouble = gave_up_;
-                return mine;
+            if (!spoken_) {
+                peer_in_turn_ = left;
+                merged_.step = round_;
+                send((me + distance) % p, merged_);
+                spoken_ = moved_ = true;
             }
-            if (s != status::ok) theirs = mine, theirs.trouble = {s, me, left};
-            merge(mine, theirs);
+            control_message theirs;
+            status heard_it = status::ok;
+            while (gave_up_.ok() && heard_it == status::ok && !heard(merged_.closing, round_, theirs)) {
+                if (!listen_to(left, heard_it)) return false;
+                moved_ = true;
+            }
+            if (!gave_up_.ok()) break;
+            if (heard_it != status::ok) theirs = merged_, theirs.trouble = {heard_it, me, left};
+            merge(merged_, theirs);
+            stop_receiving();
+            spoken_ = false;
+        }
+        stop_receiving();
+        if (!gave_up_.ok()) {
+            merged_.trouble = gave_up_;
+            return true;
         }
         opened_ = true;
         opening_ = false;
-        if (mine.trouble.ok() && !(mine.least == mine.most)) {
-            const bool in_order = mine.least.rank < mine.most.rank;
-            const call_arguments& low = in_order ? mine.least : mine.most;
-            const call_arguments& high = in_order ? mine.most : mine.least;
-            mine.trouble = compare(low, high);
-            mine.trouble.rank = low.rank;
-            mine.trouble.peer = high.rank;
+        if (merged_.trouble.ok() && !(merged_.least == merged_.most)) {
+            const bool in_order = merged_.least.rank < merged_.most.rank;
+            const call_arguments& low = in_order ? merged_.least : merged_.most;
+            const call_arguments& high = in_order ? merged_.most : merged_.least;
+            merged_.trouble = compare(low, high);
+            merged_.trouble.rank = low.rank;
+            merged_.trouble.peer = high.rank;
         }
-        return mine;
+        return true;
     }
+    const control_message& merged() const { return merged_; }
+    /// Did the last progress() come any further?
+    bool moved() const { return moved_; }
+    /// Whom this rank listens to.
+    int awaited() const { return peer_in_turn_; }
 
     /// For a rank that has nothing to do: has anybody left the schedule, or begun to compare arguments although this rank's
     /// own do not ask for it? And, out of patience with a call that has not been agreed upon: does anybody send what the
@@ -162,7 +191,7 @@ private:
         const int p = link_.size();
         const bool is_opinion = stamp.kind == message_kind::opinion;
         const bool possible = is_opinion ? m.step >= 0 && m.step < most_rounds && (peer + (1 << m.step) % p) % p == link_.rank() &&
-                                               m.trouble.code <= status::no_communicator && in_order(m.closing, peer)
+                                               m.trouble.code <= last_status && in_order(m.closing, peer)
                                          : stamp.kind == message_kind::give_up;
         if (whose == belonging::left_over) return;
         if (s == status::wire_version)
@@ -197,28 +226,27 @@ private:
         return false;
     }
 
-    /// The opinion that `peer` tells in round k. Others may come first: of later rounds, of the closing comparison.
-    status opinion_of(int peer, int closing, int k, std::size_t room_bytes, control_message& theirs)
+    /// One turn of listening to the peer whose opinion is due. Others may come first: of later rounds, of the closing comparison.
+    /// @return false when there was nothing to hear.    @param heard_it  not ok when the transport failed
+    bool listen_to(int peer, status& heard_it)
     {
-        typename Link::request r{};
-        bool posted = false;
-        int vain = 0;
-        peer_in_turn_ = peer;
-        while (gave_up_.ok() && !heard(closing, k, theirs)) {
-            link_.poll();
-            if (!posted) r = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
-            posted = !link_.test(r);
-            if (!posted && r.result != status::ok && r.result != status::truncated) return r.result;
-            if (!posted) {
-                sort_in(expected_, r.bytes, peer);
-            } else if (const int other = link_.probe(tags_.control()); other != nobody) {
-                receive_opinion(other);
-            } else if (closing != 0 || ++vain <= patience || !take_early_data(room_bytes)) {
-                link_.idle();
-            }
+        if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
+        receiving_ = !link_.test(request_);
+        if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
+            heard_it = request_.result;
+        } else if (!receiving_) {
+            sort_in(expected_, request_.bytes, peer);
+        } else if (const int other = link_.probe(tags_.control()); other != nobody) {
+            receive_opinion(other);
+        } else {
+            return merged_.closing == 0 && ++vain_ > patience && take_early_data(room_bytes_);
         }
-        if (posted) link_.cancel(r);
-        return status::ok;
+        return true;
+    }
+    void stop_receiving()
+    {
+        if (receiving_) link_.cancel(request_);
+        receiving_ = false;
     }
 
     /// Data that no posted receive waits for: from a rank that is ahead of this one, which is kept for the schedule, or from
@@ -267,8 +295,12 @@ private:
     call_tags tags_;
     verdict gave_up_;
     bool opening_ = false, opened_ = false;
+    int round_ = 0, vain_ = 0;  // of the comparison under way; vain: turns of listening in which nothing came
+    bool spoken_ = false, receiving_ = false, moved_ = false;
+    typename Link::request request_{};  // receives into expected_
+    std::size_t room_bytes_ = 0;
     int peer_in_turn_ = nobody;
-    control_message incoming_, expected_;
+    control_message merged_, incoming_, expected_;
     borrowed_list<control_message> opinions_;  // that nobody has asked for yet
     borrowed_list<early> early_data_;
 };

@@ -25,7 +25,8 @@ public:
     struct block {
         const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`
         T* out = nullptr;             ///< where the result belongs; null: not wanted on this rank
-        std::size_t count = 0;
+        std::size_t count = 0;        ///< of the elements; where parts vary, not known before the first message of a foreign block
+        std::size_t out_count = 0;    ///< that belong into `out`
         form now = form::raw;
         buffer_memory* spare = nullptr;
         buffer_memory* frame = nullptr;
@@ -38,18 +39,22 @@ public:
     block_store(const task<T>& what, int me, int p, workspace& memory)
         : task_(what), memory_(memory), blocks_(what.path.blocks(p))
     {
-        const std::size_t longest = block_range(what.data.count, blocks_, 0).count;
-        slices_ = std::max<std::size_t>(1, (longest + what.slice_elements - 1) / what.slice_elements);
+        slices_ = std::max<std::size_t>(1, (what.longest + what.slice_elements - 1) / what.slice_elements);
         places_ = table<place>(static_cast<std::size_t>(blocks_));
-        const auto given = what.before(me, what.root, blocks_), wanted = what.after(me, what.root, blocks_);
+        const auto given = what.facts.before(me, what.root, blocks_), wanted = what.facts.after(me, what.root, blocks_);
         const call_buffers<T>& d = what.data;
+        for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : equal_part(d.count, blocks_, b).count;
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
-            at(b).in = d.send + (d.send_holds == extent::whole ? range(b).offset : 0);
+            const part from = where(what.facts.send, d.send_parts, what.facts.send_part(me, p, b));
+            at(b).in = d.send + from.offset;
+            at(b).count = from.count;
         }
         for (int i = 0; i < wanted.count; ++i) {
             const int b = wanted.at(i, blocks_);
-            at(b).out = d.recv + (d.recv_holds == extent::whole ? range(b).offset : 0);
+            const part to = where(what.facts.recv, d.recv_parts, what.facts.recv_part(me, p, b));
+            at(b).out = d.recv + to.offset;
+            at(b).out_count = to.count;
         }
         for (int k = 0; k < what.path.steps(p); ++k) {
             const step now = what.path.step_at(me, p, what.root, k);
@@ -88,11 +93,12 @@ public:
         opened_ = std::max(opened_, i + 1);
         const std::span<block> mine = live_.subspan(i * places_.size(), places_.size());
         for (int b = 0; b < blocks_; ++b) {
-            const std::size_t all = range(b).count, from = std::min(all, slice * task_.slice_elements);
+            const part from = slice_of(at(b).count, slice), to = slice_of(at(b).out_count, slice);
             block& fresh = mine[static_cast<std::size_t>(b)] = {};
-            fresh.count = std::min(task_.slice_elements, all - from);
-            if (at(b).in != nullptr) fresh.elements = at(b).in + from;
-            if (at(b).out != nullptr) fresh.out = at(b).out + from;
+            fresh.count = from.count;
+            fresh.out_count = to.count;
+            if (at(b).in != nullptr) fresh.elements = at(b).in + from.offset;
+            if (at(b).out != nullptr) fresh.out = at(b).out + to.offset;
         }
         return mine;
     }
@@ -100,8 +106,9 @@ public:
     /// Room for the block's elements, which are there from now on: the result's place, or borrowed memory on the way.
     std::span<T> writable(block& b)
     {
-        if (b.out == nullptr && b.spare == nullptr) b.spare = memory_.take(std::max<std::size_t>(1, b.count * sizeof(T)));
-        T* const to = b.out != nullptr ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
+        const bool fits = b.out != nullptr && b.out_count == b.count;
+        if (!fits && b.spare == nullptr) b.spare = memory_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
+        T* const to = fits ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
         b.elements = to;
         return {to, b.count};
     }
@@ -120,8 +127,7 @@ public:
     void deliver(block& b, int p)
     {
         if (b.elements != b.out && b.count > 0) std::copy_n(b.elements, b.count, b.out);
-        if (!task_.op.divide_by_ranks) return;
-        for (std::size_t i = 0; i < b.count; ++i) b.out[i] /= static_cast<T>(p);
+        if (task_.op.divide != nullptr) task_.op.divide(b.out, p, b.count);
     }
 
     void release(block& b)
@@ -136,10 +142,22 @@ private:
     struct place {
         const T* in = nullptr;
         T* out = nullptr;
+        std::size_t count = 0, out_count = 0;
         int last = -1;
     };
     place& at(int b) { return places_[static_cast<std::size_t>(b)]; }
-    block_range range(int b) const { return block_range(task_.data.count, blocks_, b); }
+
+    /// Part `which` in a buffer of the user.
+    part where(extent holds, std::span<const part> parts, int which) const
+    {
+        if (holds == extent::own) return {0, task_.data.own};
+        return parts.empty() ? equal_part(task_.data.count, blocks_, which) : parts[static_cast<std::size_t>(which)];
+    }
+    part slice_of(std::size_t all, std::size_t slice) const
+    {
+        const std::size_t from = std::min(all, slice * task_.slice_elements);
+        return {from, std::min(task_.slice_elements, all - from)};
+    }
 
     const task<T>& task_;
     workspace& memory_;

@@ -1,14 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/buffers.hpp - floor 3. From what a user passes to what the engine works on: sizes, in place, overlaps.
+// engine/buffers.hpp - floor 3. From what a user passes to what the engine works on: sizes, counts, in place, overlaps.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
 
 namespace ccoll {
+
+/// The user's counts (or displacements), one per rank, of any integer type. They are read when the call begins.
+class count_list {
+public:
+    static constexpr std::size_t one_per_rank = ~std::size_t{0};  ///< the length of an array that came as a pointer
+
+    constexpr count_list() = default;
+    /// @param times  elements per element of the user (2 for a complex number)
+    template <class Integer>
+        requires std::is_integral_v<Integer>
+    constexpr count_list(const Integer* first, std::size_t n, std::size_t times)
+        : first_(first), size_(n), times_(static_cast<long long>(times)),
+          read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
+    {
+    }
+
+    constexpr bool given() const { return read_ != nullptr; }
+    constexpr std::size_t size() const { return size_; }
+    /// Negative when the user's is.
+    long long operator[](int i) const { return read_(first_, static_cast<std::size_t>(i)) * times_; }
+
+private:
+    const void* first_ = nullptr;
+    std::size_t size_ = 0;
+    long long times_ = 1;
+    long long (*read_)(const void*, std::size_t) = nullptr;
+};
 
 /// What a facade was given. Sizes are those of the buffers, or, when `counted`, the one count that MPI's own call takes.
 template <element T>
@@ -19,12 +47,17 @@ struct user_buffers {
     std::size_t recv_size = 0;
     bool in_place = false;  ///< the one buffer that was given stands for both, as MPI_IN_PLACE does
     bool counted = false;
+    bool varied = false;    ///< a v variant: counts say how long the parts of whole buffers are
+    bool strided = false;   ///< a view that says at run time that its elements are not side by side
+    count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
 };
 
 template <element T>
 struct fitted_buffers {
     call_buffers<T> data;
-    T* move_to = nullptr;  ///< reduce_scatter in place: the result block moves there at the end
+    T* move_to = nullptr;    ///< reduce_scatter in place: the result part moves there at the end
+    bool copy_send = false;  ///< alltoall in place: what is sent is overwritten before it has left
+    std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read or write
     verdict trouble;
 };
 
@@ -36,55 +69,139 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
     return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
+/// Fills `table` from counts, and from displacements where there are any; else the parts lie one behind the other.
+/// @return  elements up to the end of the last one    @param trouble  of counts that are not one per rank, or negative
+inline std::size_t lay_out(const count_list& counts, const count_list& displacements, int p, std::span<part> table, verdict& trouble)
+{
+    const auto ranks = static_cast<std::size_t>(p);
+    for (const count_list* list : {&counts, &displacements})
+        if (list->given() && list->size() != ranks && list->size() != count_list::one_per_rank && trouble.ok())
+            trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(p), static_cast<double>(list->size())};
+    if (!counts.given() && trouble.ok()) trouble = {status::bad_argument};
+    if (!trouble.ok()) return 0;
+    std::size_t next = 0, end = 0;
+    for (int i = 0; i < p; ++i) {
+        const long long n = counts[i], at = displacements.given() ? displacements[i] : static_cast<long long>(next);
+        if (n < 0 || at < 0) {
+            trouble = {status::bad_argument, nobody, nobody, -1, 0, static_cast<double>(n < 0 ? n : at)};
+            return 0;
+        }
+        table[static_cast<std::size_t>(i)] = {static_cast<std::size_t>(at), static_cast<std::size_t>(n)};
+        next += static_cast<std::size_t>(n);
+        end = std::max(end, static_cast<std::size_t>(at + n));
+    }
+    return end;
+}
+
+/// One vector on all ranks.
+template <element T>
+void fit_vector(fitted_buffers<T>& f, const user_buffers<T>& u, bool gives, bool takes)
+{
+    f.send_elements = gives ? u.send_size : 0;
+    f.recv_elements = takes ? (u.counted ? u.send_size : u.recv_size) : 0;
+    f.data.count = gives ? f.send_elements : f.recv_elements;
+    if (gives && takes && f.send_elements != f.recv_elements)
+        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(f.send_elements), static_cast<double>(f.recv_elements)};
+}
+
+/// p equal parts. A buffer holds all of them, or this rank's own.
+template <element T>
+void fit_parts(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int p, bool gives, bool takes)
+{
+    const auto ranks = static_cast<std::size_t>(p);
+    const bool send_whole = facts.send == extent::whole, recv_whole = facts.recv == extent::whole;
+    std::size_t send_size = u.send_size, recv_size = u.recv_size;
+    if (u.counted) {
+        send_size = send_whole || u.in_place ? u.send_size * ranks : u.send_size;
+        recv_size = recv_whole || u.in_place ? u.send_size * ranks : u.send_size;
+    }
+    const auto mismatch = [&](std::size_t expected, std::size_t found) {
+        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
+    };
+    if (u.in_place || facts.exchanges) {  // this rank's own part is one of those in a whole buffer
+        const std::size_t whole = send_whole ? send_size : recv_size;
+        f.data.own = whole / ranks;
+        if (whole % ranks != 0) mismatch((f.data.own + 1) * ranks, whole);
+        else if (facts.exchanges && send_size != recv_size) mismatch(send_size, recv_size);
+    } else {
+        const std::size_t whole = send_whole ? send_size : recv_size;
+        f.data.own = send_whole ? recv_size : send_size;
+        if ((send_whole ? gives : takes) && whole != f.data.own * ranks) mismatch(f.data.own * ranks, whole);
+    }
+    f.data.count = f.data.own * ranks;
+    f.send_elements = gives ? (send_whole ? f.data.count : f.data.own) : 0;
+    f.recv_elements = takes ? (recv_whole ? f.data.count : f.data.own) : 0;
+}
+
+/// Parts as long as the counts say, for the whole buffers that this rank uses; of the others it knows its own part alone.
+/// @param tables  2 p entries
+template <element T>
+void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int me, int p, bool gives, bool takes, std::span<part> tables)
+{
+    const auto ranks = static_cast<std::size_t>(p), mine = static_cast<std::size_t>(me);
+    const bool send_whole = facts.send == extent::whole && gives, recv_whole = facts.recv == extent::whole && takes;
+    const auto mismatch = [&](std::size_t expected, std::size_t found) {
+        if (f.trouble.ok()) f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
+    };
+    f.data.varied = true;
+    if (send_whole) {
+        const bool as_received = facts.exchanges && u.in_place;
+        f.data.send_parts = tables.first(ranks);
+        f.send_elements = lay_out(as_received ? u.recv_counts : u.send_counts, as_received ? u.recv_displacements : u.send_displacements, p, tables.first(ranks), f.trouble);
+        if (!u.counted && !as_received && (u.send_displacements.given() ? u.send_size < f.send_elements : u.send_size != f.send_elements)) mismatch(f.send_elements, u.send_size);
+    }
+    if (recv_whole) {
+        f.data.recv_parts = tables.subspan(ranks);
+        f.recv_elements = lay_out(u.recv_counts, u.recv_displacements, p, tables.subspan(ranks), f.trouble);
+        if (!u.counted && (u.recv_displacements.given() ? u.recv_size < f.recv_elements : u.recv_size != f.recv_elements)) mismatch(f.recv_elements, u.recv_size);
+    }
+    if (!f.trouble.ok()) {
+        f.data.send_parts = f.data.recv_parts = {};
+        return;
+    }
+    if (!facts.exchanges) {
+        const bool knows = send_whole || recv_whole;
+        const std::size_t given_size = facts.send == extent::own ? u.send_size : u.recv_size;
+        f.data.own = knows ? (send_whole ? f.data.send_parts : f.data.recv_parts)[mine].count : given_size;
+        if (knows && !u.in_place && given_size != f.data.own && given_size != count_list::one_per_rank) mismatch(f.data.own, given_size);
+        if (facts.send == extent::own && gives) f.send_elements = f.data.own;
+        if (facts.recv == extent::own && takes) f.recv_elements = f.data.own;
+    }
+    if (facts.reduces || (recv_whole && !facts.rooted && !facts.exchanges))  // all ranks know all counts: they can be compared
+        for (const part& each : send_whole ? f.data.send_parts : f.data.recv_parts) f.data.count += each.count;
+}
+
 }  // namespace detail
 
 /// Fits user buffers to a collective on rank `me` of p. What does not fit becomes trouble, which the caller must make
 /// everybody's: this rank cannot just throw while others wait for it.
-template <class Collective, element T>
-fitted_buffers<T> fit(const user_buffers<T>& user, int me, int p, int root)
+/// @param tables  2 p entries for a v variant, else none; the result may point to them
+template <element T>
+fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root, std::span<part> tables)
 {
-    user_buffers<T> u = user;
-    constexpr bool send_whole = Collective::send == extent::whole, recv_whole = Collective::recv == extent::whole;
-    constexpr bool same = send_whole && recv_whole;
-    const auto ranks = static_cast<std::size_t>(p), mine = static_cast<std::size_t>(me);
-    const bool gives = Collective::before(me, root, same ? 1 : p).count > 0, takes = Collective::after(me, root, same ? 1 : p).count > 0;
-    if (u.counted) {
-        const std::size_t n = u.send_size;
-        u.send_size = gives ? (!same && send_whole ? n * ranks : n) : 0;
-        u.recv_size = takes ? (!same && recv_whole ? n * ranks : n) : 0;
-        if (u.in_place && !same) u.recv_size = u.send_size = n * ranks;
-    }
+    const int blocks = facts.one_vector() ? 1 : p;
+    const bool gives = facts.before(me, root, blocks).count > 0, takes = facts.after(me, root, blocks).count > 0;
     fitted_buffers<T> f;
-    f.data = {u.send, u.recv, 0, Collective::send, Collective::recv};
-    const auto mismatch = [&](std::size_t expected, std::size_t found) {
-        f.trouble = {status::size_mismatch, me, me, -1, static_cast<double>(expected), static_cast<double>(found)};
-    };
-    if constexpr (same) {
-        f.data.count = gives ? u.send_size : u.recv_size;
-        if (gives && takes && u.send_size != u.recv_size) mismatch(u.send_size, u.recv_size);
-    } else if (u.in_place) {
-        // One buffer with all blocks, this rank's own among them.
-        const std::size_t whole = send_whole ? u.send_size : u.recv_size, own = whole / ranks;
-        f.data.count = whole;
-        if (whole % ranks != 0) mismatch((own + 1) * ranks, whole);
-        if constexpr (send_whole) {
-            f.data.recv = u.recv + mine * own;
-            if constexpr (Collective::reduces) f.move_to = u.recv;
-        } else {
-            f.data.send = u.recv + mine * own;
-        }
-    } else {
-        const bool has_whole = send_whole ? gives : takes;
-        const std::size_t own = send_whole ? u.recv_size : u.send_size, whole = send_whole ? u.send_size : u.recv_size;
-        f.data.count = own * ranks;
-        if (has_whole && whole != own * ranks) mismatch(own * ranks, whole);
+    f.data.send = u.send;
+    f.data.recv = u.recv;
+    if (facts.one_vector()) detail::fit_vector(f, u, gives, takes);
+    else if (u.varied) detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
+    else detail::fit_parts(f, u, facts, p, gives, takes);
+
+    if (u.in_place && !facts.one_vector() && f.trouble.ok()) {  // one buffer with all parts, this rank's own among them
+        const auto offset = [&](std::span<const part> parts) { return parts.empty() ? static_cast<std::size_t>(me) * f.data.own : parts[static_cast<std::size_t>(me)].offset; };
+        if (facts.exchanges) f.copy_send = true;
+        else if (facts.send == extent::whole) f.data.recv = u.recv + offset(f.data.send_parts);
+        else f.data.send = u.recv + offset(f.data.recv_parts);
+        if (facts.reduces) f.move_to = u.recv;
     }
-    const std::size_t sent = gives ? u.send_size * sizeof(T) : 0, taken = takes ? u.recv_size * sizeof(T) : 0;
-    if (f.trouble.ok() && !u.in_place && static_cast<const void*>(u.send) != u.recv && detail::share_memory(u.send, sent, u.recv, taken))
-        f.trouble = {status::overlap, me, me};
-    if (f.trouble.ok() && !u.in_place && !same && sent > 0 && taken > 0 && static_cast<const void*>(u.send) == u.recv && p > 1)
-        f.trouble = {status::overlap, me, me};
-    if (f.trouble.ok() && ((u.send == nullptr && sent > 0) || (u.recv == nullptr && taken > 0))) f.trouble = {status::bad_argument, me, me};
+    if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
+    const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
+    const bool same_address = static_cast<const void*>(u.send) == u.recv;
+    if (f.trouble.ok() && !u.in_place && !same_address && detail::share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
+    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
+    if (f.trouble.ok() && ((u.send == nullptr && sent > 0) || (u.recv == nullptr && taken > 0))) f.trouble = {status::bad_argument};
+    if (!f.trouble.ok()) f.trouble.rank = f.trouble.peer = me;
     return f;
 }
 

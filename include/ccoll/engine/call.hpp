@@ -3,17 +3,21 @@
 // engine code that is compiled once per plan, and it holds no loop.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <system_error>
 #include <type_traits>
 
 #include <ccoll/codec/none.hpp>
+#include <ccoll/engine/native.hpp>
+#include <ccoll/engine/request.hpp>
 #include <ccoll/engine/running_call.hpp>
 #include <ccoll/policy/plan.hpp>
 
 namespace ccoll {
 
 enum class call_fault {
-    none, plan, buffer, space, element, mixed_elements, communicator, codec, schedule, once, nothing_to_reduce, homomorphic, extra, bound_missing, bound_extra
+    none, plan, buffer, space, element, mixed_elements, communicator, lossy_element, codec, schedule, vary, once, nothing_to_reduce, operation, homomorphic, extra, code_later, bound_missing, bound_extra
 };
 
 namespace detail {
@@ -21,7 +25,8 @@ namespace detail {
 /// Algo::Auto, for now a rule of the collective alone: rings where every rank ends with (a share of) everybody's data, for
 /// they move the fewest bytes, trees where there is a root. docs/architecture.md says when to name another one.
 template <class Collective>
-using auto_algo = std::conditional_t<has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring, policies::Algo::Binomial>;
+using auto_algo = std::conditional_t<has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring,
+                                     std::conditional_t<has_schedule<policies::Algo::Binomial, Collective>, policies::Algo::Binomial, policies::Algo::Pairwise>>;
 
 template <class Collective, class Plan>
 using algo_of = std::conditional_t<std::is_same_v<typename Plan::algo, policies::Algo::Auto>, auto_algo<Collective>, typename Plan::algo>;
@@ -34,11 +39,24 @@ inline constexpr bool is_bound_argument = std::is_arithmetic_v<std::remove_cvref
 template <class E>
 inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
 
+/// What the engine counts: a complex number is two elements where its parts are treated alike.
+template <class T, class Collective, class Plan>
+struct engine_element_of {
+    using type = T;
+};
+template <complex_element T, class Collective, class Plan>
+    requires(!Collective::reduces || Plan::op::linear)
+struct engine_element_of<T, Collective, Plan> {
+    using type = typename T::value_type;
+};
+template <class T, class Collective, class Plan>
+using engine_element = typename engine_element_of<std::remove_const_t<T>, Collective, Plan>::type;
+
 /// An address that stands for "in place" has no element type.
 template <class T>
 inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
 
-template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
+template <class How, class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
 consteval call_fault first_call_fault()
 {
     constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
@@ -48,13 +66,19 @@ consteval call_fault first_call_fault()
     else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
-    else if constexpr (!has_codec<typename Plan::codec, buffer_pointee<Recv>>) return call_fault::codec;
+    else if constexpr (Plan::codec::lossy && !floating_element<engine_element<buffer_pointee<Recv>, Collective, Plan>> &&
+                       !has_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>>)
+        return call_fault::lossy_element;
+    else if constexpr (!has_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>>) return call_fault::codec;
     else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
     else if (Collective::reduces && std::is_same_v<typename Plan::placement, policies::Placement::Once>) return call_fault::once;
     else if (!Collective::reduces && (Plan::template names<axis::op> || std::is_same_v<typename Plan::placement, policies::Placement::DecodeReduceEncode>))
         return call_fault::nothing_to_reduce;
-    else if (std::is_same_v<typename Plan::placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, buffer_pointee<Recv>>)
+    else if (Collective::reduces && !operation_on<typename Plan::op, engine_element<buffer_pointee<Recv>, Collective, Plan>>) return call_fault::operation;
+    else if (std::is_same_v<typename Plan::placement, policies::Placement::Homomorphic> &&
+             !may_add_frames<Plan, Collective, engine_element<buffer_pointee<Recv>, Collective, Plan>>)
         return call_fault::homomorphic;
+    else if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
     else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
     else if (Plan::bound::given_at_run_time && bounds == 0) return call_fault::bound_missing;
     else if (bounds > (Plan::bound::given_at_run_time ? 1 : 0)) return call_fault::bound_extra;
@@ -64,8 +88,8 @@ consteval call_fault first_call_fault()
 }  // namespace detail
 
 /// The first broken rule of a call. A facade asks this, and calls refuse() in a branch of its own.
-template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
-inline constexpr call_fault fault_of = detail::first_call_fault<Collective, Plan, Send, Recv, Comm, Extra...>();
+template <class How, class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
+inline constexpr call_fault fault_of = detail::first_call_fault<How, Collective, Plan, Send, Recv, Comm, Extra...>();
 
 /// Prints the sentence of a fault; the compiler's note below it names the function that was called.
 template <call_fault Fault, class Plan>
@@ -73,33 +97,44 @@ constexpr void refuse()
 {
     refuse_plan<Plan::fault>();
     static_assert(Fault != call_fault::buffer,
-                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for another container "
-                  "specialise ccoll::buffer_traits");
+                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
+                  "and for another container specialise ccoll::buffer_traits");
     static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
     static_assert(Fault != call_fault::element,
-                  "ccoll: the result buffer must hold non-const float or double; convert the data, or use plain MPI for other types");
+                  "ccoll: the result buffer must hold non-const elements that may be copied byte by byte (numbers, or structs of them; no "
+                  "pointers); convert the data first");
     static_assert(Fault != call_fault::mixed_elements,
                   "ccoll: send and receive buffers must hold the same element type; convert one of them first");
     static_assert(Fault != call_fault::communicator,
                   "ccoll: the communicator must be an MPI_Comm (include <ccoll/transport/mpi.hpp>), a ccoll::threads_comm "
                   "(include <ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
+    static_assert(Fault != call_fault::lossy_element,
+                  "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and complex numbers where they are moved "
+                  "or added); for integers and structs use Codec::Lossless or Codec::None");
     static_assert(Fault != call_fault::codec,
                   "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
                   "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
     static_assert(Fault != call_fault::schedule,
                   "ccoll: this algorithm has no schedule for this collective; use Algo::Auto, include its header, or specialise "
                   "ccoll::schedule_for<YourTag, ccoll::collective::...>");
+    static_assert(Fault != call_fault::vary,
+                  "ccoll: this algorithm cannot move parts of different length; use Algo::Auto");
     static_assert(Fault != call_fault::once,
                   "ccoll: Placement::Once forwards bytes and cannot reduce them; use DecodeReduceEncode, Homomorphic or Auto");
     static_assert(Fault != call_fault::nothing_to_reduce,
                   "ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode; drop it, or use "
                   "Placement::Once or PerHop");
+    static_assert(Fault != call_fault::operation,
+                  "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
+                  "that can be divided (no integers); use another Op::, or write one (docs/reference.md)");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
     static_assert(Fault != call_fault::extra,
                   "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, "
                   "nothing else; check the order of the arguments: buffers, root, communicator, bound, error code");
+    static_assert(Fault != call_fault::code_later,
+                  "ccoll: a call that is only started takes its std::error_code in wait(code), not here");
     static_assert(Fault != call_fault::bound_missing, "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");
     static_assert(Fault != call_fault::bound_extra,
                   "ccoll: a bound is passed but the plan does not say RuntimeBound; add it, or drop the argument");
@@ -129,24 +164,22 @@ inline constexpr decision<T> decision_of = [] {
     using plan_check = typename Plan::check;
     constexpr placement_rules rules = rules_for<Plan, Collective, T>();
     decision<T> d;
-    d.call = Collective::name;
     d.algorithm = plan_algo::name;
     d.codec_name = plan_codec::name;
     d.what.path = schedule_view<schedule_for<plan_algo, Collective>>;
-    d.what.before = &Collective::before;
-    d.what.after = &Collective::after;
+    d.what.facts = facts_of<Collective>;
     d.what.codec = frame_codec_of<plan_codec, T>;
     if constexpr (rules.reduce_encoded) {
         d.what.addends = addend_codec_of<plan_codec, T>;
         d.what.exact = frame_codec_of<policies::Codec::None, T>;
     }
-    d.what.op = reduction_of<plan_op, T>;
-    d.what.op.divide_by_ranks = Collective::reduces && plan_op::divide_by_ranks;
+    if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
     d.what.stamp.arguments.path = mixed(mixed(hash_seed, Collective::name), plan_algo::name);
     d.what.stamp.arguments.plan = hash_seed;
-    for (const char* part : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name, dtype_of<T> == 0 ? "f32" : "f64"})
-        d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, part);
+    for (const char* name : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name})
+        d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, name);
+    d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     d.units = &worst_case_units<Collective>;
     d.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
     d.lossy = plan_codec::lossy;
@@ -154,6 +187,7 @@ inline constexpr decision<T> decision_of = [] {
     d.end_to_end = plan_bound::end_to_end;
     d.bound_value = plan_bound::value;
     d.bound_at_run_time = plan_bound::given_at_run_time;
+    d.timeout_s = Plan::timeout::seconds;
     d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
                : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
                                                                   : check_level::automatic;
@@ -188,67 +222,149 @@ constexpr bool is_in_place(const T* address)
     else return false;
 }
 
+/// The clock of a plan.
+template <class Plan>
+using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
+
+/// What a facade hands over: a decision, the buffers, and what came behind the communicator.
+template <element T, class Link>
+struct arguments {
+    const decision<T>& plan;
+    user_buffers<T> user;
+    int root;
+    double eb;
+    native_call<T, Link> native;
+};
+
+// Three ways to run a call. Each is compiled once per element type, transport and clock.
+
+/// Begins, and waits for the end.
+struct blocking {
+    using result = report;
+    static constexpr bool takes_error_code = true;
+
+    template <class Clock, element T, class Link>
+    CCOLL_OPAQUE static report run(const arguments<T, Link>& a, Link link, std::error_code* code)
+    {
+        running_call<T, Link, Clock> call(a.plan, a.user, a.root, std::move(link), a.eb, a.native);
+        complete(call);
+        return conclude(call, code);
+    }
+};
+
+/// Begins.
+struct nonblocking {
+    using result = request;
+    static constexpr bool takes_error_code = false;
+
+    template <class Clock, element T, class Link>
+    CCOLL_OPAQUE static request run(const arguments<T, Link>& a, Link link, std::error_code*)
+    {
+        auto call = std::make_unique<running_call<T, Link, Clock>>(a.plan, a.user, a.root, std::move(link), a.eb, nullptr);
+        if (!call->progress()) call->join();
+        return request(std::move(call));
+    }
+};
+
+/// Prepares, to be started as often as wanted.
+struct preparing {
+    using result = persistent;
+    static constexpr bool takes_error_code = false;
+
+    template <class Clock, element T, class Link>
+    class prepared final : public prepared_call {
+    public:
+        prepared(const arguments<T, Link>& a, Link link) : a_(a), link_(std::move(link)) {}
+        pending_call& start() override { return call_.emplace(a_.plan, a_.user, a_.root, link_, a_.eb, nullptr); }
+        pending_call& current() override { return *call_; }
+
+    private:
+        arguments<T, Link> a_;
+        Link link_;
+        std::optional<running_call<T, Link, Clock>> call_;
+    };
+
+    template <class Clock, element T, class Link>
+    CCOLL_OPAQUE static persistent run(const arguments<T, Link>& a, Link link, std::error_code*)
+    {
+        return persistent(std::make_unique<prepared<Clock, T, Link>>(a, std::move(link)));
+    }
+};
+
 /// Every facade ends here. @param root  0 where the collective has none.
-template <class Collective, class Plan, element T, class Comm, class... Extra>
-report perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
+template <class How, class Collective, class Plan, element T, class Comm, class... Extra>
+auto perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
-    using clock = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
     auto link = as_transport(comm);
+    using transport_type = decltype(link);
     const extras more(extra...);
-    outcome result;
-    if (link.refusal() != status::ok) {
-        result.trouble = {link.refusal()};
-        result.transport_says = link.explain();
-    } else {
-        constexpr bool hands_over = std::is_same_v<typename Plan::codec, policies::Codec::None> && std::is_same_v<typename Plan::algo, policies::Algo::Auto> &&
-                                    std::is_same_v<typename Plan::placement, policies::Placement::Auto>;
-        using native = std::conditional_t<hands_over, native_if_possible<typename Plan::op>, never_native>;
-        result = run_call<Collective, native, clock>(decision_of<Collective, Plan, T>, user, root, link, more.eb);
+    if (const status refusal = link.refusal(); refusal != status::ok) {
+        const verdict trouble{refusal};
+        if (more.code == nullptr) raise(Collective::name, trouble, link.explain());
+        *more.code = make_error_code(refusal);
+        if constexpr (std::is_same_v<How, blocking>) {
+            report facts;
+            facts.trouble = trouble;
+            return facts;
+        }
     }
-    if (result.trouble.ok()) {
-        if (more.code != nullptr) more.code->clear();
-        return result.facts;
-    }
-    if (more.code == nullptr) raise(Collective::name, result.trouble, result.transport_says);
-    *more.code = make_error_code(result.trouble.code);
-    result.facts.trouble = result.trouble;
-    return result.facts;
+    const arguments<T, transport_type> all{decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>};
+    return How::template run<clock_of<Plan>>(all, std::move(link), more.code);
+}
+
+/// The same memory as the elements that the engine counts.
+template <class E, class T>
+constexpr auto as_elements(T* at)
+{
+    using to = std::conditional_t<std::is_const_v<T>, const E, E>;
+    if constexpr (std::is_same_v<std::remove_const_t<T>, E>) return at;
+    else return reinterpret_cast<to*>(at);
 }
 
 /// Ranges. `Send` and `Recv` as the user spelled them, for the rules.
-template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
-report call_ranges(Send&& send, Recv&& recv, bool in_place, int root, const Comm& comm, Extra&&... extra)
+/// @param with  sets what only this form has: void(user_buffers<T>&, elements per element of the user)
+template <class How, class Collective, class Plan, class Send, class Recv, class With, class Comm, class... Extra>
+typename How::result call_ranges(Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
-    if constexpr (constexpr call_fault fault = fault_of<Collective, Plan, Send, Recv, Comm, Extra...>; fault != call_fault::none) {
+    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Plan, Send, Recv, Comm, Extra...>; fault != call_fault::none) {
         refuse<fault, Plan>();
         return {};
     } else {
-        using T = buffer_pointee<Recv>;
-        const std::span<const T> from = as_span(send);
-        const std::span<T> to = as_span(recv);
-        return perform<Collective, Plan, T>(user_buffers<T>{from.data(), from.size(), to.data(), to.size(), in_place, false}, root, comm, extra...);
+        using U = buffer_pointee<Recv>;
+        using T = engine_element<U, Collective, Plan>;
+        constexpr std::size_t times = sizeof(U) / sizeof(T);
+        const auto from = as_span(send);
+        const auto to = as_span(recv);
+        user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
+        u.strided = !is_contiguous(send) || !is_contiguous(recv);
+        with(u, times);
+        return perform<How, Collective, Plan, T>(u, root, comm, extra...);
     }
 }
 
-/// Pointers with the one count of MPI's own call; either may be MPI_IN_PLACE where MPI allows it.
-template <class Collective, class Plan, class A, class B, class Comm, class... Extra>
-report call_pointers(const A* send, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+/// Pointers with the counts of MPI's own call; either may be MPI_IN_PLACE where MPI allows it.
+template <class How, class Collective, class Plan, class A, class B, class With, class Comm, class... Extra>
+typename How::result call_pointers(const A* send, B* recv, std::size_t n, With with, int root, const Comm& comm, Extra&&... extra)
 {
-    using T = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
-    using send_type = std::span<const std::conditional_t<is_marker<A>, T, A>>;
-    if constexpr (constexpr call_fault fault = fault_of<Collective, Plan, send_type, std::span<T>, Comm, Extra...>; fault != call_fault::none) {
+    using U = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
+    using send_type = std::span<const std::conditional_t<is_marker<A>, U, A>>;
+    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Plan, send_type, std::span<U>, Comm, Extra...>; fault != call_fault::none) {
         refuse<fault, Plan>();
         return {};
     } else {
-        user_buffers<T> u{nullptr, n, nullptr, n, false, true};
+        using T = engine_element<U, Collective, Plan>;
+        constexpr std::size_t times = sizeof(U) / sizeof(T);
+        user_buffers<T> u{nullptr, n * times, nullptr, n * times};
+        u.counted = true;
         // An address without a type is MPI_IN_PLACE, or what `rank == root ? MPI_IN_PLACE : pointer` gives elsewhere.
         const bool send_stands_in = is_marker<A> && is_in_place<Comm>(send), recv_stands_in = is_marker<B> && is_in_place<Comm>(recv);
         u.in_place = send_stands_in || recv_stands_in;
-        if (!send_stands_in) u.send = static_cast<const T*>(send);
-        if (!recv_stands_in) u.recv = static_cast<T*>(recv);
+        if (!send_stands_in) u.send = as_elements<T>(static_cast<const U*>(send));
+        if (!recv_stands_in) u.recv = as_elements<T>(static_cast<U*>(recv));
         if (u.in_place && u.send == nullptr) u.send = u.recv;
         if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // MPI_Scatter's root keeps its own block where it is
-        return perform<Collective, Plan, T>(u, root, comm, extra...);
+        with(u, times);
+        return perform<How, Collective, Plan, T>(u, root, comm, extra...);
     }
 }
 
@@ -267,7 +383,7 @@ constexpr double worst_case(int p, int root = 0)
     if (!d.lossy || p == 1) return 0;
     if (d.end_to_end) return d.bound_value;
     const double units = d.units(d.what.path, d.what.rules, d.growth, p, root);
-    return d.bound_value * units / (d.what.op.divide_by_ranks ? p : 1);
+    return d.bound_value * units / (d.what.op.divide != nullptr ? p : 1);
 }
 
 }  // namespace ccoll

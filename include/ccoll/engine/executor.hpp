@@ -37,18 +37,29 @@ public:
             if (!l.open && l.slice < store_.slices() && !left_) open(l);
             while (l.open && advance(l)) moved_ = true;
         }
-        return finished_ == store_.slices() || left_;
+        vain_ = moved_ ? 0 : vain_ + 1;
+        if (done() || moved_) return done();
+        typename Clock::scope time(clock_, phase::wait);
+        if (const verdict v = talk_.listen(agreed_, vain_, task_.room_bytes); !v.ok()) leave_with(v);
+        return done();
+    }
+    /// Did the last progress() come any further?
+    bool moved() const { return moved_; }
+    /// After a progress() in vain: sleeps until something may have moved.
+    void idle()
+    {
+        typename Clock::scope time(clock_, phase::wait);
+        link_.idle();
     }
 
-    void run()
+    /// Whom this rank waits for: the sender of the first message that is due, or else the one who has not taken its own.
+    int awaited() const
     {
-        while (!progress()) {
-            vain_ = moved_ ? 0 : vain_ + 1;
-            if (moved_) continue;
-            typename Clock::scope time(clock_, phase::wait);
-            if (const verdict v = talk_.listen(agreed_, vain_, task_.room_bytes); !v.ok()) leave_with(v);
-            else link_.idle();
-        }
+        for (const lane& l : lanes_)
+            if (l.open && !l.received) return step_at(l).recv_from;
+        for (const lane& l : lanes_)
+            if (l.open) return step_at(l).send_to;
+        return nobody;
     }
 
     /// From now on this rank sends poisoned messages instead of data, but keeps to the schedule: nobody waits in vain.
@@ -57,6 +68,12 @@ public:
         if (trouble_.ok()) trouble_ = v;
     }
     const verdict& trouble() const { return trouble_; }
+    /// Leaves the schedule and says so to everybody.
+    void give_up(const verdict& v)
+    {
+        talk_.give_up(v);
+        leave_with(v);
+    }
     /// A result of this rank could not be added encoded because of what some rank contributed. No element was delivered, on no
     /// rank: whoever cannot add refuses for all of its frames.
     bool too_large() const { return too_large_; }
@@ -308,6 +325,10 @@ private:
             frame_view view;
             block& b = at(l, now.recv, i);
             if (const status s = read_frame(rest, view); s != status::ok) return poison({s, me_, peer_, step_}), true;
+            if (task_.data.varied && now.action == on_receive::replace && view.header.elements <= task_.slice_elements)
+                b.count = static_cast<std::size_t>(view.header.elements);  // the sender knows how long its part is
+            if (task_.data.varied && view.header.elements != b.count)
+                return poison({status::count_differs, me_, peer_, step_, static_cast<double>(b.count), static_cast<double>(view.header.elements)}), true;
             if (view.header.elements != b.count || view.header.bound != task_.eb || view.bytes() > task_.max_frame_bytes(b.count))
                 return poison({status::corrupt, me_, peer_, step_}), true;
             byte_work work{*this, b, rest.first(view.bytes()), inbox};
@@ -337,7 +358,9 @@ private:
         const auto last_used = [&](int b) {
             block& mine = l.blocks[static_cast<std::size_t>(b)];
             if (store_.last_step(b) != step) return;
-            if (mine.out != nullptr && trouble_.ok()) {
+            if (mine.out != nullptr && mine.count != mine.out_count) {
+                poison({status::count_differs, me_, peer_, step_, static_cast<double>(mine.out_count), static_cast<double>(mine.count)});
+            } else if (mine.out != nullptr && trouble_.ok()) {
                 note_position(me_, l.step);
                 byte_work work{*this, mine, {}};
                 at_end(mine.now, work);
@@ -363,12 +386,6 @@ private:
         ++finished_;
     }
 
-    /// Leaves the schedule and says so to everybody.
-    void give_up(const verdict& v)
-    {
-        talk_.give_up(v);
-        leave_with(v);
-    }
     void leave_with(const verdict& v)
     {
         poison(v);
@@ -385,6 +402,7 @@ private:
         }
     }
 
+    bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
     step step_at(const lane& l) const { return task_.path.step_at(me_, p_, task_.root, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }

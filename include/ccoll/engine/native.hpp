@@ -4,50 +4,59 @@
 
 #include <type_traits>
 
-#include <ccoll/algo/collective.hpp>
-#include <ccoll/engine/task.hpp>
-#include <ccoll/transport/transport.hpp>
+#include <ccoll/engine/running_call.hpp>
 
 namespace ccoll {
 
-/// A plan that needs nothing of ours: exact, and neither algorithm nor placement named.
-template <class Op>
-struct native_if_possible {
-    /// True for a transport with members native_<collective> (transport/mpi.hpp) that knows the operation.
-    template <class Link, class T>
-    static constexpr bool possible = [] {
-        if constexpr (requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); }) return Link::template native_op_of<Op>::available;
-        else return false;
-    }();
+namespace detail {
 
-    /// @return false when nothing was done because a count is too large for the transport's own call.
-    template <class Collective, element T, class Link>
-    static bool run(Link& link, const task<T>& what, T* recv)
-    {
-        using namespace collective;
-        constexpr auto op = Link::template native_op_of<Op>::value;
-        const T* const send = what.data.send;
-        const int p = link.size(), root = what.root;
-        const std::size_t whole = what.data.count, own = whole / static_cast<std::size_t>(p);
-        bool done = false;
+/// A transport with members native_<collective> (transport/mpi.hpp) that knows these elements and this operation.
+template <class Collective, class Op, class T, class Link>
+concept has_native = requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); } &&
+                     (!Collective::reduces || Link::template native_op_of<Op, T>::available);
+
+/// @param what  fitted; a v variant is not for here    @return false when nothing was done: a count is too large for the transport's own call
+template <class Collective, class Op, element T, class Link>
+bool run_native(Link& link, const task<T>& what, T* recv)
+{
+    using namespace collective;
+    const T* const send = what.data.send;
+    const int root = what.root;
+    const std::size_t whole = what.data.count, own = what.data.own;
+    if (what.data.varied) return false;
+    bool done = false;
+    if constexpr (Collective::reduces) {
+        constexpr auto op = Link::template native_op_of<Op, T>::value;
         if constexpr (std::is_same_v<Collective, allreduce>) done = link.native_allreduce(send, recv, whole, op);
         else if constexpr (std::is_same_v<Collective, reduce>) done = link.native_reduce(send, recv, whole, op, root);
-        else if constexpr (std::is_same_v<Collective, reduce_scatter>) done = link.native_reduce_scatter(send, recv, own, op);
-        else if constexpr (std::is_same_v<Collective, allgather>) done = link.native_allgather(send, recv, own);
-        else if constexpr (std::is_same_v<Collective, bcast>) done = link.native_bcast(recv, whole, root);
-        else if constexpr (std::is_same_v<Collective, scatter>) done = link.native_scatter(send, recv, own, root);
-        else if constexpr (std::is_same_v<Collective, gather>) done = link.native_gather(send, recv, own, root);
-        if (done && what.op.divide_by_ranks && Collective::after(link.rank(), root, p).count > 0) {
-            const std::size_t n = Collective::recv == extent::whole ? whole : own;
-            for (std::size_t i = 0; i < n; ++i) recv[i] /= static_cast<T>(p);
-        }
-        return done;
+        else done = link.native_reduce_scatter(send, recv, own, op);
+        const std::size_t results = what.facts.after(link.rank(), root, link.size()).count == 0 ? 0 : (Collective::recv == extent::whole ? whole : own);
+        if (done && what.op.divide != nullptr) what.op.divide(recv, link.size(), results);
+    } else if constexpr (std::is_same_v<Collective, allgather>) {
+        done = link.native_allgather(send, recv, own);
+    } else if constexpr (std::is_same_v<Collective, bcast>) {
+        done = link.native_bcast(recv, whole, root);
+    } else if constexpr (std::is_same_v<Collective, scatter>) {
+        done = link.native_scatter(send, recv, own, root);
+    } else if constexpr (std::is_same_v<Collective, gather>) {
+        done = link.native_gather(send, recv, own, root);
+    } else {
+        done = link.native_alltoall(send, recv, own);
     }
-};
+    return done;
+}
 
-struct never_native {
-    template <class, class>
-    static constexpr bool possible = false;
-};
+}  // namespace detail
+
+/// What a plan hands over to, when it asks for nothing of ours: exact, and neither algorithm, placement nor patience named. Else null.
+template <class Collective, class Plan, element T, class Link>
+inline constexpr native_call<T, Link> native_of = [] {
+    using namespace policies;
+    constexpr bool asks_for_nothing = std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<typename Plan::algo, Algo::Auto> &&
+                                      std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0;
+    if constexpr (asks_for_nothing && detail::has_native<Collective, typename Plan::op, T, Link>)
+        return native_call<T, Link>{&detail::run_native<Collective, typename Plan::op, T, Link>};
+    else return native_call<T, Link>{};
+}();
 
 }  // namespace ccoll

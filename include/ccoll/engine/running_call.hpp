@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/running_call.hpp - floor 3. One call from its arguments to its report: agree where that is due, run the schedule,
-// say what it cost. Compiled once per collective, element type and transport.
+// say what it cost. It never waits: whoever wants to, does so in pending.hpp. Compiled once per element type and transport.
 #pragma once
 
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/engine/buffers.hpp>
 #include <ccoll/engine/error_model.hpp>
 #include <ccoll/engine/executor.hpp>
-#include <ccoll/engine/native.hpp>
+#include <ccoll/engine/pending.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
 namespace ccoll {
 
 enum class check_level { local, automatic, collective };
 
+/// The transport's own collective, where it has one: false when nothing was done, for a count is too large for it.
+template <element T, transport Link>
+using native_call = bool (*)(Link&, const task<T>&, T* recv);
+
 /// A plan as values. `what` lacks only what a call adds: buffers, root, bound and sizes.
 template <element T>
 struct decision {
-    const char* call = "";
     const char* algorithm = "";
     const char* codec_name = "";
     task<T> what;
@@ -31,18 +37,13 @@ struct decision {
     bool end_to_end = false, bound_at_run_time = false;
     double bound_value = 0;
     check_level checks = check_level::automatic;
-};
-
-struct outcome {
-    report facts;
-    verdict trouble;
-    const char* transport_says = "";
+    double timeout_s = 0;  ///< 0: for ever
 };
 
 namespace detail {
 
 /// Smallest and largest finite value; lowest > highest when there is none.
-template <element T>
+template <floating_element T>
 void widen_range(const T* values, std::size_t n, double& lowest, double& highest)
 {
     T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
@@ -58,7 +59,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Largest |x|. Inf and NaN do not count, or are larger than all.
-template <element T>
+template <floating_element T>
 double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
     using fields = fields_of<T>;
@@ -90,7 +91,7 @@ inline double share_of(double whole, double parts)
 }
 
 /// The absolute bound that a relative one stands for. Data without a range are constant: any bound is kept exactly.
-template <element T>
+template <floating_element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
     const double eb = fraction * (highest - lowest);
@@ -101,160 +102,322 @@ double bound_from_range(double fraction, double lowest, double highest)
 
 }  // namespace detail
 
-/// @tparam Native  native_if_possible<Op> when the plan leaves everything to the transport, else never_native.
-template <class Collective, class Native, class Clock, element T, transport Link>
-CCOLL_OPAQUE outcome run_call(const decision<T>& d, const user_buffers<T>& user, int root, Link& link, double run_time_bound)
-{
-    const int me = link.rank(), p = link.size();
-    outcome result;
-    report& facts = result.facts;
-    facts.algorithm = d.algorithm;
-    facts.codec = d.codec_name;
-    facts.placement = d.what.rules.name;
-
-    task<T> what = d.what;
-    what.stamp.call = link.begin_call();
-    const bool adds = what.rules.reduce_encoded && p > 1;
-    const std::uint32_t second_call = adds ? link.begin_call() : 0;  // for what cannot be added; on all ranks, needed or not
-    control<Link> talk(link, what.stamp);
-    const auto failed = [&](const verdict& v) {
-        result.trouble = v;
-        if (v.code == status::transport_failed) result.transport_says = link.explain();
-        return result;
-    };
-
-    // A root that does not exist leaves no schedule to keep to: tell everybody, and go.
-    if (root < 0 || root >= p) {
-        const verdict v{status::bad_argument, me, me, -1, static_cast<double>(p - 1), static_cast<double>(root)};
-        talk.give_up(v);
-        return failed(v);
+/// One call from its arguments to its report. Its buffers must stay until it has ended.
+template <element T, transport Link, class Clock>
+class running_call final : public pending_call {
+public:
+    /// @param native  null, or what the plan may hand over to; only for a caller who may block
+    running_call(const decision<T>& d, const user_buffers<T>& user, int root, Link link, double run_time_bound, native_call<T, Link> native)
+        : d_(d), link_(std::move(link)), native_(native), me_(link_.rank()), p_(link_.size()), what_(d.what), run_time_bound_(run_time_bound)
+    {
+        begin(user, root);
     }
-    const fitted_buffers<T> fitted = fit<Collective>(user, me, p, root);
-    verdict trouble = fitted.trouble;
-    what.data = fitted.data;
-    what.root = what.stamp.arguments.root = root;
-    what.stamp.arguments.count = fitted.data.count;
-
-    const int widest = what.path.widest(p);
-    what.room_bytes = p > 1 ? room_for(what, widest) : 0;
-
-    // The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
-    double units = 0, divisor = 1;
-    if (d.lossy) {
-        units = link.memory().remember(reinterpret_cast<const void*>(what.path.step_at), detail::variant_of(what.rules, d.growth, root),
-                                       [&] { return d.units(what.path, what.rules, d.growth, p, root); });
-        if (what.op.divide_by_ranks) units /= p;
-        if (d.end_to_end && units > 0) divisor = units;
-        const double bound = d.bound_at_run_time ? run_time_bound : d.bound_value;
-        if (!is_bound(bound) && trouble.ok()) trouble = {status::bad_bound, me, me};
-        what.eb = what.stamp.arguments.bound = is_bound(bound) ? detail::share_of(bound, divisor) : 1;
+    ~running_call() override
+    {
+        engine_.reset();
+        link_.memory().drop(tables_);
+        link_.memory().drop(copied_);
     }
 
-    const bool relative = d.bound == bound_kind::relative;
-    bool lossy = d.lossy;
-    const std::size_t own = what.data.count / static_cast<std::size_t>(p);
-    const std::size_t sends = what.data.send_holds == extent::whole ? what.data.count : own;
-    const auto largest = [&] { return detail::largest_magnitude(what.data.send, sends, !what.addends.adds_non_finite); };
-    // What quanta cannot hold is reduced exactly, on all ranks or on none.
-    const auto reduce_exactly = [&] {
-        what.codec = what.exact;
-        what.rules = {"DecodeReduceEncode", true, false};
-        what.eb = what.stamp.arguments.bound = 0;
-        lossy = false;
-        facts.codec = policies::Codec::None::name;
-        facts.placement = what.rules.name;
-    };
-    const auto compare_arguments = [&] {
+    bool progress() override
+    {
+        moved_ = false;
+        while (stage_ != stage::ended && turn()) moved_ = true;
+        if (stage_ != stage::ended && d_.timeout_s > 0) watch();
+        return stage_ == stage::ended;
+    }
+    bool moved() const override { return moved_; }
+    void idle() override
+    {
+        if (engine_) engine_->idle();
+        else link_.idle();
+    }
+    void abandon() override { give_up({status::abandoned, me_, me_}); }
+    const outcome& result() const override { return result_; }
+    const char* name() const override { return d_.what.facts.name; }
+
+private:
+    enum class stage { comparing_first, comparing, executing, comparing_verdicts, ended };
+
+    void begin(const user_buffers<T>& user, int root)
+    {
+        report& facts = result_.facts;
+        facts.algorithm = d_.algorithm;
+        facts.codec = d_.codec_name;
+        facts.placement = what_.rules.name;
+        what_.stamp.call = link_.begin_call();
+        adds_ = what_.rules.reduce_encoded && p_ > 1;
+        if (adds_) second_call_ = link_.begin_call();  // for what cannot be added; on all ranks, needed or not
+        talk_.emplace(link_, what_.stamp);
+
+        // A root that does not exist leaves no schedule to keep to: tell everybody, and go.
+        if (root < 0 || root >= p_) {
+            trouble_ = {status::bad_argument, me_, me_, -1, static_cast<double>(p_ - 1), static_cast<double>(root)};
+            talk_->give_up(trouble_);
+            return end();
+        }
+        std::span<part> tables;
+        if (user.varied) {
+            const std::size_t entries = 2 * static_cast<std::size_t>(p_);
+            tables_ = link_.memory().take(entries * sizeof(part));
+            std::uninitialized_value_construct_n(reinterpret_cast<part*>(tables_->bytes.get()), entries);
+            tables = {reinterpret_cast<part*>(tables_->bytes.get()), entries};
+        }
+        fitted_ = fit(user, what_.facts, me_, p_, root, tables);
+        trouble_ = fitted_.trouble;
+        what_.data = fitted_.data;
+        what_.root = what_.stamp.arguments.root = root;
+        what_.stamp.arguments.count = fitted_.data.count;
+        if (fitted_.copy_send && trouble_.ok() && p_ > 1) {
+            copied_ = link_.memory().take(std::max<std::size_t>(1, fitted_.send_elements * sizeof(T)));
+            copy(copied_->room(), std::as_bytes(std::span<const T>(what_.data.send, fitted_.send_elements)));
+            what_.data.send = reinterpret_cast<const T*>(copied_->bytes.get());
+        }
+        const int blocks = what_.path.blocks(p_);
+        what_.longest = what_.data.varied ? longest_part() : equal_part(what_.data.count, blocks, 0).count;
+        what_.room_bytes = p_ > 1 ? room_for(what_, what_.path.widest(p_)) : 0;
+        decide_bound(root);
+
+        // No rank knows all counts of a v variant, but all must cut alike; and one rank's wrong count concerns only its partner.
+        must_compare_ = d_.bound == bound_kind::relative || d_.checks == check_level::collective || what_.data.varied;
+        must_close_ = p_ > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
+        if (must_compare_) compare_arguments(stage::comparing_first);
+        else hand_over();
+    }
+
+    /// The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
+    void decide_bound(int root)
+    {
+        if (!d_.lossy) return;
+        units_ = link_.memory().remember(reinterpret_cast<const void*>(what_.path.step_at), detail::variant_of(what_.rules, d_.growth, root),
+                                         [&] { return d_.units(what_.path, what_.rules, d_.growth, p_, root); });
+        if (what_.op.divide != nullptr) units_ /= p_;
+        if (d_.end_to_end && units_ > 0) divisor_ = units_;
+        const double bound = d_.bound_at_run_time ? run_time_bound_ : d_.bound_value;
+        if (!is_bound(bound) && trouble_.ok()) trouble_ = {status::bad_bound, me_, me_};
+        what_.eb = what_.stamp.arguments.bound = is_bound(bound) ? detail::share_of(bound, divisor_) : 1;
+        lossy_ = true;
+    }
+
+    /// As far as this rank knows.
+    std::size_t longest_part() const
+    {
+        std::size_t longest = what_.data.own;
+        for (const std::span<const part> parts : {what_.data.send_parts, what_.data.recv_parts})
+            for (const part& each : parts) longest = std::max(longest, each.count);
+        return longest;
+    }
+
+    /// What this rank puts in, piece by piece.
+    template <class Look>
+    void look_at_input(Look look) const
+    {
+        if (what_.data.send_parts.empty()) look(what_.data.send, fitted_.send_elements);
+        for (const part& each : what_.data.send_parts) look(what_.data.send + each.offset, each.count);
+    }
+    double largest_input() const
+    {
+        double largest = 0;
+        if constexpr (floating_element<T>)
+            look_at_input([&](const T* x, std::size_t n) { largest = std::max(largest, detail::largest_magnitude(x, n, !what_.addends.adds_non_finite)); });
+        return largest;
+    }
+
+    void compare_arguments(stage when)
+    {
         control_message mine;
-        mine.trouble = trouble;
+        mine.trouble = trouble_;
         mine.lowest = std::numeric_limits<double>::infinity();
         mine.highest = -mine.lowest;
-        if (relative && trouble.ok() && what.before(me, root, p).count > 0) detail::widen_range(what.data.send, sends, mine.lowest, mine.highest);
-        if (adds && trouble.ok()) {
-            const bool range_tells = relative && what.addends.adds_non_finite;  // the same finite values: one pass over them is enough
-            if (!range_tells) mine.largest = largest();
+        const bool relative = d_.bound == bound_kind::relative;
+        if constexpr (floating_element<T>)
+            if (relative && trouble_.ok())
+                look_at_input([&](const T* x, std::size_t n) { detail::widen_range(x, n, mine.lowest, mine.highest); });
+        if (adds_ && trouble_.ok()) {
+            const bool range_tells = relative && what_.addends.adds_non_finite;  // the same finite values: one pass over them is enough
+            if (!range_tells) mine.largest = largest_input();
             else if (mine.lowest <= mine.highest) mine.largest = std::max(std::fabs(mine.lowest), std::fabs(mine.highest));
+        } else if (what_.data.varied) {
+            mine.largest = static_cast<double>(what_.longest);
         }
-        const control_message all = p > 1 ? talk.agree(mine, what.room_bytes) : mine;
-        facts.agreed = p > 1;
-        trouble = all.trouble;
-        if (relative) what.eb = what.stamp.arguments.bound = detail::bound_from_range<T>(detail::share_of(d.bound_value, divisor), all.lowest, all.highest);
-        if (adds && trouble.ok() && !what.addends.can_add(all.largest, what.eb, static_cast<std::size_t>(p))) reduce_exactly();
-    };
-    const auto compare_verdicts = [&](const verdict& v) {
-        if (d.checks != check_level::collective || p == 1) return v;
-        control_message mine;
-        mine.trouble = v;
-        mine.closing = 1;
-        return talk.agree(mine, what.room_bytes).trouble;
-    };
-    if (relative || d.checks == check_level::collective) {
-        compare_arguments();
-        if (!trouble.ok() && p > 1) return failed(trouble);  // the same on every rank
+        talk_->begin(mine, what_.room_bytes);
+        stage_ = when;
+    }
+    /// @return false when the call ended here, the same on every rank
+    bool arguments_compared()
+    {
+        const control_message& all = talk_->merged();
+        result_.facts.agreed = p_ > 1;
+        trouble_ = all.trouble;
+        if (!trouble_.ok() && p_ > 1) return end(), false;
+        if constexpr (floating_element<T>)
+            if (d_.bound == bound_kind::relative)
+                what_.eb = what_.stamp.arguments.bound = detail::bound_from_range<T>(detail::share_of(d_.bound_value, divisor_), all.lowest, all.highest);
+        if (adds_ && !what_.addends.can_add(all.largest, what_.eb, static_cast<std::size_t>(p_))) reduce_exactly();
+        if (what_.data.varied && !what_.facts.reduces && all.largest < 0x1p53) what_.longest = static_cast<std::size_t>(all.largest);
+        return true;
+    }
+    /// What quanta cannot hold is reduced exactly, on all ranks or on none.
+    void reduce_exactly()
+    {
+        what_.codec = what_.exact;
+        what_.rules = {"DecodeReduceEncode", true, false};
+        what_.eb = what_.stamp.arguments.bound = 0;
+        lossy_ = false;
+        result_.facts.codec = policies::Codec::None::name;
+        result_.facts.placement = what_.rules.name;
     }
 
-    if constexpr (Native::template possible<Link, T>) {
+    /// To the transport's own collective, if the plan leaves it everything.
+    void hand_over()
+    {
         // Inside MPI's own call nobody can be told of one rank's bad argument; docs/limitations.md says so.
-        if (!trouble.ok()) return failed(trouble);
-        if (Native::template run<Collective>(link, what, fitted.move_to != nullptr ? fitted.move_to : what.data.recv)) {
-            facts.algorithm = "MPI";
-            facts.placement = "none";
-            facts.same_bits = !std::is_same_v<Collective, collective::allreduce>;  // MPI recommends it, no more
-            const status s = link.native_result();
-            return failed(compare_verdicts(s == status::ok ? verdict{} : verdict{s, me, me}));
+        if (native_ != nullptr && !trouble_.ok()) return end();
+        if (native_ != nullptr && native_(link_, what_, fitted_.move_to != nullptr ? fitted_.move_to : what_.data.recv)) {
+            fitted_.move_to = nullptr;
+            result_.facts.algorithm = "MPI";
+            result_.facts.placement = "none";
+            result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
+            if constexpr (requires { link_.native_result(); })
+                if (const status s = link_.native_result(); s != status::ok) trouble_ = {s, me_, me_};
+            return compare_verdicts();
         }
+        // Small vectors of one-way collectives, too: ranks that each believe to be the root, or send what nobody expects, would not
+        // hear of it from any message of the schedule.
+        const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
+        if (d_.checks == check_level::automatic && (large || what_.facts.rooted) && p_ > 1 && !result_.facts.agreed) compare_arguments(stage::comparing);
+        else execute();
     }
 
-    // Small vectors of one-way collectives, too: ranks that each believe to be the root, or send what nobody expects, would not
-    // hear of it from any message of the schedule.
-    const bool large = what.data.count * sizeof(T) >= agreement_bytes;
-    if (d.checks == check_level::automatic && (large || Collective::rooted) && p > 1 && !facts.agreed) {
-        compare_arguments();
-        if (!trouble.ok()) return failed(trouble);
-    }
-    // Below the threshold one slice per block, however long: then message counts do not depend on the count.
-    const bool sliced = facts.agreed || d.checks == check_level::local;
-    const std::size_t longest = block_range(what.data.count, what.path.blocks(p), 0).count;
-    what.slice_elements = sliced ? slice_for(longest, d.what.codec.chunk_elements, widest) : std::max<std::size_t>(1, longest);
-
-    const auto run = [&](control<Link>& over) {
-        executor<T, Link, Clock> engine(what, link, over, facts.agreed);
-        engine.poison(trouble);
-        engine.run();
-        trouble = engine.trouble();
-        facts.raw_bytes = engine.counts().raw_bytes;
-        facts.sent_bytes += engine.counts().sent_bytes;
-        facts.fallback_blocks = engine.counts().fallback_blocks;
-        facts.breakdown += engine.seconds();
-        return engine.too_large();
-    };
-    if (!adds || facts.agreed) {
-        run(talk);
-    } else {
+    void execute()
+    {
+        // Below the threshold one slice per block, however long: then message counts do not depend on the count.
+        const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
+        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(p_)) : std::max<std::size_t>(1, what_.longest);
         // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
-        what.refuses = trouble.ok() && !what.addends.can_add(largest(), what.eb, static_cast<std::size_t>(p));
-        const bool too_large = run(talk);
-        what.stamp.call = second_call;
-        control<Link> talk_again(link, what.stamp);
-        if (!trouble.ok()) {
-            talk_again.give_up(trouble);  // some may be waiting there
-        } else if (too_large) {
-            reduce_exactly();
-            run(talk_again);
+        unasked_ = adds_ && !result_.facts.agreed;
+        if (unasked_) what_.refuses = trouble_.ok() && !what_.addends.can_add(largest_input(), what_.eb, static_cast<std::size_t>(p_));
+        run_schedule();
+    }
+    void run_schedule()
+    {
+        engine_.emplace(what_, link_, *talk_, result_.facts.agreed);
+        engine_->poison(trouble_);
+        stage_ = stage::executing;
+    }
+    void executed()
+    {
+        report& facts = result_.facts;
+        trouble_ = engine_->trouble();
+        facts.raw_bytes = engine_->counts().raw_bytes;
+        facts.sent_bytes += engine_->counts().sent_bytes;
+        facts.fallback_blocks = engine_->counts().fallback_blocks;
+        facts.breakdown += engine_->seconds();
+        const bool too_large = engine_->too_large();
+        engine_.reset();
+        if (unasked_) {
+            unasked_ = false;
+            what_.stamp.call = second_call_;
+            talk_.emplace(link_, what_.stamp);
+            if (!trouble_.ok()) {
+                talk_->give_up(trouble_);  // some may be waiting there
+            } else if (too_large) {
+                reduce_exactly();
+                return run_schedule();
+            }
+        }
+        compare_verdicts();
+    }
+
+    void compare_verdicts()
+    {
+        if (!must_close_) return end();
+        control_message mine;
+        mine.trouble = trouble_;
+        mine.closing = 1;
+        talk_->begin(mine, what_.room_bytes);
+        stage_ = stage::comparing_verdicts;
+    }
+
+    void end()
+    {
+        stage_ = stage::ended;
+        report& facts = result_.facts;
+        result_.trouble = trouble_;
+        if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
+        if (trouble_.ok() && fitted_.move_to != nullptr) std::copy_n(what_.data.recv, what_.data.own, fitted_.move_to);
+        if (!lossy_ || p_ == 1) return;
+        const double ranks = what_.op.divide != nullptr ? p_ : 1;
+        facts.error_bound = what_.eb;
+        facts.worst_case_error = what_.eb * units_;
+        facts.probable_error = what_.eb * probable_units(units_ * ranks, d_.growth) / ranks;
+        facts.exact = false;
+        facts.same_bits = what_.rules.forward_encoded;
+    }
+
+    /// @return true when something moved
+    bool turn()
+    {
+        switch (stage_) {
+        case stage::executing:
+            if (engine_->progress()) return executed(), true;
+            return engine_->moved();
+        case stage::comparing_first:
+        case stage::comparing:
+        case stage::comparing_verdicts:
+            if (p_ > 1 && !talk_->progress()) return talk_->moved();
+            if (stage_ == stage::comparing_verdicts) {
+                trouble_ = talk_->merged().trouble;
+                end();
+            } else if (const bool first = stage_ == stage::comparing_first; arguments_compared()) {
+                if (first) hand_over();
+                else execute();
+            }
+            return true;
+        case stage::ended: break;
+        }
+        return false;
+    }
+
+    /// Timeout: how long nothing has moved, from the first turn in vain on.
+    void watch()
+    {
+        using clock = std::chrono::steady_clock;
+        const clock::time_point now = clock::now();
+        if (moved_ || !waiting_) {
+            waiting_ = !moved_;
+            waiting_since_ = now;
+        } else if (const double waited = std::chrono::duration<double>(now - waiting_since_).count(); waited > d_.timeout_s) {
+            give_up({status::timed_out, me_, engine_ ? engine_->awaited() : talk_->awaited(), -1, d_.timeout_s, waited});
         }
     }
-    failed(compare_verdicts(trouble));
-    if (result.trouble.ok() && fitted.move_to != nullptr)
-        std::copy_n(what.data.recv, own, fitted.move_to);
-    if (lossy && p > 1) {
-        const double ranks = what.op.divide_by_ranks ? p : 1;
-        facts.error_bound = what.eb;
-        facts.worst_case_error = what.eb * units;
-        facts.probable_error = what.eb * probable_units(units * ranks, d.growth) / ranks;
-        facts.exact = false;
-        facts.same_bits = what.rules.forward_encoded;
+    void give_up(const verdict& v)
+    {
+        if (stage_ == stage::ended) return;
+        if (engine_) engine_->give_up(v);
+        else talk_->give_up(v);
+        engine_.reset();
+        trouble_ = v;
+        end();
     }
-    return result;
-}
+
+    const decision<T>& d_;
+    Link link_;
+    native_call<T, Link> native_;
+    const int me_, p_;
+    task<T> what_;
+    const double run_time_bound_;
+    outcome result_;
+    fitted_buffers<T> fitted_;
+    verdict trouble_;
+    buffer_memory *tables_ = nullptr, *copied_ = nullptr;
+    std::optional<control<Link>> talk_;
+    std::optional<executor<T, Link, Clock>> engine_;
+    stage stage_ = stage::ended;
+    std::uint32_t second_call_ = 0;
+    double units_ = 0, divisor_ = 1;
+    bool adds_ = false, lossy_ = false, unasked_ = false, must_compare_ = false, must_close_ = false, moved_ = false, waiting_ = false;
+    std::chrono::steady_clock::time_point waiting_since_{};
+};
 
 }  // namespace ccoll

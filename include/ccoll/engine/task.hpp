@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
+#include <type_traits>
 
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/codec/frame_codec.hpp>
@@ -13,21 +15,54 @@
 
 namespace ccoll {
 
-/// The user's buffers. `count` is the whole vector; a buffer of extent `own` holds its block `rank` alone.
+/// A collective as the engine sees it: values, no type. The members are those of collective.hpp.
+struct collective_facts {
+    const char* name = "";
+    bool reduces = false, rooted = false;
+    bool exchanges = false;  ///< whole buffers at both ends, each of p parts: alltoall
+    extent send = extent::whole, recv = extent::whole;
+    block_set (*before)(int me, int root, int blocks) = nullptr;
+    block_set (*after)(int me, int root, int blocks) = nullptr;
+    int (*send_part)(int me, int p, int block) = nullptr;
+    int (*recv_part)(int me, int p, int block) = nullptr;
+
+    /// Buffers of equal length on all ranks, cut as the schedule likes; else they consist of p parts.
+    constexpr bool one_vector() const { return send == extent::whole && recv == extent::whole && !exchanges; }
+};
+
+template <class C>
+inline constexpr collective_facts facts_of{C::name, C::reduces, C::rooted, std::is_same_v<C, collective::alltoall>, C::send, C::recv,
+                                           &C::before, &C::after, &C::send_part, &C::recv_part};
+
+/// Where something lies in a buffer, in elements.
+struct part {
+    std::size_t offset = 0, count = 0;
+};
+
+/// Part b when n elements are cut into `blocks` nearly equal ones; the first n mod blocks have one more.
+constexpr part equal_part(std::size_t n, int blocks, int b)
+{
+    const auto all = static_cast<std::size_t>(blocks), which = static_cast<std::size_t>(b);
+    return {n / all * which + std::min(which, n % all), n / all + (which < n % all)};
+}
+
+/// The user's buffers. A buffer of extent `own` holds this rank's part alone.
 template <element T>
 struct call_buffers {
     const T* send = nullptr;
     T* recv = nullptr;
-    std::size_t count = 0;
-    extent send_holds = extent::whole, recv_holds = extent::whole;
+    std::size_t count = 0;  ///< the whole vector, as far as this rank knows it
+    std::size_t own = 0;    ///< this rank's part, where a buffer holds that alone
+    /// One per rank where the caller said how long each is (the v variants); else empty, and parts are equal.
+    std::span<const part> send_parts, recv_parts;
+    bool varied = false;  ///< a v variant: this rank may not know how long other parts are
 };
 
 /// Everything the engine has to know, as values: it is compiled once per element type and transport, whatever the plan.
 template <element T>
 struct task {
+    collective_facts facts;
     schedule path;
-    block_set (*before)(int me, int root, int blocks) = nullptr;
-    block_set (*after)(int me, int root, int blocks) = nullptr;
     call_buffers<T> data;
     frame_codec<T> codec;
     addend_codec<T> addends;  ///< where the placement adds frames
@@ -38,6 +73,7 @@ struct task {
     bool refuses = false;  ///< this rank's values are too large to be added encoded: its frames say so
     int root = 0;
     call_stamp stamp;
+    std::size_t longest = 0;         ///< elements of the longest block of any rank
     std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
     std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
 
@@ -45,18 +81,6 @@ struct task {
     {
         return rules.reduce_encoded ? std::max(addends.max_bytes(n), exact.max_bytes(n)) : codec.max_bytes(n);
     }
-};
-
-/// Elements of block b when n are cut into `blocks` nearly equal ones; the first n mod blocks have one more.
-struct block_range {
-    std::size_t offset, count;
-    constexpr block_range(std::size_t n, int blocks, int b)
-        : offset(n / of(blocks) * of(b) + std::min(of(b), n % of(blocks))), count(n / of(blocks) + (of(b) < n % of(blocks)))
-    {
-    }
-
-private:
-    static constexpr std::size_t of(int i) { return static_cast<std::size_t>(i); }
 };
 
 /// From this many bytes on, Check::Auto lets ranks compare arguments before they move data; below, a block is one message,

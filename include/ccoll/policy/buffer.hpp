@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/buffer.hpp - floor 1. What an element is and what a buffer is.
+// policy/buffer.hpp - floor 1. What a buffer is.
 #pragma once
 
 #include <concepts>
@@ -10,15 +10,9 @@
 #include <type_traits>
 
 #include <ccoll/base/memory.hpp>
+#include <ccoll/policy/element.hpp>
 
 namespace ccoll {
-
-template <class T>
-concept element = std::same_as<T, float> || std::same_as<T, double>;
-
-/// The code of an element type in frames.
-template <element T>
-inline constexpr std::uint8_t dtype_of = std::same_as<T, float> ? 0 : 1;
 
 /// How to see a foreign container as contiguous elements. Specialise it for a view that is not a contiguous range:
 /// `space`, `static T* data(B&)`, `static std::size_t size(B&)`; for B and for const B, as which a send buffer is seen.
@@ -36,6 +30,19 @@ struct buffer_traits<Buffer> {
     static constexpr std::size_t size(Buffer& b) { return std::size(b); }
 };
 
+/// Views of std::mdspan's shape.
+template <class Buffer>
+    requires(!requires(Buffer& b) { std::data(b); } && requires(Buffer& b) {
+        { b.data_handle() } -> std::convertible_to<const volatile void*>;
+        { b.size() } -> std::convertible_to<std::size_t>;
+        { b.is_exhaustive() } -> std::convertible_to<bool>;
+    })
+struct buffer_traits<Buffer> {
+    using space = host_space;
+    static constexpr auto* data(Buffer& b) { return b.data_handle(); }
+    static constexpr std::size_t size(Buffer& b) { return static_cast<std::size_t>(b.size()); }
+};
+
 template <class Buffer>
 concept buffer = requires(std::remove_reference_t<Buffer>& b) { buffer_traits<std::remove_reference_t<Buffer>>::data(b); };
 
@@ -51,6 +58,15 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 {
     using traits = buffer_traits<std::remove_reference_t<Buffer>>;
     return {traits::data(b), traits::size(b)};
+}
+
+/// False when a view that may be strided says that it is: std::mdspan (is_exhaustive), Kokkos::View (span_is_contiguous).
+template <class Buffer>
+constexpr bool is_contiguous(const Buffer& b)
+{
+    if constexpr (requires { { b.is_exhaustive() } -> std::convertible_to<bool>; }) return b.is_exhaustive();
+    else if constexpr (requires { { b.span_is_contiguous() } -> std::convertible_to<bool>; }) return b.span_is_contiguous();
+    else return true;
 }
 
 }  // namespace ccoll

@@ -7,6 +7,7 @@
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/policy/tags.hpp>
+#include <ccoll/policy/timeout.hpp>
 
 namespace ccoll {
 
@@ -22,7 +23,8 @@ enum class plan_fault {
     lossy_without_bound,
     bound_without_lossy,
     bound_not_positive,
-    operation_without_bound
+    operation_without_bound,
+    timeout_not_positive
 };
 
 namespace detail {
@@ -54,6 +56,7 @@ consteval plan_fault first_plan_fault()
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
     if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
     if (codec::lossy && op::growth == error_growth::unbounded) return plan_fault::operation_without_bound;
+    if (count_on<axis::timeout, Policies...> == 1 && !is_bound(pick<axis::timeout, no_timeout, Policies...>::type::seconds)) return plan_fault::timeout_not_positive;
     return plan_fault::none;
 }
 
@@ -89,6 +92,7 @@ struct Plan {
     using bound = choice<axis::bound, no_bound>;
     using check = choice<axis::check, policies::Check::Auto>;
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
+    using timeout = choice<axis::timeout, no_timeout>;
 };
 
 /// Prints the sentence of a fault; nothing when there is none.
@@ -97,7 +101,7 @@ constexpr void refuse_plan()
 {
     static_assert(Fault != plan_fault::stranger,
                   "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument:: "
-                  "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, another Plan, or your own tag derived from "
+                  "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived from "
                   "ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,
                   "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
@@ -113,6 +117,8 @@ constexpr void refuse_plan()
     static_assert(Fault != plan_fault::operation_without_bound,
                   "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's operation that says nothing of "
                   "its error growth); use Codec::None, or give the operation `static constexpr auto growth = ccoll::error_growth::...`");
+    static_assert(Fault != plan_fault::timeout_not_positive,
+                  "ccoll::Plan: Timeout<seconds> must be positive and finite; to wait for ever, drop it");
 }
 
 /// The plan of a call: `plan_of<P...>` opens plans inside the list, so `allreduce<Fast, Check::Collective>` extends Fast.

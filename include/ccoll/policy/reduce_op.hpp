@@ -2,7 +2,9 @@
 // policy/reduce_op.hpp - floor 1. Reduction operations: tags for the user, a plain struct for the engine.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 
 #include <ccoll/policy/buffer.hpp>
 #include <ccoll/policy/tags.hpp>
@@ -24,12 +26,38 @@ struct op_tag : policy<axis::op> {
     static constexpr error_growth growth = Linear ? error_growth::adds : error_growth::unbounded;
 };
 
+namespace detail {
+/// Integers wrap round, as MPI's do, also where C++ would promote to int and overflow there.
+template <class T, class Apply>
+constexpr T wrapped(T a, T b, Apply apply)
+{
+    using wide = unsigned long long;
+    if constexpr (std::is_integral_v<T>) return static_cast<T>(apply(static_cast<wide>(a), static_cast<wide>(b)));
+    else return static_cast<T>(apply(a, b));
+}
+template <class T>
+concept ordered = requires(const T& a, const T& b) { { a < b } -> std::convertible_to<bool>; { a != b } -> std::convertible_to<bool>; };
+template <class T>
+concept located_value = requires(const T& a) { { a.value < a.value } -> std::convertible_to<bool>; { a.index < a.index } -> std::convertible_to<bool>; };
+}  // namespace detail
+
+/// A value and where it was found, for Op::MinLoc and Op::MaxLoc: laid out as MPI's MPI_FLOAT_INT, MPI_DOUBLE_INT, ...
+template <class T>
+struct located {
+    T value{};
+    int index = 0;
+    friend constexpr bool operator==(const located&, const located&) = default;
+};
+
+/// What can be computed on elements T: an operation has `static T apply(T, T)`.
 namespace policies::Op {
 struct Sum : op_tag<true> {
     static constexpr const char* name = "Sum";
-    template <class T> static constexpr T apply(T a, T b) { return a + b; }
+    template <class T>
+        requires requires(const T& a) { static_cast<T>(a + a); }
+    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x + y; }); }
 };
-/// Divides once, after the sum: dividing before it would make the same absolute bound p times weaker.
+/// Divides once, after the sum: dividing before it would make the same absolute bound p times weaker. Not for integers.
 struct Average : Sum {
     static constexpr const char* name = "Average";
     static constexpr bool divide_by_ranks = true;
@@ -38,25 +66,78 @@ struct Average : Sum {
 struct Min : op_tag<false> {
     static constexpr const char* name = "Min";
     static constexpr error_growth growth = error_growth::selects;
-    template <class T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (b < a ? b : a)); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (b < a ? b : a)); }
 };
 struct Max : op_tag<false> {
     static constexpr const char* name = "Max";
     static constexpr error_growth growth = error_growth::selects;
-    template <class T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? b : a)); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? b : a)); }
 };
 /// Exact codecs only: an absolute error of a factor is multiplied by the other factors.
 struct Prod : op_tag<false> {
     static constexpr const char* name = "Prod";
-    template <class T> static constexpr T apply(T a, T b) { return a * b; }
+    template <class T>
+        requires requires(const T& a) { static_cast<T>(a * a); }
+    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x * y; }); }
+};
+/// Elements with members `value` and `index`, such as ccoll::located<float>: of equal values the lower index wins, NaN wins over all.
+struct MinLoc : op_tag<false> {
+    static constexpr const char* name = "MinLoc";
+    template <detail::located_value T> static constexpr T apply(T a, T b)
+    {
+        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        return b.value < a.value || (!(a.value < b.value) && b.index < a.index) ? b : a;
+    }
+};
+struct MaxLoc : op_tag<false> {
+    static constexpr const char* name = "MaxLoc";
+    template <detail::located_value T> static constexpr T apply(T a, T b)
+    {
+        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        return a.value < b.value || (!(b.value < a.value) && b.index < a.index) ? b : a;
+    }
+};
+/// Bits and truth values of integers.
+struct BitAnd : op_tag<false> {
+    static constexpr const char* name = "BitAnd";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a & b); }
+};
+struct BitOr : op_tag<false> {
+    static constexpr const char* name = "BitOr";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a | b); }
+};
+struct BitXor : op_tag<false> {
+    static constexpr const char* name = "BitXor";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a ^ b); }
+};
+struct And : op_tag<false> {
+    static constexpr const char* name = "And";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a != 0 && b != 0); }
+};
+struct Or : op_tag<false> {
+    static constexpr const char* name = "Or";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a != 0 || b != 0); }
+};
+struct Xor : op_tag<false> {
+    static constexpr const char* name = "Xor";
+    template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>((a != 0) != (b != 0)); }
 };
 }  // namespace policies::Op
+
+/// Can T be divided by a number of ranks, and mean it? Integers cannot.
+template <class T>
+concept divisible_element = element<T> && !std::is_integral_v<T> && requires(T x) { x = static_cast<T>(x / static_cast<T>(2)); };
+
+template <class Tag, class T>
+concept operation_on = element<T> && requires(const T& a) { { Tag::apply(a, a) } -> std::convertible_to<T>; } &&
+                       (!Tag::divide_by_ranks || divisible_element<T>);
 
 /// An operation as the engine sees it: values, no type.
 template <element T>
 struct reduction {
     void (*combine)(T* into, const T* left, const T* right, std::size_t n) noexcept = nullptr;
-    bool divide_by_ranks = false;
+    /// Divides the finished sum by the number of ranks; null where nothing is to be divided.
+    void (*divide)(T* into, int ranks, std::size_t n) noexcept = nullptr;
     /// Two ranks that exchange operands must compute the same bits: the lower rank's operand stands on the left on both.
     bool theirs_on_the_left = false;
 
@@ -69,10 +150,17 @@ struct reduction {
 };
 
 template <class Tag, element T>
-inline constexpr reduction<T> reduction_of{
-    [](T* into, const T* left, const T* right, std::size_t n) noexcept {
+    requires operation_on<Tag, T>
+inline constexpr reduction<T> reduction_of = [] {
+    reduction<T> r;
+    r.combine = [](T* into, const T* left, const T* right, std::size_t n) noexcept {
         for (std::size_t i = 0; i < n; ++i) into[i] = Tag::apply(left[i], right[i]);
-    },
-    Tag::divide_by_ranks};
+    };
+    if constexpr (Tag::divide_by_ranks)
+        r.divide = [](T* into, int ranks, std::size_t n) noexcept {
+            for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<T>(into[i] / static_cast<T>(ranks));
+        };
+    return r;
+}();
 
 }  // namespace ccoll

@@ -16,6 +16,7 @@ struct op;
 struct bound;
 struct check;
 struct instrument;
+struct timeout;
 }  // namespace axis
 
 /// Base of every policy, the library's and yours.
@@ -40,16 +41,23 @@ namespace Algo {
 struct Auto : algo_tag { static constexpr const char* name = "Auto"; };
 struct Ring : algo_tag { static constexpr const char* name = "Ring"; };
 struct RecursiveDoubling : algo_tag { static constexpr const char* name = "RecursiveDoubling"; };
+struct Rabenseifner : algo_tag { static constexpr const char* name = "Rabenseifner"; };
 struct Binomial : algo_tag { static constexpr const char* name = "Binomial"; };
+struct ScatterAllgather : algo_tag { static constexpr const char* name = "ScatterAllgather"; };
 struct Chain : algo_tag { static constexpr const char* name = "Chain"; };
+struct Linear : algo_tag { static constexpr const char* name = "Linear"; };
+struct Bruck : algo_tag { static constexpr const char* name = "Bruck"; };
+struct Pairwise : algo_tag { static constexpr const char* name = "Pairwise"; };
+struct Spread : algo_tag { static constexpr const char* name = "Spread"; };
 }  // namespace Algo
 
-/// How elements become bytes. None is exact; the others need a bound.
+/// How elements become bytes. None and Lossless are exact; the others need a bound.
 namespace Codec {
 struct None : codec_tag<0, false> { static constexpr const char* name = "None"; };
 struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
 struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
 struct SZp : codec_tag<3, true> { static constexpr const char* name = "SZp"; };
+struct Lossless : codec_tag<4, false> { static constexpr const char* name = "Lossless"; };
 }  // namespace Codec
 
 /// Where compression happens; engine/placement.hpp has the table.

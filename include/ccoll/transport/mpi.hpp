@@ -34,40 +34,63 @@ namespace ccoll {
 namespace detail {
 
 /// The operations that MPI's own collectives can do for us.
-enum class native_op { sum, min, max, prod };
+enum class native_op { sum, prod, min, max, bit_and, bit_or, bit_xor, logical_and, logical_or, logical_xor };
 
-template <native_op Op>
-struct native_op_is {
-    static constexpr bool available = true;
-    static constexpr native_op value = Op;
+/// How MPI names elements T. What it has no name for travels as bytes, and cannot be reduced there.
+template <element T>
+struct mpi_elements {
+    static constexpr bool is_integer = std::is_integral_v<T> && !std::same_as<T, bool>;
+    static constexpr bool is_number = is_integer || native_float<T>;
+    static constexpr std::size_t each = is_number ? 1 : sizeof(T);  ///< of type() in one element
+
+    static MPI_Datatype type()
+    {
+        if constexpr (std::same_as<T, float>) return MPI_FLOAT;
+        else if constexpr (std::same_as<T, double>) return MPI_DOUBLE;
+        else if constexpr (!is_integer) return MPI_BYTE;
+        else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? MPI_INT8_T : MPI_UINT8_T;
+        else if constexpr (sizeof(T) == 2) return std::is_signed_v<T> ? MPI_INT16_T : MPI_UINT16_T;
+        else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? MPI_INT32_T : MPI_UINT32_T;
+        else return std::is_signed_v<T> ? MPI_INT64_T : MPI_UINT64_T;
+    }
 };
 
 /// The native operation behind a policy tag; not available for a user's own.
+template <native_op Op, bool Floats>
+struct native_op_is {
+    static constexpr native_op value = Op;
+    static constexpr bool floats = Floats;
+};
 template <class OpTag>
-struct mpi_op_of {
+struct mpi_op_of {};
+template <> struct mpi_op_of<policies::Op::Sum> : native_op_is<native_op::sum, true> {};
+template <> struct mpi_op_of<policies::Op::Average> : native_op_is<native_op::sum, true> {};  // the caller divides the sum
+template <> struct mpi_op_of<policies::Op::Prod> : native_op_is<native_op::prod, true> {};
+template <> struct mpi_op_of<policies::Op::Min> : native_op_is<native_op::min, true> {};
+template <> struct mpi_op_of<policies::Op::Max> : native_op_is<native_op::max, true> {};
+template <> struct mpi_op_of<policies::Op::BitAnd> : native_op_is<native_op::bit_and, false> {};
+template <> struct mpi_op_of<policies::Op::BitOr> : native_op_is<native_op::bit_or, false> {};
+template <> struct mpi_op_of<policies::Op::BitXor> : native_op_is<native_op::bit_xor, false> {};
+template <> struct mpi_op_of<policies::Op::And> : native_op_is<native_op::logical_and, false> {};
+template <> struct mpi_op_of<policies::Op::Or> : native_op_is<native_op::logical_or, false> {};
+template <> struct mpi_op_of<policies::Op::Xor> : native_op_is<native_op::logical_xor, false> {};
+
+/// The same for elements T.
+template <class OpTag, class T>
+struct native_op_on {
     static constexpr bool available = false;
 };
-template <>
-struct mpi_op_of<policies::Op::Sum> : native_op_is<native_op::sum> {};
-template <>
-struct mpi_op_of<policies::Op::Average> : native_op_is<native_op::sum> {};  // the caller divides the sum
-template <>
-struct mpi_op_of<policies::Op::Min> : native_op_is<native_op::min> {};
-template <>
-struct mpi_op_of<policies::Op::Max> : native_op_is<native_op::max> {};
-template <>
-struct mpi_op_of<policies::Op::Prod> : native_op_is<native_op::prod> {};
-
-template <element T>
-MPI_Datatype mpi_type()
-{
-    return std::same_as<T, float> ? MPI_FLOAT : MPI_DOUBLE;
-}
+template <class OpTag, class T>
+    requires(mpi_elements<T>::is_number && requires { mpi_op_of<OpTag>::value; } && (mpi_elements<T>::is_integer || mpi_op_of<OpTag>::floats))
+struct native_op_on<OpTag, T> {
+    static constexpr bool available = true;
+    static constexpr native_op value = mpi_op_of<OpTag>::value;
+};
 
 /// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX lose a NaN or keep it by the order of the ranks, and may
 /// leave different bits on different ranks. Here the operands are put in the order of their bits first: the result does not
 /// depend on who comes first, not even for two NaNs or two zeros.
-template <class OpTag, element T>
+template <class OpTag, native_float T>
 void select(const T* in, T* inout, int n) noexcept
 {
     using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -155,15 +178,22 @@ public:
         return fresh.release();
     }
 
-    MPI_Op op(native_op which) const
+    /// @param floats  then minimum and maximum are ours
+    MPI_Op op(native_op which, bool floats) const
     {
         switch (which) {
         case native_op::sum: return MPI_SUM;
         case native_op::prod: return MPI_PROD;
-        case native_op::min: return min_;
-        case native_op::max: break;
+        case native_op::min: return floats ? min_ : MPI_MIN;
+        case native_op::max: return floats ? max_ : MPI_MAX;
+        case native_op::bit_and: return MPI_BAND;
+        case native_op::bit_or: return MPI_BOR;
+        case native_op::bit_xor: return MPI_BXOR;
+        case native_op::logical_and: return MPI_LAND;
+        case native_op::logical_or: return MPI_LOR;
+        case native_op::logical_xor: break;
         }
-        return max_;
+        return MPI_LXOR;
     }
 
     /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
@@ -265,8 +295,8 @@ class mpi_comm {
 public:
     using native_op = detail::native_op;
     /// `available`, and if so `value`: what to pass to the members below for an operation of ours.
-    template <class OpTag>
-    using native_op_of = detail::mpi_op_of<OpTag>;
+    template <class OpTag, class T>
+    using native_op_of = detail::native_op_on<OpTag, T>;
 
     class request {
     public:
@@ -366,22 +396,20 @@ public:
     template <element T>
     bool native_allreduce(const T* send, T* recv, std::size_t n, native_op op)
     {
-        return fits(n, 1) && ran(MPI_Allreduce(here(send, send == recv), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op),
-                                               state_->comm));
+        return fits<T>(n, 1) && ran(MPI_Allreduce(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm));
     }
     /// At the root in place when send == recv (which costs a copy unless root is 0); elsewhere recv is not used.
     template <element T>
     bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root)
     {
-        if (!fits(n, 1)) return false;
-        const int count = static_cast<int>(n);
+        if (!fits<T>(n, 1)) return false;
         const bool in_place = rank() == root && send == recv;
         if (!in_place || root == 0)
-            return ran(MPI_Reduce(here(send, in_place), recv, count, detail::mpi_type<T>(), mpi(op), root, state_->comm));
+            return ran(MPI_Reduce(here(send, in_place), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
         // MPICH 4.0 reads from the address MPI_IN_PLACE when a root other than 0 reduces in place: give it a copy.
         buffer_memory* input = memory().take(n * sizeof(T));
         copy(input->room(), std::as_bytes(std::span(send, n)));
-        ran(MPI_Reduce(input->bytes.get(), recv, count, detail::mpi_type<T>(), mpi(op), root, state_->comm));
+        ran(MPI_Reduce(input->bytes.get(), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
         memory().drop(input);
         return true;
     }
@@ -389,52 +417,72 @@ public:
     template <element T>
     bool native_reduce_scatter(const T* send, T* recv, std::size_t n, native_op op)
     {
-        return fits(n, size()) &&
-               ran(MPI_Reduce_scatter_block(here(send, send == recv), recv, static_cast<int>(n), detail::mpi_type<T>(), mpi(op),
-                                            state_->comm));
+        return fits<T>(n, size()) &&
+               ran(MPI_Reduce_scatter_block(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm));
     }
     /// n elements at send, size() * n at recv. In place when send is this rank's block of recv.
     template <element T>
     bool native_allgather(const T* send, T* recv, std::size_t n)
     {
-        const int count = static_cast<int>(n);
-        return fits(n, size()) && ran(MPI_Allgather(here(send, send == block(recv, n)), count, detail::mpi_type<T>(), recv, count,
-                                                    detail::mpi_type<T>(), state_->comm));
+        return fits<T>(n, size()) && ran(MPI_Allgather(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv, length<T>(n),
+                                                       type<T>(), state_->comm));
     }
     template <element T>
     bool native_bcast(T* data, std::size_t n, int root)
     {
-        return fits(n, 1) && ran(MPI_Bcast(data, static_cast<int>(n), detail::mpi_type<T>(), root, state_->comm));
+        return fits<T>(n, 1) && ran(MPI_Bcast(data, length<T>(n), type<T>(), root, state_->comm));
     }
     /// n elements at send, size() * n at the root's recv. At the root in place when send is its block of recv.
     template <element T>
     bool native_gather(const T* send, T* recv, std::size_t n, int root)
     {
-        const int count = static_cast<int>(n);
         const bool in_place = rank() == root && send == block(recv, n);
-        return fits(n, size()) && ran(MPI_Gather(here(send, in_place), count, detail::mpi_type<T>(), recv, count,
-                                                 detail::mpi_type<T>(), root, state_->comm));
+        return fits<T>(n, size()) && ran(MPI_Gather(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), root,
+                                                    state_->comm));
     }
     /// size() * n elements at the root's send, n at recv. At the root in place when recv is its block of send.
     template <element T>
     bool native_scatter(const T* send, T* recv, std::size_t n, int root)
     {
-        const int count = static_cast<int>(n);
         const bool in_place = rank() == root && recv == block(send, n);
-        return fits(n, size()) && ran(MPI_Scatter(send, count, detail::mpi_type<T>(), in_place ? MPI_IN_PLACE : recv, count,
-                                                  detail::mpi_type<T>(), root, state_->comm));
+        return fits<T>(n, size()) && ran(MPI_Scatter(send, length<T>(n), type<T>(), in_place ? MPI_IN_PLACE : recv, length<T>(n),
+                                                     type<T>(), root, state_->comm));
+    }
+    /// size() * n elements at both; never in place.
+    template <element T>
+    bool native_alltoall(const T* send, T* recv, std::size_t n)
+    {
+        return fits<T>(n, size()) && ran(MPI_Alltoall(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm));
     }
 
 private:
     static const void* here(const void* send, bool in_place) { return in_place ? MPI_IN_PLACE : send; }
-    static MPI_Op mpi(native_op op) { return detail::mpi_library::one().op(op); }
+    template <class T>
+    static MPI_Op mpi(native_op op)
+    {
+        return detail::mpi_library::one().op(op, native_float<T>);
+    }
+    template <class T>
+    static MPI_Datatype type()
+    {
+        return detail::mpi_elements<T>::type();
+    }
+    template <class T>
+    static int length(std::size_t n)
+    {
+        return static_cast<int>(n * detail::mpi_elements<T>::each);
+    }
 
     template <class T>
     T* block(T* all, std::size_t n) const
     {
         return all + static_cast<std::size_t>(rank()) * n;
     }
-    static bool fits(std::size_t n, int blocks) { return n <= native_limit() / static_cast<std::size_t>(blocks); }
+    template <class T>
+    static bool fits(std::size_t n, int blocks)
+    {
+        return n <= native_limit() / detail::mpi_elements<T>::each / static_cast<std::size_t>(blocks);
+    }
 
     bool ran(int rc)
     {

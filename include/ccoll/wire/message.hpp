@@ -62,6 +62,11 @@ constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
     for (; *text != 0; ++text) seed = (seed ^ static_cast<unsigned char>(*text)) * 16777619u;
     return (seed ^ 0x1fu) * 16777619u;
 }
+constexpr std::uint32_t mixed(std::uint32_t seed, std::uint64_t number) noexcept
+{
+    for (; number != 0; number >>= 8) seed = (seed ^ static_cast<unsigned char>(number)) * 16777619u;
+    return (seed ^ 0x1fu) * 16777619u;
+}
 inline constexpr std::uint32_t hash_seed = 2166136261u;
 
 /// Do two ranks walk the same schedule? Only then does each send what the other waits for.
@@ -105,7 +110,7 @@ inline verdict read_verdict(const_byte_span from) noexcept
 {
     if (from.size() < sizeof(verdict)) return {status::corrupt};
     auto v = load<verdict>(from, 0);
-    if (v.code == status::ok || v.code > status::no_communicator) v.code = status::corrupt;
+    if (v.code == status::ok || v.code > last_status) v.code = status::corrupt;
     return v;
 }
 
@@ -114,7 +119,7 @@ struct control_message {
     call_stamp stamp;
     verdict trouble;                 ///< of the lowest rank that has any
     double lowest = 0, highest = 0;  ///< finite range of the inputs, for relative bounds; lowest > highest: no input
-    double largest = 0;              ///< largest |x| of the inputs, where frames are to be added
+    double largest = 0;              ///< largest |x| of the inputs, where frames are to be added; where data only move: longest part
     call_arguments least, most;      ///< of all ranks heard so far; they differ when any two do
     std::int32_t step = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// alltoall.hpp - floor 5. alltoall, alltoallv: every rank has something for every other one.
+#pragma once
+
+#include <ccoll/algo/bruck.hpp>
+#include <ccoll/algo/pairwise.hpp>
+#include <ccoll/algo/spread.hpp>
+#include <ccoll/codec.hpp>
+#include <ccoll/engine/forms.hpp>
+
+namespace ccoll {
+
+/// Part r of `send`, n elements, goes to rank r, and lands in part s of its `recv`, where s is this rank.
+///
+///   alltoall<P...>(send, recv, comm, extra...)       two ranges of p * n elements
+///   alltoall<P...>(inout, comm, extra...)            in place; costs a copy of the buffer
+///   alltoall<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Alltoall with equal types; `send` may be MPI_IN_PLACE
+///
+/// Policies, elements, extra arguments and errors are those of allreduce. The part that a rank sends to itself is exact.
+/// Error: one bound (Placement::PerHop with Algo::Bruck: one per hop). Source: Zhou et al., section III, on the host.
+template <class... Policies, class... Arguments>
+report alltoall(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::blocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// alltoall, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ialltoall(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::nonblocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// alltoall, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent alltoall_init(Arguments&&... arguments)
+{
+    return detail::unrooted<detail::preparing, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+namespace detail {
+template <class How, class Collective, class Plan>
+struct varied_alltoall {
+    template <class Send, part_counts SendCounts, class Recv, part_counts RecvCounts, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, const SendCounts& send_counts, Recv&& recv, const RecvCounts& recv_counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, both(send_parts(send_counts), recv_parts(recv_counts)), 0, comm,
+                                                                      std::forward<Extra>(extra)...);
+    }
+    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class C, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, const C* send_counts, const C* send_displacements, T* recv, const Integer* recv_counts, const Integer* recv_displacements,
+                     const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, 0, both(send_parts(send_counts, send_displacements), recv_parts(recv_counts, recv_displacements)), 0,
+                                                    comm, std::forward<Extra>(extra)...);
+    }
+};
+}  // namespace detail
+
+/// The same with parts of different length.
+///
+///   alltoallv<P...>(send, send_counts, recv, recv_counts, comm, extra...)    counts: ranges of p integers, or ccoll::parts
+///   alltoallv<P...>(inout, counts, comm, extra...)                           in place
+///   alltoallv<P...>(send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm, extra...)    pointers, as
+///                                                                            MPI_Alltoallv; displacements may be null
+///
+/// What rank r sends to rank s must be as long as what s awaits from r; else all ranks get status::count_differs. Ranks always compare
+/// their arguments first, and the verdicts at the end (Check::Local: only the former).
+template <class... Policies, class... Arguments>
+report alltoallv(Arguments&&... arguments)
+{
+    return detail::varied_alltoall<detail::blocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// alltoallv, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request ialltoallv(Arguments&&... arguments)
+{
+    return detail::varied_alltoall<detail::nonblocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// alltoallv, prepared: see ccoll::persistent.
+template <class... Policies, class... Arguments>
+persistent alltoallv_init(Arguments&&... arguments)
+{
+    return detail::varied_alltoall<detail::preparing, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace ccoll

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// base/half.hpp - floor 0. Floating-point numbers of two bytes: stored as such, computed in float.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+
+#include <ccoll/base/config.hpp>
+
+namespace ccoll {
+
+namespace detail {
+
+CCOLL_EXACT_BEGIN
+
+/// The formats of two bytes, told by the bits of their exponents. Conversions keep every bit of a NaN that fits, give the same bits under
+/// any rounding mode, and whether the processor drops denormals or not: integers, and arithmetic that is exact. No branches.
+template <int ExponentBits>
+struct float16_format;
+
+/// IEEE 754 binary16.
+template <>
+struct float16_format<5> {
+    static constexpr std::uint16_t largest = 0x7bff;
+
+    static constexpr float widen(std::uint16_t h) noexcept
+    {
+        CCOLL_EXACT_BODY
+        const std::uint32_t sign = (h & 0x8000u) << 16, magnitude = h & 0x7fffu;
+        const std::uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00 ? 0x70000000u : 0x38000000u);
+        const std::uint32_t denormal = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
+        return std::bit_cast<float>((magnitude < 0x400 ? denormal : normal) | sign);
+    }
+    /// Rounded to nearest, ties to even; from 65520 on to infinity.
+    static constexpr std::uint16_t narrow(float x) noexcept
+    {
+        CCOLL_EXACT_BODY
+        const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), sign = bits >> 16 & 0x8000u;
+        const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffffffu);
+        constexpr std::int32_t infinity = 0x7f800000, least_normal = 0x38800000, beyond = 0x477ff000;  // 2^-14, 65520
+        // Above 0x7c00, or below 0x3ff in steps of 2^-24, the others do not matter.
+        const std::int32_t nan = magnitude >> 13 & 0x3ff;
+        const std::int32_t special = magnitude > infinity ? 0x7c00 | (nan != 0 ? nan : 0x200) : 0x7c00;
+        const std::int32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
+        const float steps = std::bit_cast<float>(magnitude < least_normal ? magnitude : 0) * 0x1p24f;
+        const auto whole = static_cast<std::int32_t>(steps);
+        const float rest = steps - static_cast<float>(whole);
+        const std::int32_t denormal = whole + static_cast<std::int32_t>(rest > 0.5f) + (static_cast<std::int32_t>(rest == 0.5f) & whole);
+        const std::int32_t rounded = magnitude >= beyond ? special : magnitude < least_normal ? denormal : normal;
+        return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(rounded));
+    }
+};
+
+/// The upper half of a float.
+template <>
+struct float16_format<8> {
+    static constexpr std::uint16_t largest = 0x7f7f;
+
+    static constexpr float widen(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
+    static constexpr std::uint16_t narrow(float x) noexcept
+    {
+        const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), top = bits >> 16;
+        const std::uint32_t nan = top | ((top & 0x7fu) != 0 ? 0u : 0x40u);
+        const std::uint32_t rounded = (bits + 0x7fff + (top & 1)) >> 16;
+        return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+    }
+};
+
+CCOLL_EXACT_END
+
+}  // namespace detail
+
+/// Two bytes in memory and on the wire. + - * / are computed in float and rounded to two bytes: the same as rounded once, since float has
+/// twice as many bits and two more (denormal products and quotients of bfloat16 excepted). Default-initialised like a float: not at all.
+template <int ExponentBits>
+class float16 {
+public:
+    using format = detail::float16_format<ExponentBits>;
+
+    float16() = default;
+    /// Rounds to nearest, ties to even.
+    template <class Number>
+        requires std::same_as<Number, float> || std::integral<Number>
+    explicit constexpr float16(Number x) noexcept : bits_(format::narrow(static_cast<float>(x)))
+    {
+    }
+    static constexpr float16 of_bits(std::uint16_t bits) noexcept { return std::bit_cast<float16>(bits); }
+    constexpr std::uint16_t bits() const noexcept { return bits_; }
+
+    /// Exact; comparisons are those of float.
+    constexpr operator float() const noexcept { return format::widen(bits_); }
+
+    constexpr float16 operator-() const noexcept { return of_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u)); }
+    friend constexpr float16 operator+(float16 a, float16 b) noexcept { return float16(float{a} + float{b}); }
+    friend constexpr float16 operator-(float16 a, float16 b) noexcept { return float16(float{a} - float{b}); }
+    friend constexpr float16 operator*(float16 a, float16 b) noexcept { return float16(float{a} * float{b}); }
+    friend constexpr float16 operator/(float16 a, float16 b) noexcept { return float16(float{a} / float{b}); }
+    constexpr float16& operator+=(float16 b) noexcept { return *this = *this + b; }
+    constexpr float16& operator-=(float16 b) noexcept { return *this = *this - b; }
+    constexpr float16& operator*=(float16 b) noexcept { return *this = *this * b; }
+    constexpr float16& operator/=(float16 b) noexcept { return *this = *this / b; }
+
+private:
+    std::uint16_t bits_;
+};
+
+/// IEEE 754 binary16: 11 bits of precision, up to 65504.
+using half = float16<5>;
+/// The upper half of a float: 8 bits of precision, the range of float.
+using bfloat16 = float16<8>;
+
+/// Whose format a type of two bytes has: the bits of its exponent, or 0. Specialise it for one of your own (CUDA's __half: 5).
+template <class T>
+inline constexpr int exponent_bits_of = 0;
+template <int ExponentBits>
+inline constexpr int exponent_bits_of<float16<ExponentBits>> = ExponentBits;
+#if defined(__FLT16_MAX__)
+template <>
+inline constexpr int exponent_bits_of<_Float16> = 5;
+#endif
+#if defined(__BFLT16_MAX__) || (defined(__clang__) && __clang_major__ >= 17 && defined(__SSE2__) && !defined(__CUDACC__))
+template <>
+inline constexpr int exponent_bits_of<__bf16> = 8;  // std::bfloat16_t, where there is one
+#endif
+
+/// Two bytes that lossy codecs treat as the float of the same value.
+template <class T>
+concept small_float = (exponent_bits_of<T> == 5 || exponent_bits_of<T> == 8) && sizeof(T) == 2 && std::is_trivially_copyable_v<T>;
+
+}  // namespace ccoll

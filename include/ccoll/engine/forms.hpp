@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/forms.hpp - floor 3. The forms in which buffers are passed, written once for all collectives that share them and for all
+// ways to run a call. `How` is blocking, nonblocking or preparing (call.hpp).
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <ccoll/engine/call.hpp>
+
+namespace ccoll {
+
+/// Counts together with displacements, as MPI's v calls have them, where parts do not lie one behind the other.
+template <class Counts, class Displacements>
+struct part_layout {
+    Counts counts;
+    Displacements displacements;
+};
+
+/// @param counts, displacements  any contiguous ranges of integers, one per rank, in elements
+template <buffer Counts, buffer Displacements>
+constexpr auto parts(const Counts& counts, const Displacements& displacements)
+{
+    using count = std::span<const std::remove_const_t<buffer_pointee<const Counts&>>>;
+    using displacement = std::span<const std::remove_const_t<buffer_pointee<const Displacements&>>>;
+    return part_layout<count, displacement>{count(as_span(counts)), displacement(as_span(displacements))};
+}
+
+namespace detail {
+
+template <class C>
+struct is_layout : std::false_type {};
+template <class C, class D>
+struct is_layout<part_layout<C, D>> : std::true_type {};
+
+/// What says how long parts are.
+template <class C>
+concept part_counts = is_layout<std::remove_cvref_t<C>>::value || requires(const C& c) {
+    requires buffer<const C&>;
+    requires std::is_integral_v<std::remove_const_t<buffer_pointee<const C&>>>;
+};
+
+template <buffer C>
+constexpr count_list counts_of(const C& counts, std::size_t times)
+{
+    const auto all = as_span(counts);
+    return {all.data(), all.size(), times};
+}
+template <class C, class D>
+constexpr count_list counts_of(const part_layout<C, D>& layout, std::size_t times)
+{
+    return counts_of(layout.counts, times);
+}
+template <class C>
+constexpr count_list displacements_of(const C& layout, std::size_t times)
+{
+    if constexpr (is_layout<C>::value) return counts_of(layout.displacements, times);
+    else return {};
+}
+/// As many as there are ranks, says MPI.
+template <class Integer>
+constexpr count_list counts_at(const Integer* first, std::size_t times)
+{
+    return first == nullptr ? count_list{} : count_list(first, count_list::one_per_rank, times);
+}
+
+inline constexpr auto as_they_are = [](auto&, std::size_t) {};
+inline constexpr auto in_place = [](auto& user, std::size_t) { user.in_place = true; };
+
+template <class B>
+inline constexpr bool is_range = !std::is_pointer_v<std::remove_cvref_t<B>> && !communicator<std::remove_cvref_t<B>>;
+
+/// Two buffers of one length each, and no root.
+template <class How, class Collective, class Plan>
+struct unrooted {
+    template <class Send, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, as_they_are, 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Buffer, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& inout, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class T, class Comm, class... Extra>
+    static auto call(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, n, as_they_are, 0, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+/// Two buffers and a root.
+template <class How, class Collective, class Plan>
+struct with_root {
+    template <class Send, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class B, class Comm, class... Extra>
+    static auto call(const A* send, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(send, recv, n, as_they_are, root, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+/// One buffer and a root.
+template <class How, class Collective, class Plan>
+struct one_buffer {
+    template <class Buffer, class Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
+    }
+    template <class T, class Comm, class... Extra>
+    static auto call(T* data, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    {
+        return call_pointers<How, Collective, Plan>(data, data, n, as_they_are, root, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+/// Says how long the parts of the whole buffers are.
+inline constexpr auto varied = [](auto& user, bool stands_in) { user.varied = true, user.in_place |= stands_in; };
+template <class Counts>
+auto send_parts(const Counts& counts, bool stands_in = false)
+{
+    return [&counts, stands_in](auto& user, std::size_t times) {
+        varied(user, stands_in);
+        user.send_counts = counts_of(counts, times);
+        user.send_displacements = displacements_of(counts, times);
+    };
+}
+template <class Counts>
+auto recv_parts(const Counts& counts, bool stands_in = false)
+{
+    return [&counts, stands_in](auto& user, std::size_t times) {
+        varied(user, stands_in);
+        user.recv_counts = counts_of(counts, times);
+        user.recv_displacements = displacements_of(counts, times);
+    };
+}
+/// MPI's form: one array for each, of as many entries as there are ranks; displacements may be null.
+template <class Integer>
+auto send_parts(const Integer* counts, const Integer* displacements)
+{
+    return [=](auto& user, std::size_t times) {
+        varied(user, false);
+        user.send_counts = counts_at(counts, times);
+        user.send_displacements = counts_at(displacements, times);
+    };
+}
+template <class Integer>
+auto recv_parts(const Integer* counts, const Integer* displacements)
+{
+    return [=](auto& user, std::size_t times) {
+        varied(user, false);
+        user.recv_counts = counts_at(counts, times);
+        user.recv_displacements = counts_at(displacements, times);
+    };
+}
+/// First the one, then the other.
+template <class A, class B>
+auto both(A a, B b)
+{
+    return [=](auto& user, std::size_t times) {
+        a(user, times);
+        b(user, times);
+    };
+}
+
+}  // namespace detail
+}  // namespace ccoll

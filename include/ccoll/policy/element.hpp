@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// policy/element.hpp - floor 1. What an element is, and its code in frames.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <ccoll/base/half.hpp>
+
+namespace ccoll {
+
+/// Whatever may be copied byte by byte and means the same on another rank. Lossy codecs ask for more: has_codec.
+template <class T>
+concept element = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && std::same_as<T, std::remove_cv_t<T>> &&
+                  alignof(T) <= alignof(std::max_align_t) && !std::is_pointer_v<T> && !std::is_member_pointer_v<T> && !std::is_array_v<T> && !std::same_as<T, std::nullptr_t>;
+
+/// What the lossy codecs are written for.
+template <class T>
+concept native_float = std::same_as<T, float> || std::same_as<T, double>;
+
+/// Elements with a range and a magnitude: what a bound can be given for.
+template <class T>
+concept floating_element = native_float<T>;
+
+/// Two numbers side by side, such as std::complex<float>: known by its shape, so that nobody has to include <complex>. Where every
+/// part is treated alike (moved, added) it travels as twice as many numbers, and a bound holds for each part.
+template <class T>
+concept complex_element = element<T> && requires(const T& z) {
+    typename T::value_type;
+    { z.real() } -> std::convertible_to<typename T::value_type>;
+    { z.imag() } -> std::convertible_to<typename T::value_type>;
+} && std::floating_point<typename T::value_type> && sizeof(T) == 2 * sizeof(typename T::value_type);
+
+/// The code of an element type in frames: 0 float, 1 double, 2 half, 3 bfloat16; 16 + log2(size) signed and 24 + log2(size) unsigned
+/// integers; 128 + size for the rest (255: 127 bytes or more).
+template <element T>
+inline constexpr std::uint8_t dtype_of = [] {
+    if constexpr (std::same_as<T, float>) return std::uint8_t{0};
+    else if constexpr (std::same_as<T, double>) return std::uint8_t{1};
+    else if constexpr (small_float<T>) return std::uint8_t{exponent_bits_of<T> == 5 ? 2 : 3};
+    else if constexpr (std::is_integral_v<T>) return static_cast<std::uint8_t>((std::is_signed_v<T> ? 16 : 24) + std::countr_zero(sizeof(T)));
+    else return static_cast<std::uint8_t>(128 + (sizeof(T) < 127 ? sizeof(T) : 127));
+}();
+
+}  // namespace ccoll
