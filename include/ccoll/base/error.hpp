@@ -38,6 +38,7 @@ enum class status : std::uint32_t {
     no_communicator,   ///< the communicator cannot be used at all; the text says why
     timed_out,         ///< nothing moved for longer than the plan's Timeout allows
     strided,           ///< a buffer's elements do not lie side by side
+    no_nodes,          ///< Algo::Hierarchical does not know which ranks share a node
     abandoned          ///< a rank dropped its request before the call had ended
 };
 inline constexpr status last_status = status::abandoned;
@@ -67,6 +68,7 @@ constexpr const char* describe(status s) noexcept
     case status::no_communicator: return "the communicator cannot be used";
     case status::timed_out: return "nothing arrived for longer than Timeout allows, in seconds";
     case status::strided: return "the elements of a buffer do not lie side by side; copy them together first";
+    case status::no_nodes: return "which ranks share a node is not known: call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
     case status::abandoned: return "a request was dropped before its call had ended; keep it until wait() returns or test() is true";
     }
     return "unknown status";

@@ -11,10 +11,10 @@
 namespace ccoll {
 
 /// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
-/// (after an error) is told by the number in its stamp.
+/// (after an error) is told by the number in its stamp. The tags behind them are those of point-to-point calls (p2p.hpp).
 struct call_tags {
     static constexpr int per_call = 16, lanes = 15;
-    static constexpr std::uint32_t period = 2048;
+    static constexpr std::uint32_t period = 1792;
     int base;
     explicit call_tags(std::uint32_t call) : base(static_cast<int>(call % period) * per_call) {}
     int lane(std::size_t i) const { return base + static_cast<int>(i); }

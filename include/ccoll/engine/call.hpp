@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <ccoll/codec/none.hpp>
+#include <ccoll/engine/hierarchy.hpp>
 #include <ccoll/engine/native.hpp>
 #include <ccoll/engine/request.hpp>
 #include <ccoll/engine/running_call.hpp>
@@ -226,16 +227,6 @@ constexpr bool is_in_place(const T* address)
 template <class Plan>
 using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
 
-/// What a facade hands over: a decision, the buffers, and what came behind the communicator.
-template <element T, class Link>
-struct arguments {
-    const decision<T>& plan;
-    user_buffers<T> user;
-    int root;
-    double eb;
-    native_call<T, Link> native;
-};
-
 // Three ways to run a call. Each is compiled once per element type, transport and clock.
 
 /// Begins, and waits for the end.
@@ -243,10 +234,10 @@ struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
 
-    template <class Clock, element T, class Link>
-    CCOLL_OPAQUE static report run(const arguments<T, Link>& a, Link link, std::error_code* code)
+    template <class Call, element T, class Link>
+    CCOLL_OPAQUE static report run(const call_order<T, Link>& order, Link link, std::error_code* code)
     {
-        running_call<T, Link, Clock> call(a.plan, a.user, a.root, std::move(link), a.eb, a.native);
+        Call call(order, std::move(link), true);
         complete(call);
         return conclude(call, code);
     }
@@ -257,10 +248,10 @@ struct nonblocking {
     using result = request;
     static constexpr bool takes_error_code = false;
 
-    template <class Clock, element T, class Link>
-    CCOLL_OPAQUE static request run(const arguments<T, Link>& a, Link link, std::error_code*)
+    template <class Call, element T, class Link>
+    CCOLL_OPAQUE static request run(const call_order<T, Link>& order, Link link, std::error_code*)
     {
-        auto call = std::make_unique<running_call<T, Link, Clock>>(a.plan, a.user, a.root, std::move(link), a.eb, nullptr);
+        auto call = std::make_unique<Call>(order, std::move(link), false);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }
@@ -271,24 +262,44 @@ struct preparing {
     using result = persistent;
     static constexpr bool takes_error_code = false;
 
-    template <class Clock, element T, class Link>
+    template <class Call, element T, class Link>
     class prepared final : public prepared_call {
     public:
-        prepared(const arguments<T, Link>& a, Link link) : a_(a), link_(std::move(link)) {}
-        pending_call& start() override { return call_.emplace(a_.plan, a_.user, a_.root, link_, a_.eb, nullptr); }
+        prepared(const call_order<T, Link>& order, Link link) : order_(order), link_(std::move(link)) {}
+        pending_call& start() override { return call_.emplace(order_, link_, false); }
         pending_call& current() override { return *call_; }
 
     private:
-        arguments<T, Link> a_;
+        call_order<T, Link> order_;
         Link link_;
-        std::optional<running_call<T, Link, Clock>> call_;
+        std::optional<Call> call_;
     };
 
-    template <class Clock, element T, class Link>
-    CCOLL_OPAQUE static persistent run(const arguments<T, Link>& a, Link link, std::error_code*)
+    template <class Call, element T, class Link>
+    CCOLL_OPAQUE static persistent run(const call_order<T, Link>& order, Link link, std::error_code*)
     {
-        return persistent(std::make_unique<prepared<Clock, T, Link>>(a, std::move(link)));
+        return persistent(std::make_unique<prepared<Call, T, Link>>(order, std::move(link)));
     }
+};
+
+/// What runs a plan on two levels, or on one.
+template <class Tag, class Plan, class T>
+struct levels {
+    template <class Link>
+    using call = running_call<T, Link, clock_of<Plan>>;
+    static constexpr inner_decisions<T> inner{};
+};
+template <class Inner, class Outer, class Plan, class T>
+struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T> {
+    template <class Link>
+    using call = hierarchical_call<T, Link, clock_of<Plan>>;
+    using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
+    using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
+    static constexpr const decision<T>* reduces = [] {
+        if constexpr (operation_on<typename Plan::op, T>) return &decision_of<collective::reduce, inner_plan, T>;
+        else return nullptr;
+    }();
+    static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T>};
 };
 
 /// Every facade ends here. @param root  0 where the collective has none.
@@ -308,8 +319,10 @@ auto perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... 
             return facts;
         }
     }
-    const arguments<T, transport_type> all{decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>};
-    return How::template run<clock_of<Plan>>(all, std::move(link), more.code);
+    using level = levels<typename Plan::algo, Plan, T>;
+    const call_order<T, transport_type> order{
+        decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>, level::inner};
+    return How::template run<typename level::template call<transport_type>>(order, std::move(link), more.code);
 }
 
 /// The same memory as the elements that the engine counts.

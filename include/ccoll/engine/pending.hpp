@@ -3,6 +3,7 @@
 // whoever waits for one of them moves the others on, so that they may be completed in any order, and differently on each rank.
 #pragma once
 
+#include <chrono>
 #include <utility>
 
 #include <ccoll/base/config.hpp>
@@ -89,6 +90,22 @@ inline void pending_call::leave()
     before_ = after_ = nullptr;
     list_ = nullptr;
 }
+
+/// For plans with a Timeout: seconds since the first turn in vain.
+class stop_watch {
+public:
+    double waited(bool moved)
+    {
+        const auto now = std::chrono::steady_clock::now();
+        if (moved || !waiting_) since_ = now;
+        waiting_ = !moved;
+        return std::chrono::duration<double>(now - since_).count();
+    }
+
+private:
+    bool waiting_ = false;
+    std::chrono::steady_clock::time_point since_{};
+};
 
 /// Waits for one call, and moves the thread's others on meanwhile.
 CCOLL_OPAQUE inline void complete(pending_call& call)

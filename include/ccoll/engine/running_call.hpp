@@ -3,7 +3,6 @@
 // say what it cost. It never waits: whoever wants to, does so in pending.hpp. Compiled once per element type and transport.
 #pragma once
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -42,14 +41,19 @@ struct decision {
 
 namespace detail {
 
+/// What values of T are looked at as.
+template <floating_element T>
+using looked_at = std::conditional_t<native_float<T>, T, float>;
+
 /// Smallest and largest finite value; lowest > highest when there is none.
 template <floating_element T>
 void widen_range(const T* values, std::size_t n, double& lowest, double& highest)
 {
-    T low = std::numeric_limits<T>::max(), high = std::numeric_limits<T>::lowest();
+    using real = looked_at<T>;
+    real low = std::numeric_limits<real>::max(), high = std::numeric_limits<real>::lowest();
     for (std::size_t i = 0; i < n; ++i) {
-        const T x = values[i];
-        const bool finite = std::fabs(x) <= std::numeric_limits<T>::max();
+        const auto x = static_cast<real>(values[i]);
+        const bool finite = std::fabs(x) <= std::numeric_limits<real>::max();
         low = finite && x < low ? x : low;
         high = finite && x > high ? x : high;
     }
@@ -62,16 +66,16 @@ CCOLL_EXACT_BEGIN  // for its optimisation
 template <floating_element T>
 double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
-    using fields = fields_of<T>;
+    using fields = fields_of<looked_at<T>>;
     constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
     typename fields::signed_word largest = 0, finite = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto w = fields::signed_magnitude(values[i]), counted = w < infinite ? w : 0;
+        const auto w = fields::signed_magnitude(static_cast<looked_at<T>>(values[i])), counted = w < infinite ? w : 0;
         largest = w > largest ? w : largest;
         finite = counted > finite ? counted : finite;
     }
     if (largest >= infinite && counts_non_finite) return std::numeric_limits<double>::infinity();
-    return static_cast<double>(std::bit_cast<T>(static_cast<typename fields::word>(finite)));
+    return static_cast<double>(std::bit_cast<looked_at<T>>(static_cast<typename fields::word>(finite)));
 }
 
 CCOLL_EXACT_END
@@ -95,22 +99,41 @@ template <floating_element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
     const double eb = fraction * (highest - lowest);
-    if (!(lowest < highest) || !(eb >= static_cast<double>(std::numeric_limits<T>::min())))
-        return static_cast<double>(std::numeric_limits<T>::min());
+    constexpr double least = std::numeric_limits<looked_at<T>>::min();
+    if (!(lowest < highest) || !(eb >= least)) return least;
     return std::min(eb, 1e299);
 }
 
 }  // namespace detail
 
+/// The decisions of Algo::Hierarchical for what happens within a node.
+template <element T>
+struct inner_decisions {
+    const decision<T>* reduce = nullptr;
+    const decision<T>* bcast = nullptr;
+};
+
+/// All that a facade hands over to begin a call.
+template <element T, transport Link>
+struct call_order {
+    const decision<T>& plan;
+    user_buffers<T> user;
+    int root;
+    double eb;                     ///< the bound, where the plan says RuntimeBound
+    native_call<T, Link> native;   ///< null, or what the plan may hand over to
+    inner_decisions<T> inner{};    ///< of Algo::Hierarchical
+};
+
 /// One call from its arguments to its report. Its buffers must stay until it has ended.
 template <element T, transport Link, class Clock>
 class running_call final : public pending_call {
 public:
-    /// @param native  null, or what the plan may hand over to; only for a caller who may block
-    running_call(const decision<T>& d, const user_buffers<T>& user, int root, Link link, double run_time_bound, native_call<T, Link> native)
-        : d_(d), link_(std::move(link)), native_(native), me_(link_.rank()), p_(link_.size()), what_(d.what), run_time_bound_(run_time_bound)
+    /// @param may_block  inside a collective of the transport's own
+    running_call(const call_order<T, Link>& order, Link link, bool may_block)
+        : d_(order.plan), link_(std::move(link)), native_(may_block ? order.native : nullptr), me_(link_.rank()), p_(link_.size()), what_(d_.what),
+          run_time_bound_(order.eb)
     {
-        begin(user, root);
+        begin(order.user, order.root);
     }
     ~running_call() override
     {
@@ -379,17 +402,10 @@ private:
         return false;
     }
 
-    /// Timeout: how long nothing has moved, from the first turn in vain on.
     void watch()
     {
-        using clock = std::chrono::steady_clock;
-        const clock::time_point now = clock::now();
-        if (moved_ || !waiting_) {
-            waiting_ = !moved_;
-            waiting_since_ = now;
-        } else if (const double waited = std::chrono::duration<double>(now - waiting_since_).count(); waited > d_.timeout_s) {
-            give_up({status::timed_out, me_, engine_ ? engine_->awaited() : talk_->awaited(), -1, d_.timeout_s, waited});
-        }
+        const double waited = patience_.waited(moved_);
+        if (waited > d_.timeout_s) give_up({status::timed_out, me_, engine_ ? engine_->awaited() : talk_->awaited(), -1, d_.timeout_s, waited});
     }
     void give_up(const verdict& v)
     {
@@ -416,8 +432,8 @@ private:
     stage stage_ = stage::ended;
     std::uint32_t second_call_ = 0;
     double units_ = 0, divisor_ = 1;
-    bool adds_ = false, lossy_ = false, unasked_ = false, must_compare_ = false, must_close_ = false, moved_ = false, waiting_ = false;
-    std::chrono::steady_clock::time_point waiting_since_{};
+    bool adds_ = false, lossy_ = false, unasked_ = false, must_compare_ = false, must_close_ = false, moved_ = false;
+    stop_watch patience_;
 };
 
 }  // namespace ccoll

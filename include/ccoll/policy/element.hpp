@@ -23,7 +23,7 @@ concept native_float = std::same_as<T, float> || std::same_as<T, double>;
 
 /// Elements with a range and a magnitude: what a bound can be given for.
 template <class T>
-concept floating_element = native_float<T>;
+concept floating_element = native_float<T> || small_float<T>;
 
 /// Two numbers side by side, such as std::complex<float>: known by its shape, so that nobody has to include <complex>. Where every
 /// part is treated alike (moved, added) it travels as twice as many numbers, and a bound holds for each part.

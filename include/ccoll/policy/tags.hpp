@@ -49,6 +49,10 @@ struct Linear : algo_tag { static constexpr const char* name = "Linear"; };
 struct Bruck : algo_tag { static constexpr const char* name = "Bruck"; };
 struct Pairwise : algo_tag { static constexpr const char* name = "Pairwise"; };
 struct Spread : algo_tag { static constexpr const char* name = "Spread"; };
+/// Two levels: `Inner` within a node, without a codec (it needs schedules for reduce and bcast: Binomial, Linear, Chain), `Outer` between
+/// the first ranks of the nodes, with the plan's. For allreduce, reduce and bcast. Who shares a node: ccoll::set_nodes, or MPI knows.
+template <class Inner, class Outer>
+struct Hierarchical : algo_tag { static constexpr const char* name = "Hierarchical"; };
 }  // namespace Algo
 
 /// How elements become bytes. None and Lossless are exact; the others need a bound.

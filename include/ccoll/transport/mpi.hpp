@@ -115,6 +115,7 @@ struct mpi_state {
     std::uint32_t calls = 0;
     status native = status::ok;
     workspace memory;
+    std::vector<int> nodes;  ///< of all ranks; empty until somebody asks
     char says[MPI_MAX_ERROR_STRING + 1] = "";
 
     /// Remembers MPI's text for `rc` and gives our status for it.
@@ -311,12 +312,31 @@ public:
 
     explicit mpi_comm(MPI_Comm users) : state_(detail::mpi_library::one().state_of(users, why_)) {}
 
+    static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
     int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
     int size() const noexcept { return state_ != nullptr ? state_->size : 1; }
     status refusal() const noexcept { return state_ != nullptr ? status::ok : status::no_communicator; }
     const char* explain() const noexcept { return state_ != nullptr ? state_->says : why_; }
     std::uint32_t begin_call() noexcept { return state_->calls++; }
     workspace& memory() noexcept { return state_->memory; }
+
+    /// Ranks that can share memory are on one node, says MPI_Comm_split_type, unless set_nodes has said otherwise. The first time
+    /// collective. A node has the number of its lowest rank.
+    std::span<const int> nodes()
+    {
+        if (state_->nodes.empty()) {
+            MPI_Comm node = MPI_COMM_NULL;
+            int lowest = state_->rank;
+            std::vector<int> all(static_cast<std::size_t>(size()));
+            if (state_->heard(MPI_Comm_split_type(state_->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)) != status::ok) return {};
+            MPI_Bcast(&lowest, 1, MPI_INT, 0, node);
+            MPI_Comm_free(&node);
+            if (state_->heard(MPI_Allgather(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, state_->comm)) != status::ok) return {};
+            state_->nodes = std::move(all);
+        }
+        return state_->nodes;
+    }
+    void set_nodes(std::span<const int> node_of_rank) { state_->nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
     request post_send(int peer, int tag, const_byte_span data)
     {

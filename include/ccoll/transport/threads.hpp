@@ -12,6 +12,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -56,6 +57,7 @@ struct threads_world {
         std::uint64_t events = 0;  ///< whatever may let this rank go on counts it up
         bool ended = false;
         workspace memory;          // the rank's own
+        std::vector<int> nodes;    // the rank's own
         std::uint32_t calls = 0;   // the rank's own
     };
 
@@ -138,6 +140,8 @@ public:
     const char* explain() const noexcept { return says_; }
     std::uint32_t begin_call() noexcept { return world_->at(rank_).calls++; }
     workspace& memory() noexcept { return world_->at(rank_).memory; }
+    std::span<const int> nodes() const noexcept { return world_->at(rank_).nodes; }
+    void set_nodes(std::span<const int> node_of_rank) { world_->at(rank_).nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
     /// Registers `data`, which the receiver reads until the request is done.
     request post_send(int peer, int tag, const_byte_span data)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <concepts>
+#include <span>
 #include <type_traits>
 
 #include <ccoll/base/error.hpp>
@@ -29,6 +30,8 @@ inline constexpr int max_tag = 32767;
 ///   probe            the rank of somebody whose message with this tag waits to be received, or nobody
 ///   poll             begins a sweep over requests        idle   nothing moved since poll: sleeps until something
 ///                    may have, but not for longer than some 10 ms
+///
+/// A rank may send to itself. Optional: `static bool is_nobody(int peer)`, true for what the transport's users call nobody (MPI_PROC_NULL).
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
@@ -64,6 +67,24 @@ auto as_transport(const Comm& comm)
 {
     if constexpr (transport<Comm>) return comm;
     else return transport_for<Comm>::make(comm);
+}
+
+/// Which node each rank is on, as numbers that are equal for ranks of one node; empty when nobody knows. A transport that can say has
+/// a member nodes(). The first call may be a collective one.
+template <transport Link>
+std::span<const int> nodes_of(Link& link)
+{
+    if constexpr (requires { link.nodes(); }) return link.nodes();
+    else return {};
+}
+
+/// Says by hand which ranks share a node, for Algo::Hierarchical: `node_of_rank` has one number per rank, the same on all ranks, and is
+/// copied. Local; call it on all ranks before the first hierarchical call.
+template <communicator Comm>
+void set_nodes(const Comm& comm, std::span<const int> node_of_rank)
+{
+    auto link = as_transport(comm);
+    link.set_nodes(node_of_rank);
 }
 
 }  // namespace ccoll

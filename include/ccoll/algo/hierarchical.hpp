@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: one rank of every node talks to the other nodes.
+//
+// Not a schedule of its own: three collectives one after the other (engine/hierarchy.hpp). What the error model and the rules see is
+// the schedule between nodes, for within a node nothing is lossy.
+#pragma once
+
+#include <ccoll/algo/collective.hpp>
+#include <ccoll/policy/tags.hpp>
+
+namespace ccoll {
+
+namespace detail {
+template <class Tag>
+inline constexpr bool is_hierarchical = false;
+template <class Inner, class Outer>
+inline constexpr bool is_hierarchical<policies::Algo::Hierarchical<Inner, Outer>> = true;
+
+template <class Tag>
+concept goes_up_and_down = has_schedule<Tag, collective::reduce> && has_schedule<Tag, collective::bcast>;
+}  // namespace detail
+
+template <detail::goes_up_and_down Inner, class Outer>
+    requires has_schedule<Outer, collective::allreduce>
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::allreduce> : schedule_for<Outer, collective::allreduce> {};
+template <detail::goes_up_and_down Inner, class Outer>
+    requires has_schedule<Outer, collective::reduce>
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::reduce> : schedule_for<Outer, collective::reduce> {};
+template <detail::goes_up_and_down Inner, class Outer>
+    requires has_schedule<Outer, collective::bcast>
+struct schedule_for<policies::Algo::Hierarchical<Inner, Outer>, collective::bcast> : schedule_for<Outer, collective::bcast> {};
+
+}  // namespace ccoll

@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/p2p.hpp - floor 3. One point-to-point call: what leaves for one rank, what comes from another, or both at once. Slices are
+// encoded while others are on their way, and decoded while more arrive. It never waits (pending.hpp), and is compiled once per
+// element type, transport and clock.
+//
+// Both ends cut a vector alike, for slices follow from plan and count. Messages of one call are numbered, and the first says how many
+// there are: so a receiver that expected another count takes them all, and the next call finds nothing of this one.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <ccoll/engine/agree.hpp>
+#include <ccoll/engine/running_call.hpp>
+
+namespace ccoll {
+
+/// Users' tags of point-to-point calls are 0 .. max_p2p_tag; their messages lie behind those of collectives.
+inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period) * call_tags::per_call;
+inline constexpr int max_p2p_tag = 4095;
+static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
+
+/// Room for any message of any plan: a peer with another plan must not truncate one (see room_for).
+inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1} << 12);
+
+/// A shorter vector gains less from being cut than its messages cost.
+inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
+
+namespace detail {
+
+/// The longest slice of a codec, in elements: whole chunks, of which the frame fits p2p_room.
+template <element T>
+constexpr std::size_t longest_p2p_slice(const frame_codec<T>& codec)
+{
+    const std::size_t chunk = codec.chunk_elements;
+    std::size_t fits = 1, over = (usual_slice_elements + chunk - 1) / chunk + 1;
+    while (over - fits > 1) {
+        const std::size_t middle = (fits + over) / 2;
+        (sizeof(call_stamp) + codec.max_bytes(middle * chunk) <= p2p_room ? fits : over) = middle;
+    }
+    return fits * chunk;
+}
+
+}  // namespace detail
+
+/// A plan as values.
+template <element T>
+struct p2p_decision {
+    const char* codec_name = "";
+    frame_codec<T> codec;
+    std::size_t most_elements = 1;  ///< of one message
+    std::uint32_t plan = 0;         ///< hash of what both ends must have in common
+    bool lossy = false, relative = false, bound_at_run_time = false;
+    double bound_value = 0, timeout_s = 0;
+
+    /// Of one message of n elements in all. At least four messages where they are long enough.
+    constexpr std::size_t slice(std::size_t n) const
+    {
+        const std::size_t wish = std::max(p2p_least_slice, (n + 3) / 4), chunk = codec.chunk_elements;
+        return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
+    }
+    /// Messages of a call: one at least, for nothing is sent, too.
+    constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
+};
+
+/// What a facade was given.
+template <element T>
+struct p2p_buffers {
+    const char* call = "";  ///< its name
+    const T* send = nullptr;
+    std::size_t send_count = 0;
+    T* recv = nullptr;
+    std::size_t recv_count = 0;
+    int destination = nobody, source = nobody, tag = 0;
+    bool strided = false;
+};
+
+namespace detail {
+
+/// The place of one end of a call among this thread's others of the same direction, peer, tag and communicator. A message does not say
+/// of which call it is, so the messages of a call are all posted before the next one posts its first, as MPI orders those.
+class p2p_turn {
+public:
+    struct line {
+        const void* communicator = nullptr;
+        int peer = nobody, tag = 0;
+        bool sends = false;
+
+        friend bool operator==(const line&, const line&) = default;
+    };
+
+    p2p_turn() = default;
+    p2p_turn(const p2p_turn&) = delete;
+    p2p_turn& operator=(const p2p_turn&) = delete;
+    ~p2p_turn() { leave(); }
+
+    void join(const line& where)
+    {
+        where_ = where;
+        list_ = &of_this_thread();
+        before_ = std::exchange(list_->last, this);
+        if (before_ != nullptr) before_->after_ = this;
+    }
+    void leave()
+    {
+        if (list_ == nullptr) return;
+        if (before_ != nullptr) before_->after_ = after_;
+        (after_ != nullptr ? after_->before_ : list_->last) = before_;
+        before_ = after_ = nullptr;
+        list_ = nullptr;
+    }
+    bool has_come() const
+    {
+        for (const p2p_turn* each = before_; each != nullptr; each = each->before_)
+            if (each->where_ == where_) return false;
+        return true;
+    }
+
+private:
+    struct turns {
+        p2p_turn* last = nullptr;
+    };
+    static turns& of_this_thread()
+    {
+        static thread_local constinit turns all;
+        return all;
+    }
+
+    line where_;
+    p2p_turn *before_ = nullptr, *after_ = nullptr;
+    turns* list_ = nullptr;
+};
+
+inline constexpr std::uint32_t p2p_path = mixed(hash_seed, "PointToPoint");
+
+/// Number and total of a message decide how many others are waited for: damage to them is seen.
+constexpr std::uint32_t p2p_check(const call_stamp& s)
+{
+    return mixed(mixed(hash_seed, std::uint64_t{s.call}), static_cast<std::uint64_t>(static_cast<std::uint32_t>(s.arguments.root)));
+}
+
+}  // namespace detail
+
+/// One call from its arguments to its report. Its buffers must stay until it has ended.
+template <element T, transport Link, class Clock>
+class p2p_call final : public pending_call {
+public:
+    p2p_call(const p2p_decision<T>& d, const p2p_buffers<T>& user, Link link, double run_time_bound)
+        : d_(d), user_(user), link_(std::move(link)), me_(link_.rank())
+    {
+        begin(run_time_bound);
+    }
+    ~p2p_call() override
+    {
+        cancel_receives();
+        leave_sends();
+        link_.memory().drop(copied_);
+    }
+
+    bool progress() override
+    {
+        if (ended_) return true;
+        link_.poll();
+        moved_ = false;
+        while (turn()) moved_ = true;
+        if (out_.done() && in_.done()) end();
+        else if (d_.timeout_s > 0) watch();
+        return ended_;
+    }
+    bool moved() const override { return moved_; }
+    void idle() override
+    {
+        typename Clock::scope time(clock_, phase::wait);
+        link_.idle();
+    }
+    void abandon() override { give_up({status::abandoned, me_, me_}); }
+    const outcome& result() const override { return result_; }
+    const char* name() const override { return user_.call; }
+
+private:
+    /// Messages of one direction under way at once: those of four lanes (blocks.hpp).
+    static constexpr std::size_t window = block_store<T>::most_lanes;
+
+    struct slot {
+        buffer_memory* memory = nullptr;
+        typename Link::request request{};
+    };
+    /// Message i is in slot i modulo `slots`; `finished` to `posted` - 1 are under way.
+    struct end_point {
+        int peer = nobody;
+        std::size_t total = 0, posted = 0, finished = 0, slots = 0;
+        bool counted = false;  // is `total` what the sender says?
+        double eb = 0;
+        detail::p2p_turn turn;
+        std::array<slot, window> all{};
+
+        slot& at(std::size_t i) { return all[i % slots]; }
+        bool done() const { return finished == total; }
+    };
+
+    void begin(double run_time_bound)
+    {
+        report& facts = result_.facts;
+        facts.algorithm = "PointToPoint";
+        facts.codec = d_.codec_name;
+        facts.placement = "Once";
+        if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
+
+        double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
+        if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_});
+        in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
+        if constexpr (floating_element<T>)
+            if (d_.relative && user_.destination != nobody) {
+                double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+                detail::widen_range(user_.send, user_.send_count, lowest, highest);
+                eb = detail::bound_from_range<T>(eb, lowest, highest);
+            }
+        out_.eb = eb;
+
+        if (user_.destination != nobody) {
+            if (user_.source != nobody && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0) {
+                copied_ = link_.memory().take(user_.send_count * sizeof(T));
+                copy(copied_->room(), std::as_bytes(std::span<const T>(user_.send, user_.send_count)));
+                user_.send = reinterpret_cast<const T*>(copied_->bytes.get());
+            }
+            slice_out_ = d_.slice(user_.send_count);
+            const std::size_t needed = sizeof(call_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
+            // In powers of two, so that messages of many lengths share memory.
+            const std::size_t room = needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
+            open(out_, user_.destination, d_.messages(user_.send_count), room, true);
+        }
+        if (user_.source != nobody) {
+            slice_in_ = d_.slice(user_.recv_count);
+            room_in_ = std::max(p2p_room, sizeof(call_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
+            open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
+        }
+    }
+
+    verdict first_fault() const
+    {
+        const int last = link_.size() - 1;
+        const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
+        for (const int peer : {user_.destination, user_.source})
+            if (peer != nobody && (peer < 0 || peer > last)) return {status::bad_argument, me_, me_, -1, static_cast<double>(last), static_cast<double>(peer)};
+        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_argument, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
+        if (user_.strided) return {status::strided, me_, me_};
+        if (user_.destination != nobody && user_.send == nullptr && sent > 0) return {status::bad_argument, me_, me_};
+        if (user_.source != nobody && user_.recv == nullptr && taken > 0) return {status::bad_argument, me_, me_};
+        const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
+        if (both && !same && detail::share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
+        return {};
+    }
+    void fail_at_once(const verdict& v)
+    {
+        user_.destination = user_.source = nobody;
+        fail(v);
+        end();
+    }
+
+    /// Borrows the memory of all messages that may be under way, so that what is allocated never depends on timing.
+    void open(end_point& e, int peer, std::size_t messages, std::size_t room, bool sends)
+    {
+        e.peer = peer;
+        e.total = messages;
+        e.slots = std::min(window, messages);
+        for (std::size_t i = 0; i < e.slots; ++i) e.all[i].memory = link_.memory().take(room);
+        e.turn.join({&link_.memory(), peer, user_.tag, sends});
+    }
+    int tag() const { return first_p2p_tag + user_.tag; }
+
+    /// One step in each direction. @return true when something moved
+    bool turn()
+    {
+        typename Clock::scope time(clock_, phase::communicate);
+        const bool sent = !out_.done() && send_more(), received = !in_.done() && receive_more();
+        return sent || received;
+    }
+
+    bool send_more()
+    {
+        bool moved = false;
+        while (out_.finished < out_.posted && link_.test(out_.at(out_.finished).request)) {
+            const status s = out_.at(out_.finished++).request.result;
+            moved = true;
+            if (s == status::ok) continue;
+            fail({s, me_, out_.peer});
+            out_.total = out_.posted;  // nobody takes the rest
+        }
+        if (out_.posted < out_.total && out_.posted - out_.finished < out_.slots && out_.turn.has_come()) {
+            post_slice();
+            moved = true;
+        }
+        if (out_.posted >= out_.total) out_.turn.leave();
+        return moved;
+    }
+
+    void post_slice()
+    {
+        slot& s = out_.at(out_.posted);
+        const std::size_t first = out_.posted * slice_out_, count = std::min(slice_out_, user_.send_count - first);
+        encode_result r;
+        {
+            typename Clock::scope time(clock_, phase::encode);
+            r = d_.codec.encode(std::span<const T>(user_.send + first, count), s.memory->room().subspan(sizeof(call_stamp)), out_.eb, polling());
+        }
+        if (r.code != status::ok) {  // a codec that breaks its word
+            fail({r.code, me_, me_});
+            return stop_sending(trouble_);
+        }
+        store(s.memory->room(), 0, stamp(message_kind::data, out_.posted, out_.total));
+        s.memory->used = sizeof(call_stamp) + r.bytes;
+        s.request = link_.post_send(out_.peer, tag(), s.memory->message());
+        ++out_.posted;
+        result_.facts.sent_bytes += s.memory->used;
+        result_.facts.raw_bytes += count * sizeof(T);
+        result_.facts.fallback_blocks += r.raw_blocks;
+    }
+
+    call_stamp stamp(message_kind kind, std::size_t number, std::size_t total) const
+    {
+        call_stamp s;
+        s.kind = kind;
+        s.call = static_cast<std::uint32_t>(number);
+        s.arguments = {user_.send_count, out_.eb, detail::p2p_path, d_.plan, static_cast<std::int32_t>(total), 0};
+        s.reserved_too = detail::p2p_check(s);
+        return s;
+    }
+
+    /// Leaves the rest of the messages out. The receiver may wait for as many as there are slots: it gets poison in their place. Where no
+    /// message has left yet, it has heard nothing of this call and will not.
+    void stop_sending(const verdict& v)
+    {
+        if (out_.posted > 0) {
+            const std::size_t total = std::min(out_.total, out_.posted + window);
+            for (std::size_t i = out_.posted; i < total; ++i) {
+                buffer_memory* b = link_.memory().take(sizeof(call_stamp) + sizeof v);
+                store(b->room(), 0, stamp(message_kind::poison, i, total));
+                store(b->room(), sizeof(call_stamp), v);
+                auto r = link_.post_send(out_.peer, tag(), b->room().first(sizeof(call_stamp) + sizeof v));
+                for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
+                if (link_.test(r)) link_.memory().drop(b);  // else it stays where it is for ever
+            }
+        }
+        out_.total = out_.posted;
+        out_.turn.leave();
+    }
+
+    bool receive_more()
+    {
+        bool moved = false;
+        // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the next call.
+        const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
+        while (in_.posted < limit && in_.turn.has_come()) {
+            slot& s = in_.at(in_.posted++);
+            s.request = link_.post_recv(in_.peer, tag(), s.memory->room().first(room_in_));
+            moved = true;
+        }
+        if (in_.counted && in_.posted >= in_.total) in_.turn.leave();
+        if (in_.finished < in_.posted && link_.test(in_.at(in_.finished).request)) {
+            take(in_.at(in_.finished));
+            moved = true;
+        }
+        return moved;
+    }
+
+    void take(slot& s)
+    {
+        const typename Link::request& r = s.request;
+        if (r.result != status::ok) {
+            const bool longer = r.result == status::truncated;
+            fail({r.result, me_, in_.peer, -1, longer ? static_cast<double>(room_in_) : 0, longer ? static_cast<double>(r.bytes) : 0});
+            return cancel_receives();
+        }
+        s.memory->used = r.bytes;
+        const const_byte_span message = s.memory->message();
+        call_stamp theirs;
+        status read = read_stamp(message, theirs);
+        const auto total = static_cast<std::uint32_t>(theirs.arguments.root);
+        if (read == status::ok && (theirs.arguments.path != detail::p2p_path || theirs.reserved_too != detail::p2p_check(theirs) || theirs.kind > message_kind::poison ||
+                                   theirs.call >= total))
+            read = status::corrupt;
+        if (!in_.counted) {
+            if (read != status::ok) {
+                const bool foreign = read == status::wire_version;
+                fail({read, me_, in_.peer, -1, foreign ? static_cast<double>(wire_version) : 0, foreign ? static_cast<double>(theirs.version) : 0});
+                return cancel_receives();
+            }
+            if (theirs.call != 0) {  // the rest of a call that this rank gave up
+                in_.posted = 0;
+                return;
+            }
+            if (!begins_well(theirs.arguments, total)) return cancel_receives();
+        }
+        const std::size_t number = in_.finished++;
+        if (read == status::ok && theirs.kind == message_kind::poison && total >= in_.posted) {
+            in_.total = total;
+            fail(read_verdict(message.subspan(sizeof theirs)));
+        } else if (read != status::ok || theirs.call != number || theirs.kind != message_kind::data) {
+            fail({read != status::ok ? read : status::corrupt, me_, in_.peer});
+        } else if (takes_data_) {
+            decode(message.subspan(sizeof theirs), number);
+        }
+    }
+
+    /// The first message of a call: is it what this rank expects? If not, the call is taken to its end all the same.
+    /// @return false when its end cannot be known
+    bool begins_well(const call_arguments& theirs, std::size_t total)
+    {
+        const auto differs = [&](status code, double mine, double other) { fail({code, me_, in_.peer, -1, mine, other}); };
+        const std::size_t expected = in_.total;
+        in_.counted = true;
+        in_.total = total;
+        if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
+        if (theirs.count != user_.recv_count) return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
+        if (total != expected) return differs(status::corrupt, 0, 0), false;
+        if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb) return differs(status::bound_differs, in_.eb, theirs.bound), true;
+        in_.eb = theirs.bound;
+        takes_data_ = true;
+        return true;
+    }
+
+    void decode(const_byte_span frame, std::size_t number)
+    {
+        const std::size_t first = number * slice_in_, count = std::min(slice_in_, user_.recv_count - first);
+        frame_view view;
+        status s = read_frame(frame, view);
+        if (s == status::ok && (view.header.elements != count || view.header.bound != in_.eb || view.bytes() != frame.size())) s = status::corrupt;
+        if (s == status::ok) {
+            typename Clock::scope time(clock_, phase::decode);
+            s = d_.codec.decode(frame, std::span<T>(user_.recv + first, count), polling());
+        }
+        if (s != status::ok) fail({s, me_, in_.peer});
+    }
+
+    between_chunks polling()
+    {
+        return {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+    }
+    void between(std::size_t elements) noexcept
+    {
+        if ((since_poll_ += elements) < d_.codec.elements_between_polls) return;
+        since_poll_ = 0;
+        typename Clock::scope time(clock_, phase::communicate);
+        for (end_point* e : {&out_, &in_})
+            for (std::size_t i = e->finished; i < e->posted; ++i) link_.test(e->at(i).request);
+    }
+
+    void fail(const verdict& v)
+    {
+        if (trouble_.ok()) trouble_ = v;
+        takes_data_ = false;
+    }
+    void cancel_receives()
+    {
+        for (std::size_t i = in_.finished; i < in_.posted; ++i)
+            if (slot& s = in_.at(i); !link_.test(s.request)) link_.cancel(s.request);
+        for (std::size_t i = 0; i < in_.slots; ++i) link_.memory().drop(std::exchange(in_.all[i].memory, nullptr));
+        in_.total = in_.finished = in_.posted = in_.slots = 0;
+        in_.turn.leave();
+    }
+    /// What has left will arrive, whoever waits for it: its memory is never handed out again.
+    void leave_sends()
+    {
+        for (std::size_t i = out_.finished; i < out_.posted; ++i)
+            if (slot& s = out_.at(i); !link_.test(s.request)) s.memory = nullptr;
+        for (std::size_t i = 0; i < out_.slots; ++i) link_.memory().drop(std::exchange(out_.all[i].memory, nullptr));
+        out_.total = out_.finished = out_.posted = out_.slots = 0;
+        out_.turn.leave();
+    }
+
+    void end()
+    {
+        ended_ = true;
+        report& facts = result_.facts;
+        result_.trouble = trouble_;
+        if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
+        facts.breakdown = clock_.seconds();
+        if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
+        facts.error_bound = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
+        facts.worst_case_error = facts.error_bound;
+        facts.probable_error = facts.error_bound * probable_units(1, error_growth::adds);
+        facts.exact = false;
+    }
+
+    /// Timeout: how long nothing has moved, from the first turn in vain on.
+    void watch()
+    {
+        using clock = std::chrono::steady_clock;
+        const clock::time_point now = clock::now();
+        if (moved_ || !waiting_) {
+            waiting_ = !moved_;
+            waiting_since_ = now;
+        } else if (const double waited = std::chrono::duration<double>(now - waiting_since_).count(); waited > d_.timeout_s) {
+            give_up({status::timed_out, me_, in_.done() ? out_.peer : in_.peer, -1, d_.timeout_s, waited});
+        }
+    }
+    void give_up(const verdict& v)
+    {
+        if (ended_) return;
+        if (!out_.done()) stop_sending(v);
+        leave_sends();
+        cancel_receives();
+        trouble_ = v;
+        end();
+    }
+
+    const p2p_decision<T>& d_;
+    p2p_buffers<T> user_;
+    Link link_;
+    const int me_;
+    end_point out_, in_;
+    std::size_t slice_out_ = 0, slice_in_ = 0, room_in_ = 0, since_poll_ = 0;
+    buffer_memory* copied_ = nullptr;
+    bool ended_ = false, moved_ = false, takes_data_ = false, waiting_ = false;
+    std::chrono::steady_clock::time_point waiting_since_{};
+    verdict trouble_;
+    outcome result_;
+    [[no_unique_address]] Clock clock_;
+};
+
+}  // namespace ccoll

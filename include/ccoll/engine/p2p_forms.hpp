@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/p2p_forms.hpp - floor 3. Point-to-point calls from types to values: the rules, and the forms in which buffers are passed.
+#pragma once
+
+#include <memory>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+#include <ccoll/engine/forms.hpp>
+#include <ccoll/engine/p2p.hpp>
+
+namespace ccoll {
+
+/// What a point-to-point call does not take; what it shares with collectives is a call_fault.
+enum class p2p_fault { none, algorithm, placement, operation, check, extra };
+
+namespace detail {
+
+/// For the rules that ask for a collective.
+struct p2p_movement {
+    static constexpr bool reduces = false;
+};
+template <class T, class Plan>
+using p2p_element = engine_element<T, p2p_movement, Plan>;
+
+/// In place of the buffer that a call does not have.
+struct no_buffer {};
+template <class B>
+inline constexpr bool is_absent = std::is_same_v<std::remove_cvref_t<B>, no_buffer>;
+
+/// What a call moves, without const.
+template <class Send, class Recv>
+struct moved_element_of {
+    using type = buffer_pointee<Recv>;
+};
+template <class Send, class Recv>
+    requires is_absent<Recv>
+struct moved_element_of<Send, Recv> {
+    using type = std::remove_const_t<buffer_pointee<Send>>;
+};
+template <class Send, class Recv>
+using moved_element = typename moved_element_of<Send, Recv>::type;
+
+template <class B>
+consteval bool is_on_host()
+{
+    if constexpr (is_absent<B>) return true;
+    else return std::is_same_v<buffer_space<B>, host_space>;
+}
+template <class B, class T>
+consteval bool holds_only()
+{
+    if constexpr (is_absent<B>) return true;
+    else return std::is_same_v<std::remove_const_t<buffer_pointee<B>>, T>;
+}
+
+template <class How, class Plan, class Send, class Recv, class Comm, class... Extra>
+consteval call_fault first_shared_fault()
+{
+    constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
+    if constexpr (Plan::fault != plan_fault::none) return call_fault::plan;
+    else if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
+    else if constexpr (!is_on_host<Send>() || !is_on_host<Recv>()) return call_fault::space;
+    else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
+    else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
+    else if constexpr (!communicator<Comm>) return call_fault::communicator;
+    else if constexpr (Plan::codec::lossy && !floating_element<p2p_element<moved_element<Send, Recv>, Plan>> &&
+                       !has_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>>)
+        return call_fault::lossy_element;
+    else if constexpr (!has_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>>) return call_fault::codec;
+    else if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
+    else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::none;  // a p2p_fault
+    else if (Plan::bound::given_at_run_time && bounds == 0) return call_fault::bound_missing;
+    else if (bounds > (Plan::bound::given_at_run_time ? 1 : 0)) return call_fault::bound_extra;
+    else return call_fault::none;
+}
+
+template <class Plan, class... Extra>
+consteval p2p_fault first_p2p_fault()
+{
+    if (Plan::template names<axis::algo>) return p2p_fault::algorithm;
+    if (Plan::template names<axis::placement>) return p2p_fault::placement;
+    if (Plan::template names<axis::op>) return p2p_fault::operation;
+    if (std::is_same_v<typename Plan::check, policies::Check::Collective>) return p2p_fault::check;
+    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return p2p_fault::extra;
+    return p2p_fault::none;
+}
+
+}  // namespace detail
+
+/// Prints the sentence of a fault.
+template <p2p_fault Fault>
+constexpr void refuse_p2p()
+{
+    static_assert(Fault != p2p_fault::algorithm, "ccoll: a message between two ranks has no algorithm; drop the Algo::");
+    static_assert(Fault != p2p_fault::placement, "ccoll: a message between two ranks is always encoded once; drop the Placement::");
+    static_assert(Fault != p2p_fault::operation, "ccoll: send and receive only move data; drop the Op::");
+    static_assert(Fault != p2p_fault::check,
+                  "ccoll: a sender is not told what its receiver finds, so Check::Collective cannot hold between two ranks; drop it, or use Check::Local");
+    static_assert(Fault != p2p_fault::extra,
+                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing "
+                  "else; check the order of the arguments: buffer, peer, tag, communicator, bound, error code");
+}
+
+namespace detail {
+
+/// The plan as values, built once per plan and element type.
+template <class Plan, class T>
+inline constexpr p2p_decision<T> p2p_decision_of = [] {
+    using plan_codec = typename Plan::codec;
+    using plan_bound = typename Plan::bound;
+    p2p_decision<T> d;
+    d.codec_name = plan_codec::name;
+    d.codec = frame_codec_of<plan_codec, T>;
+    d.most_elements = longest_p2p_slice(d.codec);
+    d.lossy = plan_codec::lossy;
+    d.relative = plan_bound::kind == bound_kind::relative;
+    d.bound_at_run_time = plan_bound::given_at_run_time;
+    d.bound_value = plan_bound::value;
+    d.timeout_s = Plan::timeout::seconds;
+    d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : "absolute");
+    d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
+    return d;
+}();
+
+/// Is there nobody to talk to?
+template <class Link>
+constexpr bool is_nobody(int peer)
+{
+    if constexpr (requires { Link::is_nobody(peer); }) return peer == nobody || Link::is_nobody(peer);
+    else return peer == nobody;
+}
+
+/// Each is compiled once per element type, transport and clock.
+template <class How, class Clock, element T, class Link>
+CCOLL_OPAQUE typename How::result run_p2p(const p2p_decision<T>& plan, const p2p_buffers<T>& user, Link link, double eb, std::error_code* code)
+{
+    if constexpr (std::is_same_v<How, blocking>) {
+        p2p_call<T, Link, Clock> call(plan, user, std::move(link), eb);
+        complete(call);
+        return conclude(call, code);
+    } else {
+        auto call = std::make_unique<p2p_call<T, Link, Clock>>(plan, user, std::move(link), eb);
+        if (!call->progress()) call->join();
+        return request(std::move(call));
+    }
+}
+
+template <class How, class Plan, element T, class Comm, class... Extra>
+typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&... extra)
+{
+    auto link = as_transport(comm);
+    using transport_type = decltype(link);
+    const extras more(extra...);
+    if (const status refusal = link.refusal(); refusal != status::ok) {
+        const verdict trouble{refusal};
+        if (more.code == nullptr) raise(user.call, trouble, link.explain());
+        *more.code = make_error_code(refusal);
+        if constexpr (std::is_same_v<How, blocking>) {
+            report facts;
+            facts.trouble = trouble;
+            return facts;
+        }
+    }
+    for (int* peer : {&user.destination, &user.source})
+        if (is_nobody<transport_type>(*peer)) *peer = nobody;
+    return run_p2p<How, clock_of<Plan>>(p2p_decision_of<Plan, T>, user, std::move(link), more.eb, more.code);
+}
+
+/// Sends, receives, or both; `Send` and `Recv` as the user spelled them, or no_buffer.
+template <class How, class Plan, class Send, class Recv, class Comm, class... Extra>
+typename How::result call_p2p(const char* name, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm, Extra&&... extra)
+{
+    constexpr call_fault shared = first_shared_fault<How, Plan, Send, Recv, Comm, Extra...>();
+    constexpr p2p_fault own = first_p2p_fault<Plan, Extra...>();
+    if constexpr (shared != call_fault::none) {
+        refuse<shared, Plan>();
+        return {};
+    } else if constexpr (own != p2p_fault::none) {
+        refuse_p2p<own>();
+        return {};
+    } else {
+        using U = moved_element<Send, Recv>;
+        using T = p2p_element<U, Plan>;
+        constexpr std::size_t times = sizeof(U) / sizeof(T);
+        p2p_buffers<T> user;
+        user.call = name;
+        user.tag = tag;
+        if constexpr (!is_absent<Send>) {
+            const auto all = as_span(send);
+            user.send = as_elements<T>(all.data());
+            user.send_count = all.size() * times;
+            user.destination = destination;
+            user.strided |= !is_contiguous(send);
+        }
+        if constexpr (!is_absent<Recv>) {
+            const auto all = as_span(recv);
+            user.recv = as_elements<T>(all.data());
+            user.recv_count = all.size() * times;
+            user.source = source;
+            user.strided |= !is_contiguous(recv);
+        }
+        return perform_p2p<How, Plan, T>(user, comm, extra...);
+    }
+}
+
+template <class How, class Plan>
+struct p2p_send {
+    template <class Buffer, class Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(const Buffer& data, int destination, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call_p2p<How, Plan>("send", data, destination, no_buffer{}, nobody, tag, comm, std::forward<Extra>(extra)...);
+    }
+    template <class U, class Comm, class... Extra>
+        requires std::is_object_v<U>
+    static auto call(const U* data, std::size_t n, int destination, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call(std::span<const U>(data, n), destination, tag, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+template <class How, class Plan>
+struct p2p_recv {
+    template <class Buffer, class Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call_p2p<How, Plan>("recv", no_buffer{}, nobody, data, source, tag, comm, std::forward<Extra>(extra)...);
+    }
+    template <class U, class Comm, class... Extra>
+        requires std::is_object_v<U>
+    static auto call(U* data, std::size_t n, int source, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call(std::span<U>(data, n), source, tag, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+template <class How, class Plan>
+struct p2p_sendrecv {
+    template <class Send, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static auto call(const Send& send, int destination, Recv&& recv, int source, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call_p2p<How, Plan>("sendrecv", send, destination, recv, source, tag, comm, std::forward<Extra>(extra)...);
+    }
+    template <class A, class B, class Comm, class... Extra>
+        requires(std::is_object_v<A> && std::is_object_v<B>)
+    static auto call(const A* send, std::size_t n, int destination, B* recv, std::size_t m, int source, int tag, const Comm& comm, Extra&&... extra)
+    {
+        return call(std::span<const A>(send, n), destination, std::span<B>(recv, m), source, tag, comm, std::forward<Extra>(extra)...);
+    }
+};
+
+}  // namespace detail
+}  // namespace ccoll

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/group.hpp - floor 2. Some ranks of a transport, as a transport of their own: nothing is created and nobody is asked.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include <ccoll/transport/transport.hpp>
+
+namespace ccoll {
+
+/// Rank i of the group is `members[i]` of `base`. Calls on the group use numbers that all ranks of `base` have put aside for it.
+template <transport Base>
+class group {
+public:
+    using request = typename Base::request;
+
+    /// @param members     ranks of `base`, the same and in the same order on all of them; must outlive the group
+    /// @param me          this rank's place among them
+    /// @param first_call  of the numbers that begin_call() hands out
+    group(Base base, std::span<const int> members, int me, std::uint32_t first_call) : base_(std::move(base)), members_(members), me_(me), calls_(first_call) {}
+
+    int rank() const noexcept { return me_; }
+    int size() const noexcept { return static_cast<int>(members_.size()); }
+    status refusal() const noexcept { return base_.refusal(); }
+    const char* explain() const noexcept { return base_.explain(); }
+    std::uint32_t begin_call() noexcept { return calls_++; }
+    workspace& memory() noexcept { return base_.memory(); }
+
+    request post_send(int peer, int tag, const_byte_span data) { return base_.post_send(of(peer), tag, data); }
+    request post_recv(int peer, int tag, byte_span target) { return base_.post_recv(of(peer), tag, target); }
+    bool test(request& r) { return base_.test(r); }
+    bool cancel(request& r) { return base_.cancel(r); }
+    /// Strangers have no tags of these calls.
+    int probe(int tag)
+    {
+        const int found = base_.probe(tag);
+        for (int i = 0; i < size(); ++i)
+            if (of(i) == found) return i;
+        return nobody;
+    }
+    void poll() { base_.poll(); }
+    void idle() { base_.idle(); }
+
+private:
+    int of(int peer) const { return members_[static_cast<std::size_t>(peer)]; }
+
+    Base base_;
+    std::span<const int> members_;
+    int me_;
+    std::uint32_t calls_;
+};
+
+}  // namespace ccoll
