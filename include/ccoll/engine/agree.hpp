@@ -233,7 +233,8 @@ private:
         if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
         receiving_ = !link_.test(request_);
         if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
-            heard_it = request_.result;
+            heard_it = request_.result;  // unless somebody has said why it will not come
+            for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control())) receive_opinion(other);
         } else if (!receiving_) {
             sort_in(expected_, request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {

@@ -296,7 +296,7 @@ private:
         }
         if (l.recv.result == status::truncated)
             poison({status::truncated, me_, peer_, step_, static_cast<double>(task_.room_bytes), static_cast<double>(l.recv.bytes)});
-        else if (l.recv.result != status::ok) poison({l.recv.result, me_, peer_, step_});
+        else if (l.recv.result != status::ok) lost({l.recv.result, me_, peer_, step_});
         link_.memory().drop(inbox);
         return true;
     }
@@ -386,6 +386,13 @@ private:
         ++finished_;
     }
 
+    /// No message of this peer will come any more. If it has said why, that is the trouble.
+    void lost(const verdict& v)
+    {
+        const verdict reason = talk_.listen(true, 0, task_.room_bytes);
+        if (reason.ok()) poison(v);
+        else leave_with(reason);
+    }
     void leave_with(const verdict& v)
     {
         poison(v);
