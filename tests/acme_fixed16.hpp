@@ -20,7 +20,7 @@ struct Fixed16 : ccoll::codec_tag<200, true> {
 
 CCOLL_EXACT_BEGIN
 
-template <ccoll::element T>
+template <ccoll::native_float T>
 struct ccoll::codec_impl<acme::Fixed16, T, ccoll::host_space> {
     static constexpr std::size_t chunk_elements = 1024;
 

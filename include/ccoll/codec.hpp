@@ -3,6 +3,8 @@
 #pragma once
 
 #include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/half.hpp>
+#include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/codec/szp.hpp>

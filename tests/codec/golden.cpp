@@ -221,3 +221,33 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     w.keep("wide_sum", 100, eb, sum(W::addend(large, eb), W::addend(other, eb)));
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
+
+TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[codec][golden]", float, double, std::int32_t)
+{
+    using T = TestType;
+    using C = Codec::Lossless;
+    writer<C, T> w;
+    std::vector<T> x = wave<T>(200), ids(100);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<T>(1000 + i * i);
+    if constexpr (std::is_floating_point_v<T>) {
+        x = with_non_finite<T>(200);
+        w.moved("noise", scaled(x, T(1) / 3, T(0)), 0);
+    }
+    w.moved("shift", x, 0);
+    w.moved("chained", ids, 0);
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<T>(i * 7 % 16);
+    w.moved("alone", ids, 0);
+    w.moved("flat", std::vector<T>(100, T(42)), 0);
+    check<C, T>(std::is_integral_v<T> ? "lossless_i32.hex" : with_type<T>("lossless"), w.all);
+}
+
+TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wire version", "[codec][golden]", ccoll::half, ccoll::bfloat16)
+{
+    using T = TestType;
+    using C = Codec::SZp;
+    writer<C, T> w;
+    w.moved("wide_bound", wave<T>(200), 0.1);
+    w.moved("halved", wave<T>(200), 0.0003);
+    w.adds("addend", wave<T>(100), 0.01);
+    check<C, T>(std::is_same_v<T, ccoll::half> ? "szp_half.hex" : "szp_bfloat16.hex", w.all);
+}

@@ -15,8 +15,14 @@ namespace detail {
 
 CCOLL_EXACT_BEGIN
 
+/// Without a branch, which would keep loops from becoming vectors.
+constexpr std::int32_t select(bool which, std::int32_t yes, std::int32_t no) noexcept
+{
+    return no ^ ((yes ^ no) & -static_cast<std::int32_t>(which));
+}
+
 /// The formats of two bytes, told by the bits of their exponents. Conversions keep every bit of a NaN that fits, give the same bits under
-/// any rounding mode, and whether the processor drops denormals or not: integers, and arithmetic that is exact. No branches.
+/// any rounding mode, and whether the processor drops denormals or not: integers, and arithmetic that is exact.
 template <int ExponentBits>
 struct float16_format;
 
@@ -28,28 +34,26 @@ struct float16_format<5> {
     static constexpr float widen(std::uint16_t h) noexcept
     {
         CCOLL_EXACT_BODY
-        const std::uint32_t sign = (h & 0x8000u) << 16, magnitude = h & 0x7fffu;
-        const std::uint32_t normal = (magnitude << 13) + (magnitude >= 0x7c00 ? 0x70000000u : 0x38000000u);
-        const std::uint32_t denormal = std::bit_cast<std::uint32_t>(static_cast<float>(static_cast<std::int32_t>(magnitude)) * 0x1p-24f);
-        return std::bit_cast<float>((magnitude < 0x400 ? denormal : normal) | sign);
+        const std::int32_t magnitude = h & 0x7fff, sign = h - magnitude;
+        const std::int32_t normal = (magnitude << 13) + select(magnitude >= 0x7c00, 0x70000000, 0x38000000);
+        const auto denormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
+        return std::bit_cast<float>(static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) | static_cast<std::uint32_t>(sign) << 16);
     }
     /// Rounded to nearest, ties to even; from 65520 on to infinity.
     static constexpr std::uint16_t narrow(float x) noexcept
     {
         CCOLL_EXACT_BODY
-        const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), sign = bits >> 16 & 0x8000u;
-        const auto magnitude = static_cast<std::int32_t>(bits & 0x7fffffffu);
+        const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff;
         constexpr std::int32_t infinity = 0x7f800000, least_normal = 0x38800000, beyond = 0x477ff000;  // 2^-14, 65520
-        // Above 0x7c00, or below 0x3ff in steps of 2^-24, the others do not matter.
-        const std::int32_t nan = magnitude >> 13 & 0x3ff;
-        const std::int32_t special = magnitude > infinity ? 0x7c00 | (nan != 0 ? nan : 0x200) : 0x7c00;
+        const std::int32_t payload = magnitude >> 13 & 0x3ff, nan = payload | (static_cast<std::int32_t>(payload == 0) << 9);
+        const std::int32_t special = 0x7c00 | select(magnitude > infinity, nan, 0);
         const std::int32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-        const float steps = std::bit_cast<float>(magnitude < least_normal ? magnitude : 0) * 0x1p24f;
+        const float steps = std::bit_cast<float>(select(magnitude < least_normal, magnitude, 0)) * 0x1p24f;  // of 2^-24
         const auto whole = static_cast<std::int32_t>(steps);
         const float rest = steps - static_cast<float>(whole);
-        const std::int32_t denormal = whole + static_cast<std::int32_t>(rest > 0.5f) + (static_cast<std::int32_t>(rest == 0.5f) & whole);
-        const std::int32_t rounded = magnitude >= beyond ? special : magnitude < least_normal ? denormal : normal;
-        return static_cast<std::uint16_t>(sign | static_cast<std::uint32_t>(rounded));
+        const std::int32_t denormal = whole + (static_cast<std::int32_t>(rest > 0.5f) | (static_cast<std::int32_t>(rest == 0.5f) & whole));
+        const std::int32_t rounded = select(magnitude < least_normal, denormal, select(magnitude < beyond, normal, special));
+        return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | rounded);
     }
 };
 
@@ -61,10 +65,10 @@ struct float16_format<8> {
     static constexpr float widen(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
     static constexpr std::uint16_t narrow(float x) noexcept
     {
-        const std::uint32_t bits = std::bit_cast<std::uint32_t>(x), top = bits >> 16;
-        const std::uint32_t nan = top | ((top & 0x7fu) != 0 ? 0u : 0x40u);
-        const std::uint32_t rounded = (bits + 0x7fff + (top & 1)) >> 16;
-        return static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
+        const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
+        const std::int32_t nan = top | (static_cast<std::int32_t>((top & 0x7f) == 0) << 6);
+        const std::int32_t rounded = (magnitude + 0x7fff + (top & 1)) >> 16;
+        return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | select(magnitude > 0x7f800000, nan, rounded));
     }
 };
 

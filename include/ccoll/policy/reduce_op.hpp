@@ -158,7 +158,8 @@ inline constexpr reduction<T> reduction_of = [] {
     };
     if constexpr (Tag::divide_by_ranks)
         r.divide = [](T* into, int ranks, std::size_t n) noexcept {
-            for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<T>(into[i] / static_cast<T>(ranks));
+            using wide = std::conditional_t<small_float<T>, float, T>;  // a number of ranks need not fit into 8 or 11 bits
+            for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<T>(static_cast<wide>(into[i]) / static_cast<wide>(ranks));
         };
     return r;
 }();

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/half.hpp - floor 2. Every lossy codec of float for half, bfloat16 and their kin: chunks of two-byte numbers travel as chunks of floats.
+//
+// movement   i8 k, then a chunk of the float codec for the bound e(k): eb - 2^k, or eb / 2 if k is 127
+// addends    a chunk of the float codec for the bound eb
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <ccoll/base/exact.hpp>
+#include <ccoll/base/half.hpp>
+#include <ccoll/base/isa.hpp>
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/policy/error_bound.hpp>
+
+namespace ccoll {
+
+namespace detail::narrow {
+
+CCOLL_EXACT_BEGIN
+
+template <small_float T>
+using format_of = float16_format<exponent_bits_of<T>>;
+
+namespace portable {
+#define CCOLL_TARGET
+#include <ccoll/codec/half_loops.inl>
+#undef CCOLL_TARGET
+}  // namespace portable
+
+#if defined(__x86_64__) && defined(__GNUC__)
+namespace avx2 {
+#define CCOLL_TARGET __attribute__((target("avx2")))
+#include <ccoll/codec/half_loops.inl>
+#undef CCOLL_TARGET
+}  // namespace avx2
+#define CCOLL_NARROW(loop, ...) (isa_in_use() >= isa::avx2 ? avx2::loop(__VA_ARGS__) : portable::loop(__VA_ARGS__))
+#else
+#define CCOLL_NARROW(loop, ...) portable::loop(__VA_ARGS__)
+#endif
+
+inline constexpr int halved = 127;
+
+/// The bound for the float codec.
+inline double bound_for(double eb, int k) noexcept
+{
+    CCOLL_EXACT_BODY
+    // The difference is cut by more than its own rounding error.
+    return k == halved ? eb / 2 : (eb - std::ldexp(1.0, k)) * (1 - 0x1p-50);
+}
+
+/// The exponent of half the distance between neighbours in T at largest + eb, or of more, if that is less than eb / 2.
+template <small_float T>
+int rounding_exponent(float largest, double eb) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr int bits = 15 - exponent_bits_of<T>, least = exponent_bits_of<T> == 5 ? -14 : -126;
+    const double most = (static_cast<double>(largest) + eb) * (1 + 0x1p-50);
+    const int k = std::max(std::max(std::ilogb(most), least) - bits - 1, -128);
+    return k < halved && std::ldexp(1.0, k) < eb / 2 ? k : halved;
+}
+
+CCOLL_EXACT_END
+
+/// Chunks of T by the float codec.
+///
+/// The bound holds in T. Let x be in T, x' what the float codec makes of it, r the finite number of T nearest to x'. Then
+/// |r - x'| <= |x - x'|, for x is such a number too: with |x' - x| <= eb / 2, |r - x| <= eb. And |r - x'| is at most h, half the distance
+/// between the neighbours of x' in T (beyond the largest number, r lies between x and x', and |r - x| <= |x' - x|): with
+/// |x' - x| <= eb - h, |r - x| <= eb as well.
+/// The encoder takes the larger of eb - h and eb / 2, and says which.
+/// NaN and Inf are those of the float codec: bit for bit, since conversions keep what T can hold of a NaN.
+template <class Float, small_float T>
+struct moved {
+    static constexpr std::size_t chunk_elements = Float::chunk_elements;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+    {
+        const exact_environment environment;
+        float x[chunk_elements];
+        std::byte room[sizeof x];  // the codec may count on as much as its values need
+        CCOLL_NARROW(widen, in.data(), x, in.size());
+        const int k = rounding_exponent<T>(CCOLL_NARROW(largest_of, x, in.size()), eb);
+        const double bound = bound_for(eb, k);
+        if (!is_bound(bound)) return {0, status::unsupported};
+        encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
+        if (r.code != status::ok) return r;
+        if (1 + r.bytes > dst.size()) return {0, status::out_of_space};
+        dst[0] = static_cast<std::byte>(k);
+        std::memcpy(dst.data() + 1, room, r.bytes);
+        r.bytes += 1;
+        return r;
+    }
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
+        const exact_environment environment;
+        float x[chunk_elements];
+        if (src.empty()) return status::corrupt;
+        const double bound = bound_for(eb, static_cast<std::int8_t>(src[0]));
+        if (!is_bound(bound)) return status::corrupt;
+        if (const status s = Float::decode_chunk(src.subspan(1), std::span<float>(x, out.size()), bound); s != status::ok) return s;
+        CCOLL_NARROW(round_within_range, x, out.data(), out.size());
+        return status::ok;
+    }
+};
+
+template <class Float, small_float T>
+struct coder : moved<Float, T> {};
+
+/// Addends and sums are those of the float codec. A decoded sum is rounded to T, as arithmetic in T would round the exact one.
+template <class Float, small_float T>
+    requires homomorphic_chunk_codec<Float, float>
+struct coder<Float, T> : moved<Float, T> {
+    static constexpr bool adds_non_finite = Float::adds_non_finite;
+    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return Float::max_addend_bytes(n); }
+    static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
+
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
+    {
+        float x[Float::chunk_elements];
+        CCOLL_NARROW(widen, in.data(), x, in.size());
+        return Float::encode_addend(std::span<const float>(x, in.size()), dst, eb);
+    }
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
+        float x[Float::chunk_elements];
+        if (const status s = Float::decode_addend(src, std::span<float>(x, out.size()), eb); s != status::ok) return s;
+        CCOLL_NARROW(round, x, out.data(), out.size());
+        return status::ok;
+    }
+    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    {
+        return Float::add_chunks(a, b, n, dst);
+    }
+    static encode_result combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,
+                                        byte_span dst) noexcept
+        requires linear_chunk_codec<Float, float>
+    {
+        return Float::combine_chunks(factor_a, a, factor_b, b, n, dst);
+    }
+};
+
+#undef CCOLL_NARROW
+
+}  // namespace detail::narrow
+
+/// A codec of yours for float serves T, too, without a line; one of your own for T is preferred.
+template <class Tag, small_float T>
+    requires(Tag::lossy && chunk_codec<codec_impl<Tag, float, host_space>, float>)
+struct codec_impl<Tag, T, host_space> : detail::narrow::coder<codec_impl<Tag, float, host_space>, T> {
+    static constexpr bool pipelined = detail::chunked<Tag, float>::pipelined;
+    static constexpr std::size_t elements_between_polls = detail::chunked<Tag, float>::elements_between_polls;
+};
+
+}  // namespace ccoll

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/half_loops.inl - floor 2. The loops of half.hpp, which includes them once per instruction set, with CCOLL_TARGET in scope. Compilers make
+// the vectors: portable ones lack a minimum of integers, and half of the width.
+
+template <small_float T>
+CCOLL_TARGET void widen(const T* from, float* to, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < n; ++i) {
+        std::uint16_t bits;
+        std::memcpy(&bits, from + i, sizeof bits);
+        to[i] = format_of<T>::widen(bits);
+    }
+}
+
+/// Rounds to the nearest finite T: infinities are only those that were there before.
+template <small_float T>
+CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::int32_t infinity = 0x7f800000, most = std::bit_cast<std::int32_t>(format_of<T>::widen(format_of<T>::largest));
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto bits = std::bit_cast<std::int32_t>(from[i]), magnitude = bits & 0x7fffffff;
+        const std::int32_t clamped = select(magnitude < infinity, std::min(magnitude, most), magnitude);
+        const std::uint16_t rounded = format_of<T>::narrow(std::bit_cast<float>(clamped | (bits ^ magnitude)));
+        std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+    }
+}
+
+/// Rounds as arithmetic in T does: too large a sum is an infinity.
+template <small_float T>
+CCOLL_TARGET void round(const float* from, T* to, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::uint16_t rounded = format_of<T>::narrow(from[i]);
+        std::memcpy(static_cast<void*>(to + i), &rounded, sizeof rounded);
+    }
+}
+
+/// The largest finite magnitude.
+CCOLL_TARGET inline float largest_of(const float* x, std::size_t n) noexcept
+{
+    std::int32_t most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const std::int32_t magnitude = std::bit_cast<std::int32_t>(x[i]) & 0x7fffffff;
+        most = std::max(most, select(magnitude < 0x7f800000, magnitude, 0));
+    }
+    return std::bit_cast<float>(most);
+}
