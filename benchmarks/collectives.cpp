@@ -66,6 +66,88 @@ row bcast_row(std::string name)
             {}, {}, {}};
 }
 
+template <class... P>
+row alltoall_row(std::string name)
+{
+    return {std::move(name), [](const auto& x, auto& y, double eb) { return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); }, {}, {}, {}};
+}
+
+/// What a call costs that is handed straight to MPI, 8 B to 4 KiB, beside MPI's own.
+void small_messages(int repetitions, const std::string& json)
+{
+    int me = 0, p = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    constexpr int calls = 500;
+    if (me == 0) fmt::print("allreduce without a codec, {} ranks, {} x {} calls\n{:>8} {:>9} {:>9} {:>9}\n", p, repetitions, calls, "bytes", "MPI us", "ccoll us", "more us");
+    for (std::size_t bytes = 8; bytes <= 4096; bytes *= 2) {
+        const std::size_t n = bytes / sizeof(float);
+        std::vector<float> x(n, 1), y(n);
+        std::vector<double> plain, ours;
+        const auto timed = [&](std::vector<double>& into, auto call) {
+            MPI_Barrier(MPI_COMM_WORLD);
+            const double start = MPI_Wtime();
+            for (int i = 0; i < calls; ++i) call();
+            into.push_back(1e6 * over_ranks(MPI_Wtime() - start, MPI_MAX) / calls);
+        };
+        for (int k = 0; k < repetitions; ++k) {
+            timed(plain, [&] { MPI_Allreduce(x.data(), y.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
+            timed(ours, [&] { ccoll::allreduce(x.data(), y.data(), n, MPI_COMM_WORLD); });
+        }
+        if (me != 0) continue;
+        fmt::print("{:8} {:9.3f} {:9.3f} {:9.3f}\n", bytes, median(plain), median(ours), median(ours) - median(plain));
+        if (!json.empty())
+            std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "small"}, {"bytes", bytes}, {"ranks", p}, {"mpi_us", median(plain)}, {"ccoll_us", median(ours)}} << '\n';
+    }
+}
+
+/// How much of a nonblocking compressed allreduce hides behind computing of the same length, with a test() every so often.
+void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetitions, const std::string& json)
+{
+    int me = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    std::vector<float> y(n);
+    using plan = ccoll::Plan<Algo::Ring, Codec::SZp, RuntimeBound>;
+    // Work that stays in registers: about a microsecond a piece.
+    const auto compute = [](double pieces, auto between) {
+        volatile double sink = 0;
+        for (double done = 0; done < pieces; ++done) {
+            double a = 1;
+            for (int i = 0; i < 500; ++i) a = a * 1.0000001 + 1e-9;
+            sink = a;
+            if (static_cast<std::uint64_t>(done) % 100 == 0) between();
+        }
+        static_cast<void>(sink);
+    };
+    const auto seconds_of = [](auto work) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        work();
+        return over_ranks(MPI_Wtime() - start, MPI_MAX);
+    };
+    std::vector<double> alone, computing, together, hidden;
+    double pieces = 1000;
+    for (int k = -1; k < repetitions; ++k) {
+        const double communicates = seconds_of([&] { ccoll::allreduce<plan>(x, y, MPI_COMM_WORLD, eb); });
+        const double per_piece = seconds_of([&] { compute(pieces, [] {}); }) / pieces;
+        pieces = std::max(1.0, communicates / per_piece);
+        const double computes = seconds_of([&] { compute(pieces, [] {}); });
+        const double both = seconds_of([&] {
+            auto flying = ccoll::iallreduce<plan>(x, y, MPI_COMM_WORLD, eb);
+            compute(pieces, [&] { flying.test(); });
+            flying.wait();
+        });
+        if (k < 0) continue;
+        alone.push_back(communicates), computing.push_back(computes), together.push_back(both);
+        hidden.push_back((communicates + computes - both) / communicates);
+    }
+    if (me != 0) return;
+    fmt::print("overlap of {} floats: allreduce {:.1f} ms, computing {:.1f} ms, both {:.1f} ms: {:.0f} % of the communication hidden\n", n, 1e3 * median(alone),
+               1e3 * median(computing), 1e3 * median(together), 100 * median(hidden));
+    if (!json.empty())
+        std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "overlap"}, {"elements", n}, {"allreduce_ms", 1e3 * median(alone)}, {"compute_ms", 1e3 * median(computing)}, {"both_ms", 1e3 * median(together)}, {"hidden", median(hidden)}} << '\n';
+}
+
 bool all_ranks_equal(const std::vector<float>& v)
 {
     std::uint64_t hash = 1469598103934665603u;
@@ -93,7 +175,7 @@ int main(int argc, char** argv)
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
     double relative = 1e-3;
     int repetitions = 5;
-    app.add_option("--operation", operation, "what to measure")->check(CLI::IsMember({"allreduce", "bcast"}))->capture_default_str();
+    app.add_option("--operation", operation, "what to measure")->check(CLI::IsMember({"allreduce", "bcast", "alltoall", "small", "overlap"}))->capture_default_str();
     app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
@@ -107,17 +189,28 @@ int main(int argc, char** argv)
         return rc;
     }
 
-    const bool bcast = operation == "bcast";
+    const bool bcast = operation == "bcast", alltoall = operation == "alltoall";
     bool failed = false;
-    for (const std::size_t n : sizes) {
+    if (operation == "small") {
+        small_messages(repetitions, json);
+        sizes.clear();
+    }
+    for (std::size_t n : sizes) {
+        if (alltoall) n -= n % static_cast<std::size_t>(p);
+        const int part = static_cast<int>(n / static_cast<std::size_t>(p));
         const auto mine = static_cast<unsigned>(me + 1);
         const std::vector<float> x = field == "turbulence" ? fields::turbulence(n, mine) : fields::wavefronts(n, mine);
         std::vector<float> y(n), plain(n);
         const auto [low, high] = std::minmax_element(x.begin(), x.end());
         const double eb = relative * over_ranks(n == 0 ? 1.0 : static_cast<double>(*high) - static_cast<double>(*low), MPI_MAX);
+        if (operation == "overlap") {
+            overlap(n, x, eb, repetitions, json);
+            continue;
+        }
         // The oracle: the same in double, by MPI.
         std::vector<double> exact(x.begin(), x.end());
         if (bcast) MPI_Bcast(exact.data(), static_cast<int>(n), MPI_DOUBLE, 0, MPI_COMM_WORLD);
+        else if (alltoall) MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
         else MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 
         std::vector<row> rows;
@@ -126,6 +219,8 @@ int main(int argc, char** argv)
                             if (bcast) {
                                 std::copy(in.begin(), in.end(), out.begin());
                                 MPI_Bcast(out.data(), static_cast<int>(n), MPI_FLOAT, 0, MPI_COMM_WORLD);
+                            } else if (alltoall) {
+                                MPI_Alltoall(in.data(), part, MPI_FLOAT, out.data(), part, MPI_FLOAT, MPI_COMM_WORLD);
                             } else {
                                 MPI_Allreduce(in.data(), out.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
                             }
@@ -137,6 +232,14 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Chain, Codec::PipeSZx>("Chain PipeSZx"));
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
+            rows.push_back(bcast_row<Algo::ScatterAllgather, Codec::SZp>("ScatterAllgather SZp"));
+        } else if (alltoall) {
+            rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp>("Pairwise SZp"));
+            rows.push_back(alltoall_row<Algo::Spread, Codec::SZp>("Spread SZp"));
+            rows.push_back(alltoall_row<Algo::Bruck, Codec::SZp>("Bruck SZp"));
+            rows.push_back(alltoall_row<Algo::Pairwise, Codec::PipeSZx>("Pairwise PipeSZx"));
+            rows.push_back({"Pairwise Lossless", [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise, Codec::Lossless>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
+            rows.push_back({"Pairwise None", [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
         } else {
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
@@ -144,6 +247,7 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp>("Ring SZp"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
+            rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));
             rows.push_back({"Ring None", [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
         }
         for (int k = -1; k < repetitions; ++k)
@@ -157,7 +261,7 @@ int main(int argc, char** argv)
                 double worst = 0;
                 for (std::size_t i = 0; i < n; ++i) worst = std::max(worst, std::fabs(static_cast<double>(y[i]) - exact[i]));
                 r.error = over_ranks(worst, MPI_MAX);
-                r.same_bits = all_ranks_equal(y);
+                r.same_bits = alltoall || all_ranks_equal(y);
             }
         if (me == 0)
             fmt::print("{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} {:>8} {:>7} {:>11} {:>11} {:>5} {:>8}\n",
