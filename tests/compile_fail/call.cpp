@@ -21,12 +21,19 @@ struct UnknownAlgo : ccoll::algo_tag {
     static constexpr const char* name = "UnknownAlgo";
 };
 
+struct pair_of_numbers {
+    float a;
+    int b;
+};
+
 struct arguments {
     std::vector<float>& x;
     std::vector<float>& y;
     const std::vector<float>& fixed;
     std::vector<double>& d;
     std::vector<int>& i;
+    std::vector<int*>& addresses;
+    std::vector<pair_of_numbers>& pairs;
     std::list<float>& l;
     ccoll::threads_comm& comm;
 };
@@ -42,13 +49,16 @@ void call(const arguments& a)
     ccoll::reduce_scatter<Placement::DecodeReduceEncode, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
     ccoll::allgather<Placement::Once, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
     ccoll::bcast<Algo::Binomial>(a.d, 0, a.comm);
+    ccoll::allreduce<Op::BitAnd>(a.i, a.comm);
+    ccoll::bcast<Codec::Lossless>(a.pairs, 0, a.comm);
+    ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm).wait(code);
 #elif CCOLL_CASE == 1  // expect: ccoll: a buffer must be a contiguous range
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);
 #elif CCOLL_CASE == 2  // expect: ccoll: a buffer must be a contiguous range
     ccoll::bcast(a.l, 0, a.comm);
-#elif CCOLL_CASE == 3  // expect: ccoll: the result buffer must hold non-const float or double
-    ccoll::allreduce(a.i, a.i, a.comm);
-#elif CCOLL_CASE == 4  // expect: ccoll: the result buffer must hold non-const float or double
+#elif CCOLL_CASE == 3  // expect: ccoll: the result buffer must hold non-const elements
+    ccoll::bcast(a.addresses, 0, a.comm);
+#elif CCOLL_CASE == 4  // expect: ccoll: the result buffer must hold non-const elements
     ccoll::allgather(a.x, a.fixed, a.comm);
 #elif CCOLL_CASE == 5  // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::reduce_scatter(a.d, a.y, a.comm);
@@ -80,5 +90,21 @@ void call(const arguments& a)
     ccoll::bcast<Op::Max>(a.x, 0, a.comm);
 #elif CCOLL_CASE == 19  // expect: ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode
     ccoll::allgather<Placement::DecodeReduceEncode, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 20  // expect: ccoll: a lossy codec takes floating-point elements
+    ccoll::allreduce<Codec::SZp, ErrorBound<1>>(a.i, a.comm);
+#elif CCOLL_CASE == 21  // expect: ccoll: a lossy codec takes floating-point elements
+    ccoll::bcast<Codec::PipeSZx, ErrorBound<1>>(a.pairs, 0, a.comm);
+#elif CCOLL_CASE == 22  // expect: ccoll: the operation cannot be computed on these elements
+    ccoll::allreduce(a.pairs, a.comm);
+#elif CCOLL_CASE == 23  // expect: ccoll: the operation cannot be computed on these elements
+    ccoll::allreduce<Op::Average>(a.i, a.comm);
+#elif CCOLL_CASE == 24  // expect: ccoll: the operation cannot be computed on these elements
+    ccoll::allreduce<Op::BitAnd>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 25  // expect: ccoll: a call that is only started takes its std::error_code in wait(code)
+    static_cast<void>(ccoll::iallreduce(a.x, a.y, a.comm, code));
+#elif CCOLL_CASE == 26  // expect: ccoll: this algorithm has no schedule for this collective
+    ccoll::allgather<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 27  // expect: ccoll: this algorithm has no schedule for this collective
+    ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
 #endif
 }

@@ -24,6 +24,7 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<EndToEnd<ErrorBound<1e-3>>, Codec::SZx, Op::Average, Instrument::Breakdown>(x, comm);
     call<RelativeBound<1e-3>, Codec::PipeSZx, Placement::PerHop>(x, comm);
     call<Op::Prod>(x, comm);
+    call<Timeout<0.5>, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
 #elif CCOLL_CASE == 1  // expect: ccoll::Plan: one argument is not a policy
     call<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, std::string>(x, comm);
 #elif CCOLL_CASE == 2  // expect: ccoll::Plan: two policies answer the same question
@@ -44,6 +45,8 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Codec::PipeSZx, ErrorBound<1e-3>, Op::Prod>(x, comm);
 #elif CCOLL_CASE == 10  // expect: ccoll::worst_case: this bound is known during the call only
     (void)ccoll::worst_case<ccoll::collective::allreduce, Codec::PipeSZx, RuntimeBound>(4);
+#elif CCOLL_CASE == 11  // expect: ccoll::Plan: Timeout<seconds> must be positive and finite
+    call<Timeout<0>>(x, comm);
 #endif
     (void)x, (void)comm;
 }
