@@ -7,7 +7,7 @@
 # With -DWRITE=ON the code blocks are written anew instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
-file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md)
+file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md)
 if(NOT pages)
   message(FATAL_ERROR "no pages in ${ROOT}")
 endif()

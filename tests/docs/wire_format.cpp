@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <ccoll/codec.hpp>
+#include <ccoll/engine/p2p.hpp>
 #include <ccoll/wire/message.hpp>
 
 using namespace ccoll::policies;
@@ -122,5 +123,8 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(static_cast<int>(ccoll::message_kind::poison) == 2);
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);
     CHECK(static_cast<int>(ccoll::message_kind::give_up) == 4);
-    CHECK(static_cast<int>(ccoll::status::no_communicator) == 19);
+    CHECK(static_cast<int>(ccoll::last_status) == 23);
+    CHECK(ccoll::call_tags::per_call == 16);
+    CHECK(ccoll::call_tags::period == 1792);
+    CHECK(ccoll::first_p2p_tag == 28672);
 }

@@ -314,12 +314,12 @@ bool same(const std::vector<T>& a, const std::vector<T>& b)
 template <class T, class OpTag>
 void native_reductions(MPI_Comm world, MPI_Op plain, std::size_t n)
 {
-    using native = mpi_comm::native_op_of<OpTag>;
+    using native = mpi_comm::native_op_of<OpTag, T>;
     static_assert(native::available);
     mpi_comm comm(world);
     const auto p = static_cast<std::size_t>(comm.size());
     const int root = comm.size() - 1, count = static_cast<int>(n);
-    const MPI_Datatype type = sizeof(T) == 4 ? MPI_FLOAT : MPI_DOUBLE;
+    const MPI_Datatype type = ccoll::detail::mpi_elements<T>::type();
     std::vector<T> in(n * p), expected(n), out(n);
     for (std::size_t i = 0; i < in.size(); ++i)  // small whole numbers: sums and products are exact in any order
         in[i] = static_cast<T>(static_cast<int>(i * 7 + static_cast<std::size_t>(comm.rank()) * 13) % 23 - 11);
@@ -393,7 +393,7 @@ void native_selection(MPI_Comm world)
         std::array<T, 4> out{};
         const std::array<T, 4> in{me == holder ? nan : static_cast<T>(me), own_nan, me == holder ? T(-0.0) : T(0.0),
                                   static_cast<T>(me * (me % 2 == 0 ? 1 : -1))};
-        EXPECT(comm.native_allreduce(in.data(), out.data(), in.size(), mpi_comm::native_op_of<OpTag>::value));
+        EXPECT(comm.native_allreduce(in.data(), out.data(), in.size(), mpi_comm::native_op_of<OpTag, T>::value));
         EXPECT(out[0] != out[0] && out[1] != out[1] && out[2] == 0);
         T expected = 0;
         for (int r = 1; r < p; ++r) expected = OpTag::apply(expected, static_cast<T>(r * (r % 2 == 0 ? 1 : -1)));
@@ -414,15 +414,21 @@ void natives(MPI_Comm world)
         native_reductions<double, Op::Min>(world, MPI_MIN, n);
         native_reductions<float, Op::Max>(world, MPI_MAX, n);
         native_reductions<double, Op::Prod>(world, MPI_PROD, n);
+        native_reductions<std::int32_t, Op::Max>(world, MPI_MAX, n);
+        native_reductions<std::uint8_t, Op::BitXor>(world, MPI_BXOR, n);
+        native_reductions<std::int64_t, Op::Prod>(world, MPI_PROD, n);
+        native_reductions<std::uint16_t, Op::And>(world, MPI_LAND, n);
         native_movements<float>(world, n);
         native_movements<double>(world, n);
+        native_movements<std::int16_t>(world, n);
     }
     native_selection<float, Op::Min>(world);
     native_selection<double, Op::Max>(world);
 
     struct users_op : ccoll::op_tag<true> {};
     struct refined_sum : Op::Sum {};
-    static_assert(!mpi_comm::native_op_of<users_op>::available && !mpi_comm::native_op_of<refined_sum>::available);
+    static_assert(!mpi_comm::native_op_of<users_op, float>::available && !mpi_comm::native_op_of<refined_sum, float>::available);
+    static_assert(!mpi_comm::native_op_of<Op::BitOr, float>::available && !mpi_comm::native_op_of<Op::Sum, bool>::available);
 
     mpi_comm comm(world);
     const auto p = static_cast<std::size_t>(comm.size());

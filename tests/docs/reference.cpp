@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// docs/reference, docs/choosing.md: their pieces of code, run on ranks that are threads, and what their sentences claim of them.
+#include "catch.hpp"
+
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <ccoll/ccoll.hpp>
+#include <ccoll/transport/threads.hpp>
+
+using namespace ccoll::policies;
+namespace collective = ccoll::collective;
+
+namespace {
+
+void want(bool holds, const char* what)
+{
+    if (!holds) throw std::runtime_error(what);
+}
+std::vector<float> wave(std::size_t n, int rank)
+{
+    std::vector<float> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
+    return v;
+}
+bool near(double a, double b, double within) { return std::fabs(a - b) <= within; }
+
+}  // namespace
+
+TEST_CASE("docs/reference/allreduce.md runs", "[docs]")
+{
+    ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 5000;
+        const auto field = wave(n, comm.rank());
+        std::vector<float> sum(n), mean = field, largest(n);
+
+        // [doc:allreduce]
+        using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
+        const ccoll::report facts = ccoll::allreduce<Stack>(field, sum, comm);  // every element within facts.worst_case_error, 4e-3 here
+        ccoll::allreduce<Stack, Op::Average>(mean, comm);                       // in place; within 1e-3
+        ccoll::allreduce<Op::Max>(field, largest, comm);                        // no codec: exact
+        // [/doc:allreduce]
+        want(facts.worst_case_error == 4e-3 && facts.same_bits && !facts.exact, "report");
+        for (std::size_t i = 0; i < n; ++i) {
+            const double base = std::sin(1e-2f * static_cast<float>(i));
+            want(near(sum[i], 4 * base + 6, 4e-3 + 1e-5), "sum");
+            want(near(mean[i], base + 1.5, 1e-3 + 1e-5), "average");
+            want(near(largest[i], base + 3, 1e-5), "max");
+        }
+    });
+    // [doc:allreduce_bound]
+    using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
+    static_assert(ccoll::worst_case<collective::allreduce, Stack>(16) == 16e-3);              // p times the bound
+    static_assert(ccoll::worst_case<collective::allreduce, Stack, Op::Average>(16) == 1e-3);  // divided by p
+    // [/doc:allreduce_bound]
+}
+
+TEST_CASE("docs/reference/reduce.md runs", "[docs]")
+{
+    ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 5000;
+        const auto part = wave(n, comm.rank());
+        const int root = 2;
+
+        // [doc:reduce]
+        std::vector<float> total(comm.rank() == root ? n : 0);  // only the root needs room
+        ccoll::reduce<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(part, total, root, comm);
+        // [/doc:reduce]
+        for (std::size_t i = 0; i < total.size(); ++i) want(near(total[i], 4 * std::sin(1e-2f * static_cast<float>(i)) + 6, 4e-3 + 1e-5), "sum");
+
+        auto own = part;
+        ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(own, own, root, comm);  // the same buffer: in place
+        if (comm.rank() == root) want(near(own[7], 4 * std::sin(7e-2f) + 6, 3e-3 + 1e-5), "in place");
+        else want(own == part, "a rank that is not the root keeps its buffer");
+    });
+}
+
+TEST_CASE("docs/reference/reduce_scatter.md runs", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 1000;
+        std::vector<float> whole = wave(3 * n, comm.rank()), mine(n);
+
+        // [doc:reduce_scatter]
+        ccoll::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole, mine, comm);  // 3 n elements in, n out
+        // [/doc:reduce_scatter]
+        const std::size_t first = static_cast<std::size_t>(comm.rank()) * n;
+        want(near(mine[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 3e-3 + 1e-5), "equal parts");
+
+        // [doc:reduce_scatter_v]
+        const std::vector<int> counts{1500, 1000, 500};  // the same on all ranks
+        std::vector<float> part(static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]));
+        ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(whole, part, counts, comm);
+        // [/doc:reduce_scatter_v]
+        const std::size_t begins[] = {0, 1500, 2500};
+        want(near(part[9], 3 * std::sin(1e-2f * static_cast<float>(begins[comm.rank()] + 9)) + 3, 3e-3 + 1e-5), "counts");
+
+        ccoll::reduce_scatter<Codec::SZx, ErrorBound<1e-3>>(whole, comm);
+        want(near(whole[5], 3 * std::sin(1e-2f * static_cast<float>(first + 5)) + 3, 2e-3 + 1e-5), "in place: at the front");
+    });
+}
+
+TEST_CASE("docs/reference/allgather.md runs", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 1000;
+        const auto mine = wave(n, comm.rank());
+        std::vector<float> all(3 * n);
+
+        // [doc:allgather]
+        ccoll::allgather<Codec::SZp, ErrorBound<1e-3>>(mine, all, comm);  // part r of `all` is rank r's
+        // [/doc:allgather]
+        for (std::size_t r = 0; r < 3; ++r) want(near(all[r * n + 8], wave(n, static_cast<int>(r))[8], 1e-3), "equal parts");
+
+        // [doc:allgatherv]
+        const std::vector<std::size_t> counts{300, 200, 100}, begins{0, 500, 1000};
+        const std::span<const float> some(mine.data(), counts[static_cast<std::size_t>(comm.rank())]);
+        ccoll::allgatherv<Codec::SZp, ErrorBound<1e-3>>(some, all, ccoll::parts(counts, begins), comm);  // leaves the gaps alone
+        // [/doc:allgatherv]
+        for (std::size_t r = 0; r < 3; ++r) want(near(all[begins[r] + 99], wave(n, static_cast<int>(r))[99], 1e-3), "displacements");
+
+        std::vector<float> packed(600);
+        ccoll::allgatherv(some, packed, counts, comm);
+        want(packed[500] == wave(n, 2)[0], "counts alone: side by side");
+    });
+}
+
+TEST_CASE("docs/reference/bcast.md runs", "[docs]")
+{
+    ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
+        auto field = comm.rank() == 1 ? wave(300000, 0) : std::vector<float>(300000);
+        const auto exact = wave(300000, 0);
+
+        // [doc:bcast]
+        ccoll::bcast<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(field, 1, comm);  // rank 1, too, now holds decoded values
+        // [/doc:bcast]
+        bool changed = false;
+        for (std::size_t i = 0; i < field.size(); ++i) {
+            want(near(field[i], exact[i], 1e-3), "bound");
+            changed |= field[i] != exact[i];
+        }
+        want(changed, "the root keeps its buffer");
+        std::vector<float> low = field, high = field;
+        ccoll::allreduce<Op::Min>(low, comm);
+        ccoll::allreduce<Op::Max>(high, comm);
+        want(low == high, "same bits");
+    });
+}
+
+TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 1000;
+        const int root = 0;
+        const bool is_root = comm.rank() == root;
+
+        // [doc:scatter]
+        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root has something to deal out
+        std::vector<float> part(n);
+        ccoll::scatter<Codec::SZp, ErrorBound<1e-3>>(whole, part, root, comm);
+        // [/doc:scatter]
+        want(near(part[3], wave(3 * n, 0)[static_cast<std::size_t>(comm.rank()) * n + 3], is_root ? 0 : 1e-3), "scatter; the root's part is exact");
+
+        // [doc:gather]
+        std::vector<float> all(is_root ? 3 * n : 0);
+        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, root, comm);
+        // [/doc:gather]
+        if (is_root) want(near(all[2 * n + 3], whole[2 * n + 3], 2e-3) && all[3] == part[3], "gather; the root's part is exact");
+
+        // [doc:scatterv]
+        const std::vector<int> counts = is_root ? std::vector<int>{2000, 600, 400} : std::vector<int>();  // only the root knows
+        std::vector<float> mine(is_root ? 2000 : comm.rank() == 1 ? 600 : 400);
+        ccoll::scatterv<Codec::SZp, ErrorBound<1e-3>>(whole, counts, mine, root, comm);
+        // [/doc:scatterv]
+        if (comm.rank() == 2) want(near(mine[1], wave(3 * n, 0)[2601], 1e-3), "scatterv");
+
+        // [doc:gatherv]
+        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the lengths that scatterv dealt out
+        // [/doc:gatherv]
+        if (is_root) want(near(all[2601], whole[2601], 2e-3), "gatherv");
+    });
+}
+
+TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const std::size_t n = 1000;
+        const auto rows = wave(3 * n, comm.rank());
+        std::vector<float> columns(3 * n);
+
+        // [doc:alltoall]
+        ccoll::alltoall<Codec::SZp, ErrorBound<1e-3>>(rows, columns, comm);  // part r of `rows` goes to rank r
+        // [/doc:alltoall]
+        const auto me = static_cast<std::size_t>(comm.rank());
+        for (std::size_t r = 0; r < 3; ++r)
+            want(near(columns[r * n + 4], wave(3 * n, static_cast<int>(r))[me * n + 4], r == me ? 0 : 1e-3), "equal parts; the own one is exact");
+
+        // [doc:alltoallv]
+        // Rank s sends 100 (s + 1) elements to everybody.
+        const std::vector<int> send_counts(3, 100 * (comm.rank() + 1)), recv_counts{100, 200, 300};
+        const std::span<const float> send(rows.data(), 300 * (me + 1));
+        std::vector<float> recv(600);
+        ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(send, send_counts, recv, recv_counts, comm);
+        // [/doc:alltoallv]
+        for (std::size_t s = 0, at = 0; s < 3; at += 100 * (s + 1), ++s) want(near(recv[at], wave(3 * n, static_cast<int>(s))[me * 100 * (s + 1)], 1e-3), "counts");
+
+        auto inout = rows;
+        ccoll::alltoall(inout, comm);
+        ccoll::alltoall(rows, columns, comm);
+        want(inout == columns, "in place");
+
+        std::vector<int> wrong = recv_counts;
+        if (comm.rank() == 0) wrong[1] = 100, recv.resize(500);
+        std::error_code code;
+        ccoll::alltoallv(send, send_counts, recv, wrong, comm, code);
+        want(code == ccoll::status::count_differs, "both ends' counts are compared");
+    });
+}
+
+TEST_CASE("docs/reference/p2p.md runs", "[docs]")
+{
+    ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
+        const int me = comm.rank(), p = comm.size();
+        const std::size_t n = 3000;
+        const auto edge = wave(n, me);
+        std::vector<float> halo(n, -1), field(n);
+
+        // [doc:send]
+        using Link = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;  // the same at both ends
+        const int tag = 7;
+        if (me == 0) ccoll::send<Link>(edge, 1, tag, comm);
+        if (me == 1) ccoll::recv<Link>(field, 0, tag, comm);  // as many elements as rank 0 sends
+        // [/doc:send]
+        if (me == 1) want(near(field[5], wave(n, 0)[5], 1e-3), "recv");
+
+        // [doc:sendrecv]
+        // To the right, from the left; beyond the edges there is nobody, and `halo` stays as it is.
+        const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody;
+        ccoll::sendrecv<Link>(edge, right, halo, left, tag, comm);
+        // [/doc:sendrecv]
+        if (me > 0) want(near(halo[8], wave(n, me - 1)[8], 1e-3), "sendrecv");
+        else want(halo[8] == -1, "nobody");
+
+        // [doc:irecv]
+        std::vector<ccoll::request> open;
+        open.push_back(ccoll::irecv<Link>(halo, left, tag, comm));
+        open.push_back(ccoll::isend<Link>(edge, right, tag, comm));
+        // ... what does not need the halo ...
+        ccoll::wait_all(open);
+        // [/doc:irecv]
+        if (me > 0) want(near(halo[9], wave(n, me - 1)[9], 1e-3), "irecv");
+
+        auto both = edge;
+        ccoll::isendrecv(both, (me + 1) % p, both, (me + p - 1) % p, tag, comm).wait();
+        want(both == wave(n, (me + p - 1) % p), "the same buffer");
+
+        std::error_code code;
+        if (me == 2) ccoll::send(edge, 3, ccoll::max_p2p_tag + 1, comm, code);
+        if (me == 2) want(code == ccoll::status::bad_argument, "tag");
+        if (me == 2) ccoll::send(edge, 3, tag, comm);
+        if (me == 3) ccoll::recv(std::span<float>(field.data(), n - 1), 2, tag, comm, code);
+        if (me == 3) want(code == ccoll::status::count_differs, "n is no limit");
+    });
+}
+
+// [doc:own_op]
+namespace mine {
+
+struct Tally {  // 16 bytes, no padding
+    double weight;
+    std::int64_t events;
+};
+/// Adds member by member. Not lossy: an operation that says nothing of its errors needs an exact codec.
+struct Add : ccoll::op_tag<false> {
+    static constexpr const char* name = "mine::Add";
+    static Tally apply(const Tally& a, const Tally& b) { return {a.weight + b.weight, a.events + b.events}; }
+};
+
+}  // namespace mine
+// [/doc:own_op]
+
+TEST_CASE("docs/reference/policies.md runs", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const int me = comm.rank();
+
+        // [doc:use_own_op]
+        std::vector<mine::Tally> tallies(100, {0.5, me});
+        ccoll::allreduce<mine::Add, Codec::Lossless>(tallies, comm);
+        // [/doc:use_own_op]
+        want(tallies[99].weight == 1.5 && tallies[99].events == 3, "own operation");
+
+        // [doc:elements]
+        std::vector<std::int64_t> ids(1000, me);
+        std::vector<std::complex<float>> spectrum(1000, {1.0f, 2.0f});
+        std::vector<ccoll::half> weights(1000, ccoll::half(0.5f));
+        ccoll::allreduce<Op::Max>(ids, comm);                                    // exact
+        ccoll::bcast<Codec::Lossless>(ids, 0, comm);                             // exact, and shorter
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(spectrum, comm);          // the bound holds for each part
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-2>, Op::Average>(weights, comm);
+        // [/doc:elements]
+        want(ids[5] == 2, "integers");
+        want(near(spectrum[7].real(), 3, 3e-3) && near(spectrum[7].imag(), 6, 3e-3), "complex");
+        want(near(weights[3], 0.5, 1e-2), "half");
+
+        // [doc:located]
+        std::vector<ccoll::located<float>> coldest(10, {static_cast<float>(-me), me});  // value, where
+        ccoll::allreduce<Op::MinLoc>(coldest, comm);
+        // [/doc:located]
+        want(coldest[0].value == -2 && coldest[0].index == 2, "MinLoc");
+
+        std::vector<float> field = wave(4000, me), out(4000);
+        // [doc:timeout]
+        std::error_code code;
+        ccoll::allreduce<Timeout<30>>(field, out, comm, code);  // status::timed_out if nothing arrives for 30 s
+        // [/doc:timeout]
+        want(!code, "timeout");
+
+        // [doc:hierarchical]
+        const std::vector<int> node_of_rank{0, 0, 1};  // MPI knows by itself
+        ccoll::set_nodes(comm, node_of_rank);
+        using TwoLevels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
+        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // two nodes: within 2e-3
+        // [/doc:hierarchical]
+        want(facts.worst_case_error == 2e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
+        for (std::size_t i = 0; i < out.size(); ++i) want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 2e-3 + 1e-5), "hierarchical");
+
+        // [doc:strided]
+        struct column {  // what std::mdspan and Kokkos::View look like
+            float* first;
+            std::size_t rows, stride;
+            float* data_handle() const { return first; }
+            std::size_t size() const { return rows; }
+            bool is_exhaustive() const { return stride == 1; }
+        };
+        ccoll::allreduce(column{out.data(), 100, 40}, comm, code);  // refused: ccoll::status::strided
+        ccoll::allreduce(column{out.data(), 100, 1}, comm);         // 100 elements side by side
+        // [/doc:strided]
+        want(code == ccoll::status::strided, "strided");
+    });
+}
+
+TEST_CASE("docs/reference/report.md runs", "[docs]")
+{
+    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+        std::vector<float> field = wave(300000, comm.rank()), out(300000);
+        // [doc:report]
+        const auto facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
+        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // of all ranks, phase by phase
+        if (comm.rank() == 0)
+            std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n", facts.algorithm, facts.codec, facts.placement,
+                        facts.sent_bytes, facts.raw_bytes, facts.worst_case_error, slowest.encode);
+        // [/doc:report]
+        want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
+
+        // [doc:fallback]
+        field[17] = 1e20f;  // a fill value: too large to be added encoded at this bound
+        const auto exact = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
+        const bool fell_back = exact.exact && exact.codec == std::string("None");
+        // [/doc:fallback]
+        want(fell_back && exact.worst_case_error == 0, "fallback");
+    });
+}
