@@ -53,7 +53,7 @@ struct varied_alltoall {
         return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class A, class C, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, const C* send_counts, const C* send_displacements, T* recv, const Integer* recv_counts, const Integer* recv_displacements,
+    static auto call(const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements, T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements,
                      const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective, Plan>(send, recv, 0, both(send_parts(send_counts, send_displacements), recv_parts(recv_counts, recv_displacements)), 0,

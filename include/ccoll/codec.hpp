@@ -50,7 +50,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
 {
     using T = buffer_pointee<Buffer>;
     static_assert(has_codec<Codec, T>, "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
-                                       "implementation for (float, double); include the codec's header, or specialise ccoll::codec_impl");
+                                       "implementation for; include the codec's header, or specialise ccoll::codec_impl");
     if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), {});
     return status::unsupported;
 }
@@ -84,7 +84,10 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
 
 /// The addend of the element-wise sum of two addends of one codec, count and bound, without decoding them. Its bytes do not
 /// depend on the order in which more than two are added.
-/// @param dst  capacity >= max_addend_bytes of the frames' element count; may not be one of them.
+/// @param dst  capacity >= max_addend_bytes of the frames' element count. It may begin where a or b begins (or both: 2 a), or lie apart from
+///             them; nothing between. In the memory of an operand the sum always fits, for the operand moves to the end of dst first: up to
+///             an eighth slower than elsewhere in cache, a third in memory. Until then nothing is written: with any code but ok, too_large, and corrupt of a
+///             chunk, the operand is as it was.
 /// @return     code not_an_addend, count_differs, bound_differs, foreign_frame, wire_version, corrupt, out_of_space; too_large: the sum
 ///             (or an operand) does not fit, and the frame says so.
 template <class Codec, class Op, element T>
@@ -98,7 +101,7 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
 }
 
 /// The addend of factor_a a + factor_b b: differences (1, -1), linear combinations with small integers. The decoded result is within
-/// (|factor_a| + |factor_b|) eb. Statuses as reduce_encoded. Slower than that: about a decode and an encode.
+/// (|factor_a| + |factor_b|) eb. dst and statuses as reduce_encoded. Slower than that: about a decode and an encode.
 /// @param factor_a, factor_b  0 leaves its operand out, with its NaN and Inf.
 template <class Codec, element T>
 encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
@@ -117,6 +120,7 @@ encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span ds
 
 /// encode, decode, encode_addend and reduce_encoded with their chunks dealt out to an executor: `Exec::Threads<N>{}` (exec.hpp), or your
 /// thread pool (codec_executor). The same bytes and bits. Pays from some hundred thousand elements on, with data beyond the caches.
+/// A sum in the memory of an operand is left to one thread.
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
 encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)

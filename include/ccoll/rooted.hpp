@@ -124,7 +124,7 @@ struct varied_scatter {
         return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), root, comm, std::forward<Extra>(extra)...);
     }
     template <class T, std::integral Integer, class B, class Comm, class... Extra>
-    static auto call(const T* send, const Integer* counts, const Integer* displacements, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective, Plan>(send, recv, n, send_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
     }
@@ -138,7 +138,7 @@ struct varied_gather {
         return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), root, comm, std::forward<Extra>(extra)...);
     }
     template <class A, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const Integer* displacements, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective, Plan>(send, recv, n, recv_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
     }

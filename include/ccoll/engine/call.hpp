@@ -127,7 +127,7 @@ constexpr void refuse()
                   "Placement::Once or PerHop");
     static_assert(Fault != call_fault::operation,
                   "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
-                  "that can be divided (no integers); use another Op::, or write one (docs/reference.md)");
+                  "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
@@ -385,6 +385,7 @@ typename How::result call_pointers(const A* send, B* recv, std::size_t n, With w
 
 /// The bound that a collective with this plan promises on p ranks, as report::worst_case_error: `worst_case<collective::allreduce,
 /// Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. Bounds known before the call only.
+/// Algo::Hierarchical: p counts nodes, and for Op::Average it is an upper bound, for the sum is divided by ranks.
 template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {

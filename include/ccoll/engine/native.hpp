@@ -15,9 +15,10 @@ template <class Collective, class Op, class T, class Link>
 concept has_native = requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); } &&
                      (!Collective::reduces || Link::template native_op_of<Op, T>::available);
 
-/// @param what  fitted; a v variant is not for here    @return false when nothing was done: a count is too large for the transport's own call
+/// @param what   fitted; a v variant is not for here. A sum that is to be divided is left undivided.
+/// @param begun  null: to the end. Else the call is only begun, and this tells when it has ended.    @return false when nothing was done: a count is too large for the transport's own call
 template <class Collective, class Op, element T, class Link>
-bool run_native(Link& link, const task<T>& what, T* recv)
+bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request* begun)
 {
     using namespace collective;
     const T* const send = what.data.send;
@@ -27,21 +28,19 @@ bool run_native(Link& link, const task<T>& what, T* recv)
     bool done = false;
     if constexpr (Collective::reduces) {
         constexpr auto op = Link::template native_op_of<Op, T>::value;
-        if constexpr (std::is_same_v<Collective, allreduce>) done = link.native_allreduce(send, recv, whole, op);
-        else if constexpr (std::is_same_v<Collective, reduce>) done = link.native_reduce(send, recv, whole, op, root);
-        else done = link.native_reduce_scatter(send, recv, own, op);
-        const std::size_t results = what.facts.after(link.rank(), root, link.size()).count == 0 ? 0 : (Collective::recv == extent::whole ? whole : own);
-        if (done && what.op.divide != nullptr) what.op.divide(recv, link.size(), results);
+        if constexpr (std::is_same_v<Collective, allreduce>) done = link.native_allreduce(send, recv, whole, op, begun);
+        else if constexpr (std::is_same_v<Collective, reduce>) done = link.native_reduce(send, recv, whole, op, root, begun);
+        else done = link.native_reduce_scatter(send, recv, own, op, begun);
     } else if constexpr (std::is_same_v<Collective, allgather>) {
-        done = link.native_allgather(send, recv, own);
+        done = link.native_allgather(send, recv, own, begun);
     } else if constexpr (std::is_same_v<Collective, bcast>) {
-        done = link.native_bcast(recv, whole, root);
+        done = link.native_bcast(recv, whole, root, begun);
     } else if constexpr (std::is_same_v<Collective, scatter>) {
-        done = link.native_scatter(send, recv, own, root);
+        done = link.native_scatter(send, recv, own, root, begun);
     } else if constexpr (std::is_same_v<Collective, gather>) {
-        done = link.native_gather(send, recv, own, root);
+        done = link.native_gather(send, recv, own, root, begun);
     } else {
-        done = link.native_alltoall(send, recv, own);
+        done = link.native_alltoall(send, recv, own, begun);
     }
     return done;
 }

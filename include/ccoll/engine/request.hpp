@@ -51,7 +51,9 @@ public:
 ///
 /// Used by the thread that started it. Whoever waits, here or in a blocking call, moves all calls of the thread on, so several may be in
 /// flight on one or more communicators, begun in the same order on all ranks of each, and completed in any.
-/// Progress is made in test() and wait() only, and in other calls of the library: there is no thread behind it.
+/// Progress is made in test() and wait() only, and in other calls of the library: there is no thread behind it. Not in calls that are
+/// handed over to MPI on communicators without requests of their own (docs/limitations.md).
+/// As in MPI a nonblocking call is matched by nonblocking ones alone.
 ///
 /// A request that is destroyed or assigned to before its call has ended gives the call up: the other ranks get an error
 /// (status::abandoned) that names this one.
@@ -112,7 +114,7 @@ inline void wait_all(std::span<request> requests)
 }
 
 /// A prepared call: plan, buffers, root and communicator are fixed, start() begins it once more. From the second start on nothing is
-/// allocated. All ranks start it, in the same order among their other calls on the communicator, and wait before they start it again.
+/// allocated. Counts of a v variant are read at every start. All ranks start it, in the same order among their other calls on the communicator, and wait before they start it again.
 class [[nodiscard]] persistent {
 public:
     persistent() = default;

@@ -21,7 +21,7 @@ enum class check_level { local, automatic, collective };
 
 /// The transport's own collective, where it has one: false when nothing was done, for a count is too large for it.
 template <element T, transport Link>
-using native_call = bool (*)(Link&, const task<T>&, T* recv);
+using native_call = bool (*)(Link&, const task<T>&, T* recv, typename Link::request* begun);
 
 /// A plan as values. `what` lacks only what a call adds: buffers, root, bound and sizes.
 template <element T>
@@ -128,11 +128,15 @@ struct call_order {
 template <element T, transport Link, class Clock>
 class running_call final : public pending_call {
 public:
-    /// @param may_block  inside a collective of the transport's own
+    /// @param may_block  inside a collective of the transport's own; not where nonblocking calls have been started on the communicator
     running_call(const call_order<T, Link>& order, Link link, bool may_block)
-        : d_(order.plan), link_(std::move(link)), native_(may_block ? order.native : nullptr), me_(link_.rank()), p_(link_.size()), what_(d_.what),
-          run_time_bound_(order.eb)
+        : d_(order.plan), link_(std::move(link)), native_(order.native), me_(link_.rank()), p_(link_.size()), what_(d_.what),
+          run_time_bound_(order.eb), may_block_(may_block)
     {
+        if constexpr (requires { link_.note_request(); }) {
+            if (!may_block) link_.note_request();
+            may_block_ = may_block && !link_.has_requests();
+        }
         begin(order.user, order.root);
     }
     ~running_call() override
@@ -160,7 +164,7 @@ public:
     const char* name() const override { return d_.what.facts.name; }
 
 private:
-    enum class stage { comparing_first, comparing, executing, comparing_verdicts, ended };
+    enum class stage { comparing_first, comparing, handed_over, executing, comparing_verdicts, ended };
 
     void begin(const user_buffers<T>& user, int root)
     {
@@ -191,11 +195,7 @@ private:
         what_.data = fitted_.data;
         what_.root = what_.stamp.arguments.root = root;
         what_.stamp.arguments.count = fitted_.data.count;
-        if (fitted_.copy_send && trouble_.ok() && p_ > 1) {
-            copied_ = link_.memory().take(std::max<std::size_t>(1, fitted_.send_elements * sizeof(T)));
-            copy(copied_->room(), std::as_bytes(std::span<const T>(what_.data.send, fitted_.send_elements)));
-            what_.data.send = reinterpret_cast<const T*>(copied_->bytes.get());
-        }
+        if (fitted_.copy_send && trouble_.ok() && p_ > 1) keep_input();
         const int blocks = what_.path.blocks(p_);
         what_.longest = what_.data.varied ? longest_part() : equal_part(what_.data.count, blocks, 0).count;
         what_.room_bytes = p_ > 1 ? room_for(what_, what_.path.widest(p_)) : 0;
@@ -206,6 +206,14 @@ private:
         must_close_ = p_ > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare_) compare_arguments(stage::comparing_first);
         else hand_over();
+    }
+
+    /// What is sent is read from a copy from now on: the call overwrites it before it has left.
+    void keep_input()
+    {
+        copied_ = link_.memory().take(std::max<std::size_t>(1, fitted_.send_elements * sizeof(T)));
+        copy(copied_->room(), std::as_bytes(std::span<const T>(what_.data.send, fitted_.send_elements)));
+        what_.data.send = reinterpret_cast<const T*>(copied_->bytes.get());
     }
 
     /// The bound, as far as it follows from plan and p; a relative one waits for the range of the data.
@@ -296,20 +304,31 @@ private:
     {
         // Inside MPI's own call nobody can be told of one rank's bad argument; docs/limitations.md says so.
         if (native_ != nullptr && !trouble_.ok()) return end();
-        if (native_ != nullptr && native_(link_, what_, fitted_.move_to != nullptr ? fitted_.move_to : what_.data.recv)) {
-            fitted_.move_to = nullptr;
-            result_.facts.algorithm = "MPI";
-            result_.facts.placement = "none";
-            result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
-            if constexpr (requires { link_.native_result(); })
-                if (const status s = link_.native_result(); s != status::ok) trouble_ = {s, me_, me_};
-            return compare_verdicts();
+        if (native_ != nullptr) {
+            if (!may_block_ && what_.facts.reduces && what_.facts.rooted && me_ == what_.root && what_.data.send == what_.data.recv) keep_input();
+            if (native_(link_, what_, fitted_.move_to != nullptr ? fitted_.move_to : what_.data.recv, may_block_ ? nullptr : &native_request_)) {
+                result_.facts.algorithm = "MPI";
+                result_.facts.placement = "none";
+                result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
+                if (!may_block_) stage_ = stage::handed_over;
+                else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
+                return;
+            }
         }
         // Small vectors of one-way collectives, too: ranks that each believe to be the root, or send what nobody expects, would not
         // hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
         if (d_.checks == check_level::automatic && (large || what_.facts.rooted) && p_ > 1 && !result_.facts.agreed) compare_arguments(stage::comparing);
         else execute();
+    }
+
+    void came_back(status s)
+    {
+        if (s != status::ok) trouble_ = {s, me_, me_};
+        if (what_.op.divide != nullptr && fitted_.recv_elements > 0)
+            what_.op.divide(fitted_.move_to != nullptr ? fitted_.move_to : what_.data.recv, p_, fitted_.recv_elements);
+        fitted_.move_to = nullptr;
+        compare_verdicts();
     }
 
     void execute()
@@ -385,6 +404,11 @@ private:
         case stage::executing:
             if (engine_->progress()) return executed(), true;
             return engine_->moved();
+        case stage::handed_over:
+            link_.poll();
+            if (!link_.test(native_request_)) return false;
+            came_back(native_request_.result);
+            return true;
         case stage::comparing_first:
         case stage::comparing:
         case stage::comparing_verdicts:
@@ -410,6 +434,10 @@ private:
     void give_up(const verdict& v)
     {
         if (stage_ == stage::ended) return;
+        if (stage_ == stage::handed_over) {  // nobody listens inside MPI's own call: see it through
+            while (!link_.test(native_request_)) link_.idle();
+            return came_back(native_request_.result);
+        }
         if (engine_) engine_->give_up(v);
         else talk_->give_up(v);
         engine_.reset();
@@ -423,6 +451,8 @@ private:
     const int me_, p_;
     task<T> what_;
     const double run_time_bound_;
+    bool may_block_;
+    typename Link::request native_request_{};
     outcome result_;
     fitted_buffers<T> fitted_;
     verdict trouble_;

@@ -114,6 +114,7 @@ struct mpi_state {
     int size = 1;
     std::uint32_t calls = 0;
     status native = status::ok;
+    bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
     std::vector<int> nodes;  ///< of all ranks; empty until somebody asks
     char says[MPI_MAX_ERROR_STRING + 1] = "";
@@ -406,27 +407,35 @@ public:
 
     // MPI's own collectives, for data that nobody encodes. Elements of the user's arrays; n per rank as in MPI. They run on the
     // private duplicate. False: nothing was done, for the count is above `native_limit`; equal arguments give equal answers on
-    // all ranks. True: done, and `native_result` tells how. In place is told by the addresses, as each member says.
+    // all ranks. True: done, and `native_result` tells how; or, with a request, begun, and test() tells when and how. In place is
+    // told by the addresses, as each member says.
 
     /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
     static std::size_t native_limit() noexcept { return detail::mpi_library::one().native_limit(); }
     status native_result() const noexcept { return state_->native; }
 
+    /// Has a nonblocking call been started on this communicator? The same on all ranks, between two calls. Then whoever waits
+    /// must move other calls on, and may not do so inside MPI.
+    bool has_requests() const noexcept { return state_->has_requests; }
+    void note_request() noexcept { state_->has_requests = true; }
+
     /// In place when send == recv.
     template <element T>
-    bool native_allreduce(const T* send, T* recv, std::size_t n, native_op op)
-    {
-        return fits<T>(n, 1) && ran(MPI_Allreduce(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm));
-    }
-    /// At the root in place when send == recv (which costs a copy unless root is 0); elsewhere recv is not used.
-    template <element T>
-    bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root)
+    bool native_allreduce(const T* send, T* recv, std::size_t n, native_op op, request* begun = nullptr)
     {
         if (!fits<T>(n, 1)) return false;
+        return begun == nullptr ? ran(MPI_Allreduce(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm)) : began(*begun, MPI_Iallreduce(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm, &begun->handle_));
+    }
+    /// At the root in place when send == recv (not with a request: give it a copy; which is what it costs unless root is 0, for MPICH 4.0
+    /// reads from the address MPI_IN_PLACE then); elsewhere recv is not used.
+    template <element T>
+    bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root, request* begun = nullptr)
+    {
+        if (!fits<T>(n, 1)) return false;
+        if (begun != nullptr) return began(*begun, MPI_Ireduce(send, recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm, &begun->handle_));
         const bool in_place = rank() == root && send == recv;
         if (!in_place || root == 0)
             return ran(MPI_Reduce(here(send, in_place), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
-        // MPICH 4.0 reads from the address MPI_IN_PLACE when a root other than 0 reduces in place: give it a copy.
         buffer_memory* input = memory().take(n * sizeof(T));
         copy(input->room(), std::as_bytes(std::span(send, n)));
         ran(MPI_Reduce(input->bytes.get(), recv, length<T>(n), type<T>(), mpi<T>(op), root, state_->comm));
@@ -435,44 +444,47 @@ public:
     }
     /// size() * n elements at send, n at recv. In place when send == recv: the result is then at the front of it.
     template <element T>
-    bool native_reduce_scatter(const T* send, T* recv, std::size_t n, native_op op)
+    bool native_reduce_scatter(const T* send, T* recv, std::size_t n, native_op op, request* begun = nullptr)
     {
-        return fits<T>(n, size()) &&
-               ran(MPI_Reduce_scatter_block(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm));
+        if (!fits<T>(n, size())) return false;
+        return begun == nullptr ? ran(MPI_Reduce_scatter_block(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm)) : began(*begun, MPI_Ireduce_scatter_block(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm, &begun->handle_));
     }
     /// n elements at send, size() * n at recv. In place when send is this rank's block of recv.
     template <element T>
-    bool native_allgather(const T* send, T* recv, std::size_t n)
+    bool native_allgather(const T* send, T* recv, std::size_t n, request* begun = nullptr)
     {
-        return fits<T>(n, size()) && ran(MPI_Allgather(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv, length<T>(n),
-                                                       type<T>(), state_->comm));
+        if (!fits<T>(n, size())) return false;
+        return begun == nullptr ? ran(MPI_Allgather(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm)) : began(*begun, MPI_Iallgather(here(send, send == block(recv, n)), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm, &begun->handle_));
     }
     template <element T>
-    bool native_bcast(T* data, std::size_t n, int root)
+    bool native_bcast(T* data, std::size_t n, int root, request* begun = nullptr)
     {
-        return fits<T>(n, 1) && ran(MPI_Bcast(data, length<T>(n), type<T>(), root, state_->comm));
+        if (!fits<T>(n, 1)) return false;
+        return begun == nullptr ? ran(MPI_Bcast(data, length<T>(n), type<T>(), root, state_->comm))
+                                : began(*begun, MPI_Ibcast(data, length<T>(n), type<T>(), root, state_->comm, &begun->handle_));
     }
     /// n elements at send, size() * n at the root's recv. At the root in place when send is its block of recv.
     template <element T>
-    bool native_gather(const T* send, T* recv, std::size_t n, int root)
+    bool native_gather(const T* send, T* recv, std::size_t n, int root, request* begun = nullptr)
     {
+        if (!fits<T>(n, size())) return false;
         const bool in_place = rank() == root && send == block(recv, n);
-        return fits<T>(n, size()) && ran(MPI_Gather(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), root,
-                                                    state_->comm));
+        return begun == nullptr ? ran(MPI_Gather(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), root, state_->comm)) : began(*begun, MPI_Igather(here(send, in_place), length<T>(n), type<T>(), recv, length<T>(n), type<T>(), root, state_->comm, &begun->handle_));
     }
     /// size() * n elements at the root's send, n at recv. At the root in place when recv is its block of send.
     template <element T>
-    bool native_scatter(const T* send, T* recv, std::size_t n, int root)
+    bool native_scatter(const T* send, T* recv, std::size_t n, int root, request* begun = nullptr)
     {
-        const bool in_place = rank() == root && recv == block(send, n);
-        return fits<T>(n, size()) && ran(MPI_Scatter(send, length<T>(n), type<T>(), in_place ? MPI_IN_PLACE : recv, length<T>(n),
-                                                     type<T>(), root, state_->comm));
+        if (!fits<T>(n, size())) return false;
+        void* const to = rank() == root && recv == block(send, n) ? MPI_IN_PLACE : recv;
+        return begun == nullptr ? ran(MPI_Scatter(send, length<T>(n), type<T>(), to, length<T>(n), type<T>(), root, state_->comm)) : began(*begun, MPI_Iscatter(send, length<T>(n), type<T>(), to, length<T>(n), type<T>(), root, state_->comm, &begun->handle_));
     }
     /// size() * n elements at both; never in place.
     template <element T>
-    bool native_alltoall(const T* send, T* recv, std::size_t n)
+    bool native_alltoall(const T* send, T* recv, std::size_t n, request* begun = nullptr)
     {
-        return fits<T>(n, size()) && ran(MPI_Alltoall(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm));
+        if (!fits<T>(n, size())) return false;
+        return begun == nullptr ? ran(MPI_Alltoall(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm)) : began(*begun, MPI_Ialltoall(send, length<T>(n), type<T>(), recv, length<T>(n), type<T>(), state_->comm, &begun->handle_));
     }
 
 private:
@@ -507,6 +519,12 @@ private:
     bool ran(int rc)
     {
         state_->native = state_->heard(rc);
+        return true;
+    }
+
+    bool began(request& r, int rc)
+    {
+        r.result = posted(r, rc);
         return true;
     }
 
