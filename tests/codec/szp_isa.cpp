@@ -225,3 +225,20 @@ TEMPLATE_TEST_CASE("every instruction set reads and writes SZp's frames at any a
                 }
     }
 }
+
+TEMPLATE_TEST_CASE("every instruction set finds the same largest value below a limit", "[codec][szp][isa]", float, double)
+{
+    using bits = ccoll::detail::fields_of<TestType>;
+    for (const std::size_t n : {1u, 31u, 32u, 33u, 4099u, 8192u})
+        for (const auto& x : {fields::smooth<TestType>(n), fields::wild<TestType>(n), fields::non_finite<TestType>(n), fields::bit_patterns<TestType>(n)})
+            for (const auto limit : {bits::of(TestType(0.5)), bits::of(TestType(1e20)), bits::exponent, bits::magnitude(x[n / 2]) + 1}) {
+                auto largest = decltype(limit){0};
+                for (const TestType v : x)
+                    if (bits::magnitude(v) < limit) largest = std::max<decltype(largest)>(largest, bits::magnitude(v));
+                for (const ccoll::isa i : ccoll::every_isa) {
+                    if (i > ccoll::highest_isa()) break;
+                    const with_isa use(i);
+                    CHECK(ccoll::detail::szp::largest_below(x.data(), n, limit) == largest);
+                }
+            }
+}

@@ -70,6 +70,64 @@ TEST_CASE("threads encode and add addends to the same bytes", "[codec][threads][
     CHECK(one == two);
 }
 
+TEST_CASE("threads write long chunks and short ones in order", "[codec][threads][homomorphic]")
+{
+    // Constant stretches of 12 bytes a chunk beside noise over 2^50 steps, of which hardly two chunks fit beside each other on the stack of a thread.
+    const std::size_t n = 60 * 8192 + 5;
+    auto x = fields::constant<double>(n), y = fields::random<double>(n, 2);
+    for (std::size_t i = 0; i < n; ++i)
+        if (i / 8192 % 7 < 3) x[i] = y[i] * 0x1p50;
+    const auto encode_with = [&](const std::vector<double>& values, const auto&... run) {
+        bytes frame(ccoll::max_addend_bytes<Codec::SZp, double>(n));
+        const auto r = ccoll::encode_addend<Codec::SZp>(values, frame, 1.0, run...);
+        REQUIRE(r.code == ccoll::status::ok);
+        frame.resize(r.bytes);
+        return frame;
+    };
+    const bytes a = encode_with(x), b = encode_with(y);
+    const auto add_with = [&](const auto&... run) {
+        bytes frame(ccoll::max_addend_bytes<Codec::SZp, double>(n));
+        const auto r = ccoll::reduce_encoded<Codec::SZp, Op::Sum, double>(a, b, frame, run...);
+        REQUIRE(r.code == ccoll::status::ok);
+        frame.resize(r.bytes);
+        return frame;
+    };
+    const bytes sum = add_with();
+    for (int again = 0; again < 20; ++again) {
+        CHECK(a == encode_with(x, Exec::Threads<4>{}));
+        CHECK(sum == add_with(Exec::Threads<4>{}));
+    }
+    CHECK(a == encode_with(x, backwards{}));
+    CHECK(sum == add_with(backwards{}));
+    CHECK(encoded<double, Codec::SZp>(x, 1.0) == encoded<double, Codec::SZp>(x, 1.0, Exec::Threads<4>{}));
+}
+
+TEST_CASE("threads say what is wrong with the first chunk in which anything is", "[codec][threads][homomorphic]")
+{
+    const std::size_t n = 40 * 8192;
+    const auto x = fields::smooth<float>(n, 1), y = fields::smooth<float>(n, 2);
+    bytes a(ccoll::max_addend_bytes<Codec::SZp, float>(n)), b(a), room(a);
+    a.resize(ccoll::encode_addend<Codec::SZp>(x, a, 1e-3).bytes);
+    b.resize(ccoll::encode_addend<Codec::SZp>(y, b, 1e-3).bytes);
+    const auto spoiled = [&](std::size_t chunk) {
+        bytes frame = a;
+        std::size_t begin = 32 + 4 * 40;
+        for (std::size_t i = 0; i < chunk; ++i) begin += ccoll::load<std::uint32_t>(frame, 32 + 4 * i);
+        frame[begin] = std::byte{0xff};  // a kind that there is not
+        return frame;
+    };
+    for (const std::size_t chunk : {0u, 3u, 4u, 17u, 39u}) {
+        const bytes corrupt = spoiled(chunk);
+        const auto one = ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(corrupt, b, room);
+        REQUIRE(one.code == ccoll::status::corrupt);
+        for (int again = 0; again < 5; ++again) {
+            const auto many = ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(corrupt, b, room, Exec::Threads<4>{});
+            CHECK(many.code == one.code);
+            CHECK(many.bytes == one.bytes);
+        }
+    }
+}
+
 TEST_CASE("threads report what one thread would", "[codec][threads]")
 {
     using ccoll::status;

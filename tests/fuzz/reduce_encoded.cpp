@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fuzz target: any two byte strings in place of the addends of a sum or a linear combination. A status, and no byte beyond
 // max_addend_bytes; where both are what an encoder could have written, the sum is right, and the same with operands exchanged and
-// with every instruction set.
+// with every instruction set, and in the memory of either.
 #include "fuzz/input.hpp"
 
 #include "codec/szp_reader.hpp"
@@ -16,6 +16,8 @@ struct sum {
     fuzz::bytes frame;
 };
 
+bool is_frame(status s) { return s == status::ok || s == status::too_large; }
+
 template <class T>
 sum add(ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n)
 {
@@ -25,6 +27,23 @@ sum add(ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n)
     fuzz::require(r.bytes <= dst.size(), "a sum is longer than max_addend_bytes");
     dst.resize(r.bytes);
     return {r.code, dst};
+}
+
+/// The same in the memory of an operand: the same status, and the same frame.
+template <class T>
+void check_in_place(const fuzz::bytes& a, const fuzz::bytes& b, std::size_t n, const sum& expected)
+{
+    for (const bool left : {true, false}) {
+        const fuzz::bytes& own = left ? a : b;
+        fuzz::bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(n));
+        if (own.size() > dst.size()) continue;
+        std::copy(own.begin(), own.end(), dst.begin());
+        const auto mine = ccoll::const_byte_span(dst).first(own.size());
+        const auto r = left ? ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(mine, b, dst) : ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, mine, dst);
+        fuzz::require(r.code == expected.code, "a sum in place has another status");
+        dst.resize(r.bytes);
+        if (is_frame(r.code)) fuzz::require(dst == expected.frame, "a sum in place is another one");
+    }
 }
 
 /// Pairs of factors, by the top bits of the choice.
@@ -39,8 +58,6 @@ sum combine(const std::int32_t (&factor)[2], ccoll::const_byte_span a, ccoll::co
     dst.resize(r.bytes);
     return {r.code, dst};
 }
-
-bool is_frame(status s) { return s == status::ok || s == status::too_large; }
 
 template <class T>
 bool decodes(const fuzz::bytes& frame, std::size_t n)
@@ -92,6 +109,7 @@ void add_everywhere(const fuzz::bytes& a, const fuzz::bytes& b, std::uint8_t cho
     const sum expected = add<T>(a, b, n), exchanged = add<T>(b, a, n);
     ccoll::use_isa(fuzz::isa_of(choice));
     const sum found = add<T>(a, b, n);
+    check_in_place<T>(a, b, n, found);
     const auto& factor = factors[choice >> 5];
     const sum combined = combine<T>(factor, a, b, n);
     fuzz::require(found.code == expected.code, "reduce_encoded depends on the instruction set");

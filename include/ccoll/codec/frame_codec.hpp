@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/in_order.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/wire/frame.hpp>
@@ -53,43 +55,7 @@ struct addend_codec {
     bool adds_non_finite = false;
 };
 
-/// Who runs the parts of a codec's work at once: run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and
-/// returns when all have ended; width() is how many may gain. Exec::Threads (exec.hpp) is one, your thread pool another.
-template <class E>
-concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
-    { run.width() } -> std::convertible_to<std::size_t>;
-    run(std::size_t{}, job);
-};
-
 namespace detail {
-
-/// Chunks dealt out in ranges of nearly equal length: at least 8 of them, or a thread costs more than it brings.
-struct chunk_parts {
-    static constexpr std::size_t most = 64;
-    std::size_t count, chunks;
-
-    chunk_parts(std::size_t width, std::size_t n) noexcept : count(std::max<std::size_t>(1, std::min({width, most, n / 8}))), chunks(n) {}
-    std::size_t begin(std::size_t part) const noexcept { return chunks * part / count; }
-};
-
-/// Writes parts of a frame at once, each from start + first * most_bytes on, and then moves them together.
-/// @param write  (first, last, at) -> encode_result, of which bytes is the offset behind
-template <class Executor, class Write>
-encode_result in_parts(const Executor& run, std::size_t chunks, std::size_t start, std::size_t most_bytes, byte_span dst, Write write)
-{
-    const chunk_parts parts(run.width(), chunks);
-    std::array<encode_result, chunk_parts::most> done;
-    run(parts.count, [&](std::size_t part) { done[part] = write(parts.begin(part), parts.begin(part + 1), start + parts.begin(part) * most_bytes); });
-    encode_result all{start};
-    for (std::size_t part = 0; part < parts.count; ++part) {
-        if (done[part].code != status::ok) return done[part];
-        const std::size_t at = start + parts.begin(part) * most_bytes, bytes = done[part].bytes - at;
-        if (all.bytes != at) std::memmove(dst.data() + all.bytes, dst.data() + at, bytes);
-        all.bytes += bytes;
-        all.raw_blocks += done[part].raw_blocks;
-    }
-    return all;
-}
 
 template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
     requires chunk_codec<Impl, T>
@@ -124,33 +90,40 @@ struct chunked {
         return h;
     }
 
-    /// Appends chunks first .. last - 1 from offset `at` on; what `produce` cannot or would not encode is stored raw, so a frame never expands.
+    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`; what `produce` cannot or would not encode is stored raw, so a frame
+    /// never expands.
     /// @param produce  (i, count, room) -> encode_result    @param values  (i, count) -> span<const T>, the values themselves
-    /// @return         bytes: the offset behind the last of them
+    /// @return         bytes: the offset behind it
     template <class Produce, class Values>
-    static encode_result write_chunks(std::size_t first, std::size_t last, std::size_t n, byte_span dst, std::size_t at, between_chunks tell,
-                                      Produce produce, Values values) noexcept
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t at, Produce& produce, Values& values) noexcept
     {
-        encode_result all{at};
-        for (std::size_t i = first; i < last; ++i) {
-            const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
-            const encode_result one = produce(i, count, dst.subspan(all.bytes, raw));
-            const bool encoded = one.code == status::ok && one.bytes < raw;
-            if (!encoded) copy(dst.subspan(all.bytes, raw), std::as_bytes(values(i, count)));
-            const std::size_t bytes = encoded ? one.bytes : raw;
-            store(dst, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(bytes) | (encoded ? 0 : raw_chunk));
-            all.bytes += bytes;
-            if (Tag::lossy) all.raw_blocks += encoded ? one.raw_blocks : 1;
-            if (pipelined) tell(count);
-        }
-        return all;
+        const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
+        const byte_span room = to.subspan(at, raw);
+        const encode_result one = produce(i, count, room);
+        const bool encoded = one.code == status::ok && one.bytes < raw;
+        if (!encoded) copy(room, std::as_bytes(values(i, count)));
+        const std::size_t bytes = encoded ? one.bytes : raw;
+        store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(bytes) | (encoded ? 0 : raw_chunk));
+        return {at + bytes, status::ok, !Tag::lossy ? 0 : encoded ? one.raw_blocks : 1};
+    }
+    static status begin(std::size_t n, byte_span dst, double eb) noexcept
+    {
+        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return status::out_of_space;
+        store(dst, 0, header(n, eb));
+        return status::ok;
     }
     template <class Produce, class Values>
     static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
     {
-        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
-        store(dst, 0, header(n, eb));
-        return write_chunks(0, chunks(n), n, dst, start(n), tell, produce, values);
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        encode_result all{start(n)};
+        for (std::size_t i = 0; i < chunks(n); ++i) {
+            const encode_result one = append(i, n, dst, dst, all.bytes, produce, values);
+            all.bytes = one.bytes;
+            all.raw_blocks += one.raw_blocks;
+            if (pipelined) tell(std::min(step, n - i * step));
+        }
+        return all;
     }
 
     static auto encoder(std::span<const T> in, double eb) noexcept
@@ -165,19 +138,24 @@ struct chunked {
     {
         return write(in.size(), dst, eb, tell, encoder(in, eb), source(in));
     }
-    /// The same bytes. Each part of the chunks is written where it would begin if all before it were raw, then they are moved together.
     template <codec_executor Executor>
     static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
     {
         const std::size_t n = in.size();
-        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return {0, status::out_of_space};
-        store(dst, 0, header(n, eb));
-        return in_parts(run, chunks(n), start(n), step * sizeof(T), dst, [&](std::size_t first, std::size_t last, std::size_t at) {
-            return write_chunks(first, last, n, dst, at, {}, encoder(in, eb), source(in));
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        return in_order<step * sizeof(T)>(run, chunks(n), dst, start(n), [&] {
+            return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t at) {
+                return append(i, n, dst, to, at, produce, values);
+            };
         });
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
+    static constexpr std::size_t longest_addend(std::size_t count) noexcept
+    {
+        if constexpr (adds) return Impl::max_addend_bytes(count);
+        else return 0;
+    }
 
     static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out) noexcept
     {
@@ -199,8 +177,8 @@ struct chunked {
         if (addend && !adds) return status::corrupt;
         if ((h.flags & too_large_flag) != 0) return view.payload.empty() ? status::too_large : status::corrupt;
         for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
-            const std::size_t raw = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step) * sizeof(T), entry = view.entry(i);
-            if (addend ? (entry & raw_chunk) != 0 : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
+            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T), entry = view.entry(i);
+            if (addend ? entry > longest_addend(count) : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
         }
         return status::ok;
     }
@@ -228,12 +206,13 @@ struct chunked {
     {
         frame_view view;
         if (const status s = open(src, out.size(), view); s != status::ok) return s;
-        const chunk_parts parts(run.width(), view.header.chunks);
-        std::array<status, chunk_parts::most> read{};
-        run(parts.count, [&](std::size_t part) {
+        const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
+        std::array<status, most_threads> read{};
+        run(parts, [&](std::size_t part) {
+            const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
             std::size_t offset = 0;
-            for (std::uint32_t i = 0; i < parts.begin(part); ++i) offset += view.entry(i) & ~raw_chunk;
-            for (std::size_t i = parts.begin(part); i < parts.begin(part + 1) && read[part] == status::ok; ++i)
+            for (std::size_t i = 0; i < first; ++i) offset += view.entry(static_cast<std::uint32_t>(i)) & ~raw_chunk;
+            for (std::size_t i = first; i < last && read[part] == status::ok; ++i)
                 read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)));
         });
         for (const status s : read)
@@ -290,21 +269,16 @@ struct chunked_addends {
         return frames::start(n) + n / step * Impl::max_addend_bytes(step) + (n % step != 0 ? Impl::max_addend_bytes(n % step) : 0);
     }
 
+    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`.
     /// @param produce  (i, count, room) -> encode_result
     template <class Produce>
-    static encode_result write_chunks(std::size_t first, std::size_t last, std::size_t n, byte_span dst, std::size_t at, between_chunks tell,
-                                      Produce produce) noexcept
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t at, Produce& produce) noexcept
     {
-        encode_result all{at};
-        for (std::size_t i = first; i < last; ++i) {
-            const std::size_t count = std::min(step, n - i * step);
-            const encode_result one = produce(i, count, dst.subspan(all.bytes, Impl::max_addend_bytes(count)));
-            if (one.code != status::ok) return {0, one.code};
-            store(dst, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(one.bytes));
-            all.bytes += one.bytes;
-            if (frames::pipelined) tell(count);
-        }
-        return all;
+        const std::size_t count = std::min(step, n - i * step);
+        const encode_result one = produce(i, count, to.subspan(at, Impl::max_addend_bytes(count)));
+        if (one.code != status::ok) return {0, one.code};
+        store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(one.bytes));
+        return {at + one.bytes};
     }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
     {
@@ -316,13 +290,19 @@ struct chunked_addends {
     }
     static encode_result end(const encode_result& r, std::size_t n, byte_span dst, double eb) noexcept
     {
-        return r.code == status::too_large ? refuse(n, dst, eb) : r;
+        if (r.code == status::too_large) return refuse(n, dst, eb);
+        return r.code == status::ok ? r : encode_result{0, r.code};
     }
+    /// @param produce  (i, count, room) -> encode_result
     template <class Produce>
     static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce) noexcept
     {
-        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return end(write_chunks(0, frames::chunks(n), n, dst, frames::start(n), tell, produce), n, dst, eb);
+        encode_result all{frames::start(n)};
+        for (std::size_t i = 0; i < frames::chunks(n) && all.code == status::ok; ++i) {
+            all = append(i, n, dst, dst, all.bytes, produce);
+            if (frames::pipelined) tell(std::min(step, n - i * step));
+        }
+        return end(all, n, dst, eb);
     }
     static encode_result refuse(std::size_t n, byte_span dst, double eb) noexcept
     {
@@ -333,22 +313,23 @@ struct chunked_addends {
         std::memset(dst.data() + sizeof header, 0, frames::start(n) - sizeof header);
         return {frames::start(n), status::too_large};
     }
-    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
-    {
-        return write(in.size(), dst, eb, tell, encoder(in, eb));
-    }
     static auto encoder(std::span<const T> in, double eb) noexcept
     {
         return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); };
+    }
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    {
+        if (const status s = begin(in.size(), dst, eb); s != status::ok) return {0, s};
+        return write(in.size(), dst, eb, tell, encoder(in, eb));
     }
     template <codec_executor Executor>
     static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
     {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        const encode_result all =
-            in_parts(run, frames::chunks(n), frames::start(n), Impl::max_addend_bytes(step), dst,
-                     [&](std::size_t first, std::size_t last, std::size_t at) { return write_chunks(first, last, n, dst, at, {}, encoder(in, eb)); });
+        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), [&] {
+            return [&, produce = encoder(in, eb)](std::size_t i, byte_span to, std::size_t at) { return append(i, n, dst, to, at, produce); };
+        });
         return end(all, n, dst, eb);
     }
 
@@ -367,7 +348,54 @@ struct chunked_addends {
         eb = left.header.bound;
         return x != status::ok ? x : y;
     }
+    /// Chunks of two frames, in rising order; some may be left out.
+    class pairs {
+    public:
+        pairs(const frame_view& left, const frame_view& right) noexcept : left_(left), right_(right) {}
+
+        struct pair {
+            const_byte_span a, b;
+        };
+        pair at(std::size_t i) noexcept
+        {
+            for (; next_ < i; ++next_) left_at_ += left_.entry(next_), right_at_ += right_.entry(next_);
+            ++next_;
+            return {left_.chunk(next_ - 1, left_at_).data, right_.chunk(next_ - 1, right_at_).data};
+        }
+
+    private:
+        const frame_view &left_, &right_;
+        std::uint32_t next_ = 0;
+        std::size_t left_at_ = 0, right_at_ = 0;
+    };
+
+    /// Into the memory of an operand, whose chunks move to the end of dst first. In front of each of them, then, is all the room that it and
+    /// those before it may need: the sum, which begins at the begin of dst, never reaches a chunk that is still to be read. The one
+    /// that is being read, it may: that one is read from a copy.
     /// @param add_chunk  (a, b, count, room) -> encode_result
+    template <class AddChunk>
+    static encode_result sum_in_place(const_byte_span a, const_byte_span b, frame_view& left, frame_view& right, byte_span dst, between_chunks tell,
+                                      AddChunk add_chunk) noexcept
+    {
+        const std::size_t n = left.header.elements;
+        const double eb = left.header.bound;
+        if (dst.size() < max_bytes(n)) return {0, status::out_of_space};
+        const byte_span moved = dst.first(max_bytes(n)).last((a.data() == dst.data() ? left : right).payload.size());
+        if (!moved.empty()) std::memmove(moved.data(), dst.data() + frames::start(n), moved.size());
+        if (a.data() == dst.data()) left.payload = moved;
+        if (b.data() == dst.data()) right.payload = moved;
+        std::array<std::byte, Impl::max_addend_bytes(step)> aside;
+        pairs chunk(left, right);
+        return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
+            auto [x, y] = chunk.at(i);
+            for (const_byte_span* operand : {&x, &y})
+                if (std::less<>{}(operand->data(), to.data() + to.size()) && std::less<>{}(to.data(), operand->data() + operand->size())) {
+                    copy(aside, *operand);
+                    *operand = const_byte_span(aside).first(operand->size());
+                }
+            return add_chunk(x, y, count, to);
+        });
+    }
     template <class AddChunk>
     static encode_result join(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
     {
@@ -375,34 +403,40 @@ struct chunked_addends {
         double eb = 0;
         if (const status s = open_both(a, b, left, right, eb); s != status::ok)
             return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
-        std::size_t left_at = 0, right_at = 0;
-        return write(left.header.elements, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
-            const auto chunk = static_cast<std::uint32_t>(i);
-            return add_chunk(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to);
+        if (a.data() == dst.data() || b.data() == dst.data()) return sum_in_place(a, b, left, right, dst, tell, add_chunk);
+        const std::size_t n = left.header.elements;
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        pairs chunk(left, right);
+        return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
+            const auto [x, y] = chunk.at(i);
+            return add_chunk(x, y, count, to);
         });
     }
     static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell) noexcept
     {
         return join(a, b, dst, tell, [](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) { return Impl::add_chunks(x, y, count, to); });
     }
+    /// In the memory of an operand, with one thread.
     template <codec_executor Executor>
     static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
     {
+        if (a.data() == dst.data() || b.data() == dst.data()) return add(a, b, dst, between_chunks{});
         frame_view left, right;
         double eb = 0;
         if (const status s = open_both(a, b, left, right, eb); s != status::ok)
             return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
         const std::size_t n = left.header.elements;
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        const auto add_part = [&](std::size_t first, std::size_t last, std::size_t at) {
-            std::size_t left_at = 0, right_at = 0;
-            for (std::uint32_t i = 0; i < first; ++i) left_at += left.entry(i), right_at += right.entry(i);
-            return write_chunks(first, last, n, dst, at, {}, [&](std::size_t i, std::size_t count, byte_span to) {
-                const auto chunk = static_cast<std::uint32_t>(i);
-                return Impl::add_chunks(left.chunk(chunk, left_at).data, right.chunk(chunk, right_at).data, count, to);
-            });
-        };
-        return end(in_parts(run, frames::chunks(n), frames::start(n), Impl::max_addend_bytes(step), dst, add_part), n, dst, eb);
+        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), [&] {
+            return [&, chunk = pairs(left, right)](std::size_t i, byte_span to, std::size_t at) mutable {
+                const auto sum = [&](std::size_t, std::size_t count, byte_span room) {
+                    const auto [x, y] = chunk.at(i);
+                    return Impl::add_chunks(x, y, count, room);
+                };
+                return append(i, n, dst, to, at, sum);
+            };
+        });
+        return end(all, n, dst, eb);
     }
     static encode_result combine(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
         requires linear_chunk_codec<Impl, T>

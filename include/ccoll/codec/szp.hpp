@@ -202,7 +202,8 @@ private:
         }
         encode_result r = encode_common(in, out, room, z, beyond_safe::stop);
         if (r.code != status::unsupported) return r;
-        const fine_grid<T> lattice = find_lattice(in.data(), in.size()), fine = find_fine_grid(in.data(), in.size(), z);
+        const fine_grid<T> lattice = find_lattice(in.data(), in.size());
+        const fine_grid<T> fine = fine_grid_for(largest_below(in.data(), in.size(), fine_limit(z)), z);
         const fine_grid<T>& best = lattice.step > fine.step ? lattice : fine;
         return best.step > 0 ? encode_fine(in, out, room, z, best) : encode_common(in, out, room, z, beyond_safe::raw);
     }

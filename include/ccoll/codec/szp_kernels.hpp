@@ -16,7 +16,7 @@ namespace ccoll::detail::szp {
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel}
 #endif
 
-/// Three tables: a program that only encodes compiles no more than that.
+/// A table for each loop: a program that only encodes compiles no more than that.
 template <element T>
 inline constexpr decltype(&portable::encode_blocks<T>) encoders[] = CCOLL_SZP_EACH(encode_blocks<T>);
 template <element T>
@@ -24,8 +24,14 @@ inline constexpr decltype(&portable::decode_blocks<T>) decoders[] = CCOLL_SZP_EA
 template <element T>
 inline constexpr decltype(&portable::add_chunk_blocks) adders[] = CCOLL_SZP_EACH(add_chunk_blocks);
 
+inline constexpr decltype(&portable::largest_below<float>) largest_finders[] = CCOLL_SZP_EACH(largest_below<float>);
+
 #undef CCOLL_SZP_EACH
 
 inline std::size_t kernel_in_use() noexcept { return static_cast<std::size_t>(isa_in_use()); }
+
+/// Fine chunks of f64 are coded by plain code (szp_wide.hpp), and so is this.
+inline u32 largest_below(const float* x, std::size_t n, u32 limit) noexcept { return largest_finders[kernel_in_use()](x, n, limit); }
+inline u64 largest_below(const double* x, std::size_t n, u64 limit) noexcept { return portable::largest_below(x, n, limit); }
 
 }  // namespace ccoll::detail::szp

@@ -50,6 +50,15 @@ public:
         return copy_;
     }
 
+    /// So many blocks in front need no `readable`, and have no planes but those of differences: loops without any other question.
+    std::size_t plain_blocks(const chunk_view& view) const noexcept
+    {
+        if (view.escaped != 0) return 0;
+        std::size_t k = view.count, behind = 0;
+        while (k > 0 && behind < reach) behind += 4 * std::size_t{view.codes.of[--k]};
+        return behind < reach ? 0 : k + 1;
+    }
+
 private:
     static constexpr std::size_t reach = 8 + 4 * widest_narrow;
     const u8 *end_, *turn_;

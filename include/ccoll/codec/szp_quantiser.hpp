@@ -107,32 +107,32 @@ fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
     return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
 }
 
-/// For values so large beside the bound that q step is not exact on the common grid (f32 from 2^14 steps on: an offset, a tight
-/// bound; f64 from 2^30): the largest multiple of the largest ulp that is within the bound, |x - x'| <= step / 2 (1 + 2^-28) <= eb.
-/// Values from 2^digits eb on do not fit it.
+/// Values from here on do not fit a fine grid: 2^digits eb, as bits.
 template <element T>
-fine_grid<T> find_fine_grid(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+typename fields_of<T>::word fine_limit(const quantiser<T>& z) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
-    using word = typename fields::word;
-    constexpr int digits = std::numeric_limits<T>::digits;
     const double farthest = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
-    const word beyond = farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(farthest)) : fields::exponent;
-    const auto limit = static_cast<typename fields::signed_word>(beyond);
-    typename fields::signed_word largest = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto w = fields::signed_magnitude(x[i]), counted = w < limit ? w : 0;
-        largest = counted > largest ? counted : largest;
-    }
-    if (static_cast<word>(largest) < z.safe) return {};
-    const double reach = static_cast<double>(std::bit_cast<T>(static_cast<word>(largest))) + 2 * z.eb;  // q step may lie in the next power of two
+    return farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(farthest)) : fields::exponent;
+}
+
+/// For values so large beside the bound that q step is not exact on the common grid (f32 from 2^14 steps on: an offset, a tight
+/// bound; f64 from 2^30): the largest multiple of the largest ulp that is within the bound, |x - x'| <= step / 2 (1 + 2^-28) <= eb.
+/// @param largest  bits of the largest |x| of the chunk below fine_limit
+template <element T>
+fine_grid<T> fine_grid_for(typename fields_of<T>::word largest, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr int digits = std::numeric_limits<T>::digits;
+    if (largest < z.safe) return {};
+    const double reach = static_cast<double>(std::bit_cast<T>(largest)) + 2 * z.eb;  // q step may lie in the next power of two
     if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
     int exponent = 0;
     std::frexp(reach, &exponent);
     const double ulp = std::ldexp(1.0, exponent - digits);
     const double step = std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp;
-    return {static_cast<T>(step), beyond};
+    return {static_cast<T>(step), fine_limit(z)};
 }
 
 /// The quantum nearest to x on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so

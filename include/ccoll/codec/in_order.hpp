@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/in_order.hpp - floor 2. Chunks that several threads encode at once and write one behind another: the frame of one thread.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+
+namespace ccoll {
+
+/// Who runs the parts of a codec's work at once: run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and
+/// returns when all have ended; width() is how many may gain. Exec::Threads (exec.hpp) is one, your thread pool another. A part needs
+/// 256 KiB of stack, and may wait for one that was begun before it: do not run two of them by turns on one thread (fibers).
+template <class E>
+concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
+    { run.width() } -> std::convertible_to<std::size_t>;
+    run(std::size_t{}, job);
+};
+
+namespace detail {
+
+/// How many threads n chunks are for: at least 8 chunks each, or one costs more than it brings.
+inline constexpr std::size_t most_threads = 64;
+constexpr std::size_t threads_for(std::size_t width, std::size_t chunks) noexcept
+{
+    return std::max<std::size_t>(1, std::min({width, most_threads, chunks / 8}));
+}
+
+/// Whose turn it is, of groups that come one after another.
+class turns {
+public:
+    bool is(std::uint32_t group) const noexcept { return now_.load(std::memory_order_acquire) == group; }
+    void wait_for(std::uint32_t group) const noexcept
+    {
+        constexpr int patience = 4096;  // some us: the group before is nearly done, or its thread does not run
+        for (int i = 0; i < patience; ++i)
+            if (is(group)) return;
+        for (std::uint32_t now; (now = now_.load(std::memory_order_acquire)) != group;) now_.wait(now, std::memory_order_acquire);
+    }
+    void pass(std::uint32_t group) noexcept
+    {
+        now_.store(group + 1, std::memory_order_release);
+        now_.notify_all();
+    }
+
+private:
+    std::atomic<std::uint32_t> now_{0};
+};
+
+/// Writes chunks 0 .. chunks - 1 to `dst` from offset `start` on. Threads take groups of four chunks in order. What one has encoded
+/// before its place is known waits on its stack: copied from there, it costs less than to move parts of the frame together at
+/// the end, when they have left the caches. The place is handed on before the copy, so that copies are made at once, too.
+///
+/// @tparam MostBytes    of any chunk
+/// @param  make_writer  () -> write, one for each thread, as it may remember where it is;
+///                      write(i, to, at) -> encode_result appends chunk i at offset `at` of `to`: bytes is the offset behind
+/// @return              bytes: the offset behind the last chunk. code: that of the first chunk with another one than ok
+template <std::size_t MostBytes, class Executor, class MakeWriter>
+encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, MakeWriter make_writer)
+{
+    constexpr std::size_t group_chunks = 4;
+    const std::size_t groups = chunks / group_chunks + (chunks % group_chunks != 0);
+    std::atomic<std::size_t> next{0};
+    turns turn;
+    encode_result all{start};  // belongs to whose turn it is
+    run(threads_for(run.width(), chunks), [&](std::size_t) {
+        std::array<std::byte, std::max(MostBytes, std::size_t{96} << 10)> room;
+        auto write = make_writer();
+        for (std::size_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < groups;) {
+            const auto group = static_cast<std::uint32_t>(taken);
+            encode_result aside{0};
+            const auto add = [&](const encode_result& r) {  // what stands at the end of `all` now
+                all.bytes += r.bytes;
+                all.raw_blocks += r.raw_blocks;
+                if (all.code == status::ok) all.code = r.code;
+            };
+            bool ours = false;
+            for (std::size_t i = taken * group_chunks; i < std::min(chunks, (taken + 1) * group_chunks); ++i) {
+                if (!ours && (turn.is(group) || aside.bytes + MostBytes > room.size())) {
+                    turn.wait_for(group);
+                    ours = true;
+                    copy(dst.subspan(all.bytes), const_byte_span(room).first(aside.bytes));
+                    add(aside);
+                }
+                encode_result& so_far = ours ? all : aside;
+                if (so_far.code != status::ok) break;
+                const encode_result one = write(i, ours ? dst : byte_span(room), so_far.bytes);
+                so_far.code = one.code;
+                if (one.code != status::ok) break;
+                so_far.bytes = one.bytes;
+                so_far.raw_blocks += one.raw_blocks;
+            }
+            if (!ours) turn.wait_for(group);
+            const std::size_t at = all.bytes;
+            if (!ours && all.code == status::ok) add(aside);
+            if (all.code != status::ok) next.store(groups, std::memory_order_relaxed);
+            turn.pass(group);
+            if (!ours) copy(dst.subspan(at), const_byte_span(room).first(aside.bytes));
+        }
+    });
+    return all;
+}
+
+}  // namespace detail
+
+}  // namespace ccoll

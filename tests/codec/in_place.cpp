@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/frame_codec.hpp, codec.hpp: sums of encoded streams in the memory of an operand.
+#include "catch.hpp"
+
+#include <random>
+
+#include <ccoll/exec.hpp>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+
+namespace {
+
+using C = Codec::SZp;
+using bytes = std::vector<std::byte>;
+
+template <class T>
+bytes addend(const std::vector<T>& x, double eb)
+{
+    bytes frame(ccoll::max_addend_bytes<C, T>(x.size()));
+    const auto r = ccoll::encode_addend<C>(x, frame, eb);
+    REQUIRE((r.code == status::ok || r.code == status::too_large));
+    frame.resize(r.bytes);
+    frame.shrink_to_fit();
+    return frame;
+}
+
+struct result {
+    status code = status::ok;
+    bytes frame;
+
+    friend bool operator==(const result&, const result&) = default;
+};
+enum class place { apart, left, right, both };
+
+/// The sum in memory as long as was promised and no longer, of heap that a sanitizer watches.
+template <class T, class Add>
+result sum(const bytes& a, const bytes& b, std::size_t n, place where, Add add)
+{
+    bytes dst(ccoll::max_addend_bytes<C, T>(n), round_trip::guard);
+    if (where != place::apart) std::copy_n((where == place::right ? b : a).begin(), (where == place::right ? b : a).size(), dst.begin());
+    const ccoll::const_byte_span in_dst = ccoll::const_byte_span(dst).first((where == place::right ? b : a).size());
+    const ccoll::const_byte_span x = where == place::left || where == place::both ? in_dst : ccoll::const_byte_span(a);
+    const ccoll::const_byte_span y = where == place::right || where == place::both ? in_dst : ccoll::const_byte_span(b);
+    const ccoll::encode_result r = add(x, y, ccoll::byte_span(dst));
+    REQUIRE(r.bytes <= dst.size());
+    dst.resize(r.bytes);
+    return {r.code, dst};
+}
+
+template <class T>
+void check(const std::vector<T>& x, const std::vector<T>& y, double eb)
+{
+    const std::size_t n = x.size();
+    const bytes a = addend(x, eb), b = addend(y, eb);
+    const auto add = [](auto p, auto q, auto dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(p, q, dst); };
+    const result apart = sum<T>(a, b, n, place::apart, add), twice = sum<T>(a, a, n, place::apart, add);
+    CHECK(sum<T>(a, b, n, place::left, add) == apart);
+    CHECK(sum<T>(a, b, n, place::right, add) == apart);
+    CHECK(sum<T>(a, a, n, place::both, add) == twice);
+    const auto threads = [](auto p, auto q, auto dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(p, q, dst, Exec::Threads<3>{}); };
+    CHECK(sum<T>(a, b, n, place::left, threads) == apart);
+    const auto combine = [](auto p, auto q, auto dst) { return ccoll::combine_encoded<C, T>(3, p, -2, q, dst); };
+    CHECK(sum<T>(a, b, n, place::left, combine) == sum<T>(a, b, n, place::apart, combine));
+    CHECK(sum<T>(a, b, n, place::right, combine) == sum<T>(a, b, n, place::apart, combine));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum elsewhere", "[codec][homomorphic]", float, double)
+{
+    for (const std::size_t n : {0u, 1u, 31u, 8191u, 8192u, 8193u, 50021u}) {
+        CAPTURE(n);
+        check(fields::smooth<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
+        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);        // the sum is far longer than the operand
+        check(fields::smooth<TestType>(n, 1), fields::quiet<TestType>(n, 2), 1e-3);
+        check(fields::non_finite<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
+    }
+}
+
+TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][homomorphic]", float, double)
+{
+    // Noise over 2^50 steps, with a NaN in each block: chunks as wide as any, which fill dst, so that a sum reaches the chunk that it is made of.
+    std::mt19937_64 random(7);
+    std::vector<TestType> x(3 * 8192 + 77), y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const auto any = [&] { return static_cast<TestType>(static_cast<double>(static_cast<std::int64_t>(random())) * 0x1p-13); };
+        x[i] = i % 32 == 5 ? std::numeric_limits<TestType>::quiet_NaN() : any();
+        y[i] = any();
+    }
+    check(x, y, 1.0);
+    check(y, x, 1.0);
+    check(x, fields::constant<TestType>(x.size()), 1.0);  // blocks that are copied as they are, from where they partly go
+}
+
+TEST_CASE("what cannot be added in place leaves the operand as it was, or says so in a frame", "[codec][homomorphic]")
+{
+    const std::size_t n = 20000;
+    const bytes a = addend(fields::smooth<float>(n, 1), 1e-3), b = addend(fields::smooth<float>(n, 2), 1e-3);
+    const auto add = [](const bytes& y, ccoll::byte_span dst, std::size_t length) {
+        return ccoll::reduce_encoded<C, Op::Sum, float>(ccoll::const_byte_span(dst).first(length), y, dst);
+    };
+    bytes dst = a;
+    CHECK(add(b, dst, a.size()).code == status::out_of_space);
+    CHECK(dst == a);
+    dst.resize(ccoll::max_addend_bytes<C, float>(n));
+    const bytes before = dst;
+    CHECK(add(addend(fields::smooth<float>(n, 2), 2e-3), dst, a.size()).code == status::bound_differs);
+    CHECK(add(addend(fields::smooth<float>(n + 1, 2), 1e-3), dst, a.size()).code == status::count_differs);
+    CHECK(dst == before);
+    bytes wrong = before;  // a chunk longer than any: nothing is moved
+    wrong.resize(wrong.size() * 2);
+    const std::uint32_t too_long = static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)) + 4;
+    std::memcpy(wrong.data() + 32, &too_long, 4);
+    const bytes as_it_was = wrong;
+    CHECK(add(b, wrong, wrong.size()).code == status::corrupt);
+    CHECK(wrong == as_it_was);
+    auto far = fields::smooth<float>(n, 2);
+    far[n / 2] = 1e30f;
+    const auto refused = add(addend(far, 1e-3), dst, a.size());
+    CHECK(refused.code == status::too_large);
+    std::vector<float> back(n);
+    CHECK(ccoll::decode<C>(ccoll::const_byte_span(dst).first(refused.bytes), back) == status::too_large);
+}
