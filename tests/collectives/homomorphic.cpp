@@ -141,6 +141,31 @@ TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and
             }
 }
 
+TEST_CASE("a value that is too large is found wherever it is, also where some ranks reduce in place and others do not", "[homomorphic][too_large]")
+{
+    const std::size_t n = 400000;  // agreed upon; only those whose input is overwritten look at it first
+    for (const int p : {2, 3, 5})
+        for (const int large_on : {0, p - 1})
+            for (const int in_place_on : {0, p - 1}) {
+                INFO("p " << p << ", large on rank " << large_on << ", in place on rank " << in_place_on);
+                struct both { std::vector<float> sum, exact; report facts; };
+                const auto all = worlds::run<both>(p, [=](worlds::threads_comm& comm, both& mine) {
+                    auto x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank() + 1));
+                    if (comm.rank() == large_on) x[n / 2] = 1e30f;
+                    mine.sum = x;
+                    mine.exact.resize(n);
+                    ccoll::allreduce<Algo::Ring, Placement::DecodeReduceEncode>(x, mine.exact, comm);
+                    mine.facts = comm.rank() == in_place_on ? ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(mine.sum, comm)
+                                                            : ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(x, mine.sum, comm);
+                });
+                for (const both& each : all) {
+                    CHECK(each.facts.exact);
+                    CHECK(each.facts.agreed);
+                    CHECK(oracle::same_bits(each.sum, each.exact));
+                }
+            }
+}
+
 TEST_CASE("a bound that no addend can keep is kept exactly", "[homomorphic][too_large]")
 {
     const setting s{3, 0, 1000, false};

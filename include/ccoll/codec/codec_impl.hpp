@@ -44,6 +44,8 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 /// can_add(largest, eb, addends): may values with |x| <= largest be added so many times? If not, ranks reduce exactly.
 /// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.
 /// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. too_large where can_add was not asked, or not believed.
+/// self_checked_addends (optional): up to so many addends, encode_addend answers too_large for exactly those values for which can_add says
+/// no. Ranks that all see all results need not look at their data beforehand then.
 /// add_chunks(a, b, n, dst): the sum of two addends of n values, of unknown origin; total. too_large when it does not fit.
 template <class Impl, class T>
 concept homomorphic_chunk_codec =

@@ -53,6 +53,7 @@ struct addend_codec {
     /// The frame of the sum, without decoding.
     encode_result (*add)(const_byte_span a, const_byte_span b, byte_span dst, between_chunks) noexcept = nullptr;
     bool adds_non_finite = false;
+    std::size_t self_checked_addends = 0;
 };
 
 namespace detail {
@@ -466,7 +467,12 @@ template <class Tag, element T>
     requires has_homomorphic_codec<Tag, T>
 inline constexpr addend_codec<T> addend_codec_of = [] {
     using all = detail::chunked_addends<Tag, T>;
-    return addend_codec<T>{&all::max_bytes, &codec_impl<Tag, T, host_space>::can_add, &all::encode, &all::refuse, &all::add, codec_impl<Tag, T, host_space>::adds_non_finite};
+    using impl = codec_impl<Tag, T, host_space>;
+    constexpr std::size_t self_checked = [] {
+        if constexpr (requires { impl::self_checked_addends; }) return std::size_t{impl::self_checked_addends};
+        else return std::size_t{0};
+    }();
+    return addend_codec<T>{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
 }();
 
 }  // namespace ccoll

@@ -119,6 +119,10 @@ template <class Float, small_float T>
 struct coder<Float, T> : moved<Float, T> {
     static constexpr bool adds_non_finite = Float::adds_non_finite;
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return Float::max_addend_bytes(n); }
+    static constexpr std::size_t self_checked_addends = [] {
+        if constexpr (requires { Float::self_checked_addends; }) return std::size_t{Float::self_checked_addends};
+        else return std::size_t{0};
+    }();
     static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
 
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept

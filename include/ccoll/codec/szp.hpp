@@ -52,12 +52,15 @@ struct chunk_coder {
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept { return decode(src, out, eb, false); }
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_bytes(n); }
+    static constexpr std::size_t self_checked_addends = 1000;
+    static_assert((wide::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
 
     static bool can_add(double largest, double eb, std::size_t addends) noexcept
     {
+        CCOLL_EXACT_BODY
         const quantiser<T> z(eb);
         const double quanta = largest * z.inverse_f64 + 2;
-        return z.usable && quanta < wide::largest_quantum && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
+        return z.usable && wide::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
     }
 
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept

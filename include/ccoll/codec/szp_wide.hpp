@@ -55,6 +55,14 @@ inline u8 put_block(const i64* d, u32 a, u32 b, u8*& p) noexcept
         d[i] = width > 32 ? static_cast<i64>(u64{static_cast<u32>(high[i])} << 32 | static_cast<u32>(low[i])) : low[i];
 }
 
+/// Is a number of this magnitude within largest_quantum steps?
+template <class T>
+bool is_quantum(double magnitude, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    return magnitude < largest_quantum * static_cast<double>(z.step);
+}
+
 /// @param z      step, inverse_f64 and, for a fine chunk, the limit in `safe`
 /// @param addend  Inf and NaN go to class planes; else their block is kept raw, as are blocks with values from the limit on.
 /// @return       code unsupported: an addend has a value beyond largest_quantum steps.
@@ -63,7 +71,7 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
-    const double step = static_cast<double>(z.step), too_large = largest_quantum * step;
+    const double step = static_cast<double>(z.step);
     encoded all;
     u8* p = out;
     i64 before = base;
@@ -87,7 +95,7 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
                 c.mark(i, block[i]);
             } else if (!addend && w >= z.safe) {
                 raw = true;
-            } else if (addend && !(std::fabs(static_cast<double>(block[i])) < too_large)) {
+            } else if (addend && !is_quantum(std::fabs(static_cast<double>(block[i])), z)) {
                 all.code = status::unsupported;
                 return all;
             } else {

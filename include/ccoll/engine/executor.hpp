@@ -114,7 +114,7 @@ private:
             const std::span<const T> own(mine.elements, mine.count);
             if (!what.rules.reduce_encoded) take(b, what.codec.encode(own, frame_room(b), what.eb, engine.polling()));
             else if (what.refuses) take(b, what.addends.refuse(own.size(), frame_room(b), what.eb), true);
-            else take(b, what.addends.encode(own, frame_room(b), what.eb, engine.polling()));
+            else take(b, what.addends.encode(own, frame_room(b), what.eb, engine.polling()), what.unlooked);
         }
         void adopt()
         {

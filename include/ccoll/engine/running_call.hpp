@@ -254,6 +254,8 @@ private:
         return largest;
     }
 
+    bool can_add_input() const { return what_.addends.can_add(largest_input(), what_.eb, static_cast<std::size_t>(p_)); }
+
     void compare_arguments(stage when)
     {
         control_message mine;
@@ -266,8 +268,14 @@ private:
                 look_at_input([&](const T* x, std::size_t n) { detail::widen_range(x, n, mine.lowest, mine.highest); });
         if (adds_ && trouble_.ok()) {
             const bool range_tells = relative && what_.addends.adds_non_finite;  // the same finite values: one pass over them is enough
-            if (!range_tells) mine.largest = largest_input();
+            // A result that is too large is seen by all ranks, and the input is still there for a second, exact call: nobody has to look
+            // at it first. Unless it is overwritten here or elsewhere; the range, which is not needed otherwise, tells that to all.
+            looks_later_ = !relative && what_.facts.one_vector() && !what_.facts.rooted && what_.data.send != what_.data.recv &&
+                           static_cast<std::size_t>(p_) <= what_.addends.self_checked_addends;
+            if (looks_later_) mine.highest = 1;
+            else if (!range_tells) mine.largest = largest_input();
             else if (mine.lowest <= mine.highest) mine.largest = std::max(std::fabs(mine.lowest), std::fabs(mine.highest));
+            if (!looks_later_ && !relative) mine.lowest = -1;
         } else if (what_.data.varied) {
             mine.largest = static_cast<double>(what_.longest);
         }
@@ -284,7 +292,12 @@ private:
         if constexpr (floating_element<T>)
             if (d_.bound == bound_kind::relative)
                 what_.eb = what_.stamp.arguments.bound = detail::bound_from_range<T>(detail::share_of(d_.bound_value, divisor_), all.lowest, all.highest);
-        if (adds_ && !what_.addends.can_add(all.largest, what_.eb, static_cast<std::size_t>(p_))) reduce_exactly();
+        if (adds_ && !what_.addends.can_add(all.largest, what_.eb, static_cast<std::size_t>(p_))) {
+            reduce_exactly();
+        } else if (adds_ && d_.bound != bound_kind::relative) {
+            unasked_ = what_.unlooked = all.highest == 1;
+            what_.refuses = unasked_ && looks_later_ && all.lowest == -1 && !can_add_input();
+        }
         if (what_.data.varied && !what_.facts.reduces && all.largest < 0x1p53) what_.longest = static_cast<std::size_t>(all.largest);
         return true;
     }
@@ -337,8 +350,10 @@ private:
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(p_)) : std::max<std::size_t>(1, what_.longest);
         // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
-        unasked_ = adds_ && !result_.facts.agreed;
-        if (unasked_) what_.refuses = trouble_.ok() && !what_.addends.can_add(largest_input(), what_.eb, static_cast<std::size_t>(p_));
+        if (adds_ && !result_.facts.agreed) {
+            unasked_ = true;
+            what_.refuses = trouble_.ok() && !can_add_input();
+        }
         run_schedule();
     }
     void run_schedule()
@@ -462,7 +477,9 @@ private:
     stage stage_ = stage::ended;
     std::uint32_t second_call_ = 0;
     double units_ = 0, divisor_ = 1;
-    bool adds_ = false, lossy_ = false, unasked_ = false, must_compare_ = false, must_close_ = false, moved_ = false;
+    bool adds_ = false, lossy_ = false;
+    bool unasked_ = false, looks_later_ = false;  // may values be too large to be added, here or elsewhere?
+    bool must_compare_ = false, must_close_ = false, moved_ = false;
     stop_watch patience_;
 };
 

@@ -71,6 +71,7 @@ struct task {
     placement_rules rules;
     double eb = 0;         ///< 0: the codec is exact
     bool refuses = false;  ///< this rank's values are too large to be added encoded: its frames say so
+    bool unlooked = false;  ///< nobody has looked whether they are: a frame may turn out to say so
     int root = 0;
     call_stamp stamp;
     std::size_t longest = 0;         ///< elements of the longest block of any rank
