@@ -8,7 +8,7 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Collects `send` of all ranks, n elements each, into `recv` of every rank, p * n elements, in the order of the ranks.
 ///

@@ -10,7 +10,7 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Reduces `send` of all ranks into `recv` of every rank.
 ///

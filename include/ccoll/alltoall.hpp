@@ -8,7 +8,7 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Part r of `send`, n elements, goes to rank r, and lands in part s of its `recv`, where s is this rank.
 ///

@@ -12,7 +12,7 @@
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Bytes that always suffice for n elements: raw size + 32 + 4 per chunk, whatever the codec.
 template <class Codec, element T>

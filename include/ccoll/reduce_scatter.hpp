@@ -7,7 +7,7 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Reduces `send` of all ranks and leaves part r of the result, n elements, in `recv` of rank r.
 ///

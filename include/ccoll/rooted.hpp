@@ -14,7 +14,7 @@
 // one way, so ranks compare their arguments first, at any size, unless Check::Local says not to: then a disagreement is seen by
 // the ranks that it reaches, or may leave some waiting. A buffer that a rank does not need may be empty.
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes, too: it takes the
 /// decoded values, so that all ranks hold the same bits.

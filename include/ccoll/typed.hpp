@@ -18,7 +18,7 @@
 #include <ccoll/rooted.hpp>
 #include <ccoll/transport/mpi.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::typed {
 

@@ -2,11 +2,13 @@
 // version.hpp - floor 5. The version of the library; encoded bytes have one of their own (wire/frame.hpp). The build reads it here.
 #pragma once
 
+#include <ccoll/base/config.hpp>
+
 #define CCOLL_VERSION_MAJOR 0
 #define CCOLL_VERSION_MINOR 1
 #define CCOLL_VERSION_PATCH 0
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 inline constexpr int version_major = CCOLL_VERSION_MAJOR;
 inline constexpr int version_minor = CCOLL_VERSION_MINOR;

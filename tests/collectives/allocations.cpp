@@ -109,6 +109,30 @@ TEST_CASE("Repeated calls allocate nothing", "[allocations]")
         }
 }
 
+TEST_CASE("Messages between two ranks allocate nothing but a request", "[allocations]")
+{
+    using plan = ccoll::Plan<Codec::PipeSZx, ErrorBound<1e-3>>;
+    using buffer = std::vector<float>;
+    for (const int p : {1, 2, 4})
+        for (const std::size_t n : {std::size_t{0}, std::size_t{1000}, std::size_t{200000}}) {
+            INFO("p " << p << ", n " << n);
+            const auto ring = [](threads_comm& comm) { return std::pair((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size()); };
+            CHECK(allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
+                      const auto [right, left] = ring(comm);
+                      ccoll::sendrecv<plan>(send.data(), n, right, recv.data(), n, left, 1, comm);
+                      ccoll::sendrecv<plan>(send.data(), n, right, send.data(), n, left, 1, comm);
+                  }) == 0);
+            const std::size_t requests = allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
+                const auto [right, left] = ring(comm);
+                ccoll::request other = ccoll::irecv<plan>(recv.data(), n, left, 1, comm);
+                ccoll::request mine = ccoll::isend<plan>(send.data(), n, right, 1, comm);
+                mine.wait();
+                other.wait();
+            });
+            CHECK(requests == 12 * 2 * static_cast<std::size_t>(p));
+        }
+}
+
 TEST_CASE("A counter that counts", "[allocations]")
 {
     CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) { ::operator delete(::operator new(4)); }) >= 6);  // a new expression could be left out

@@ -203,12 +203,13 @@ TEST_CASE("Good calls between a hundred bad ones are good", "[errors]")
 TEST_CASE("What an error leaves behind does not reach the call that uses its tags again", "[errors]")
 {
     const auto all = run<std::string>(3, [](threads_comm& comm, std::string& wrong) {
-        for (int i = 0; i < 2 * 2048 + 10; ++i) {
+        constexpr int period = ccoll::call_tags::period;
+        for (int i = 0; i < 2 * period + 10; ++i) {
             std::error_code code;
-            std::vector<float> v(comm.rank() == 0 && i % 2048 == 7 ? 2 : 1, 1);
-            if (comm.rank() == 2 && i % 2048 == 5) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
+            std::vector<float> v(comm.rank() == 0 && i % period == 7 ? 2 : 1, 1);
+            if (comm.rank() == 2 && i % period == 5) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
             else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
-            if (bool(code) != (i % 2048 == 5 || i % 2048 == 7)) wrong += std::to_string(i) + ": " + code.message() + "; ";
+            if (bool(code) != (i % period == 5 || i % period == 7)) wrong += std::to_string(i) + ": " + code.message() + "; ";
             if (!code && v[0] != 3.0f) wrong += "wrong; ";
         }
     }, 60);

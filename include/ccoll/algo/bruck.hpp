@@ -8,7 +8,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// After step k a rank holds its own block and the next 2^(k+1) - 1. Cost per rank: p - 1 blocks sent, as few as a ring sends.
 struct bruck_allgather {

@@ -6,7 +6,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// The whole vector in one block; lanes fill the line.
 struct chain_bcast {

@@ -6,7 +6,7 @@
 
 #include <ccoll/algo/schedule.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// `whole`: the buffer holds all blocks, block b at its place.  `own`: it holds block `rank` alone.
 enum class extent { whole, own };

@@ -9,7 +9,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Cost per rank: p - 1 steps, one block in each. Only half way round (p even) do both directions share a step.
 struct pairwise_alltoall {

@@ -7,7 +7,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Partners exchange the whole vector, and both reduce.
 /// When p is not a power of two, `extra` even ranks fold into their odd neighbours first and get the result back at last.

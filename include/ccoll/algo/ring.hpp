@@ -6,7 +6,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Rank r ends with the sum of block r.
 struct ring_reduce_scatter {

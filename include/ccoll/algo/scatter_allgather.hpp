@@ -7,7 +7,7 @@
 
 #include <ccoll/algo/binomial.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Cost: ceil(log2 p) + p - 1 steps. The root sends 2 (p - 1) blocks and receives none.
 struct scatter_allgather_bcast {

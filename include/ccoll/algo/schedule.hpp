@@ -8,7 +8,7 @@
 
 #include <ccoll/base/error.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// `count` blocks: `run` neighbours, then the next `run`, which begin `stride` after the first, and so on, counted round the
 /// end. Block i is (first + i / run * stride + i % run) mod blocks; the last run may be shorter. {b, n} are n neighbours.

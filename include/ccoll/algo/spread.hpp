@@ -8,7 +8,7 @@
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Cost per rank: p - 1 steps, one block in each.
 struct spread_alltoall {

@@ -8,7 +8,7 @@
 
 #include <ccoll/algo/collective.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Follows one block. In every step: `message send(me)` on all ranks that send it (also to nobody), then
 /// `receive(me, message, action)` on all that receive it. The schedule must pass ends_match.

@@ -4,6 +4,12 @@
 
 #include <bit>
 
+/// The inline namespace of everything: two versions of the library can live in one program, each with its own headers. Follows
+/// version.hpp, as a test sees to.
+#if !defined(CCOLL_ABI)
+#define CCOLL_ABI v0_1
+#endif
+
 /// Marks block-level functions that the CPU and the GPU share. Empty outside of nvcc.
 #if defined(__CUDACC__)
 #define CCOLL_HD __host__ __device__

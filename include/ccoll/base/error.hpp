@@ -11,7 +11,9 @@
 #include <string>
 #include <system_error>
 
-namespace ccoll {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
 
 inline constexpr int nobody = -1;  ///< in place of a rank
 

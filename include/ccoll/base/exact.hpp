@@ -7,7 +7,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace ccoll::detail {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class denormals { keep, flush };
 

@@ -9,7 +9,7 @@
 
 #include <ccoll/base/config.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 

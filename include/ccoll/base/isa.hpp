@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace ccoll {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
 
 /// In rising order: a machine that has one has all before it.
 /// avx2: AVX2, BMI, LZCNT (Haswell, Zen).  avx512: F, BW, DQ, VL (Skylake-X).  avx512_gfni: with GFNI, VBMI and VNNI (Ice Lake, Zen 4).

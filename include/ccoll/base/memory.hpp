@@ -8,7 +8,9 @@
 #include <span>
 #include <type_traits>
 
-namespace ccoll {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
 
 struct host_space {};
 struct cuda_space {};

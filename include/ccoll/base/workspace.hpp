@@ -9,7 +9,7 @@
 
 #include <ccoll/base/memory.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// One piece of working memory, shared by whoever holds a reference (a block, a send in flight). Contents are kept as written.
 struct buffer_memory {

@@ -11,7 +11,7 @@
 #include <ccoll/base/memory.hpp>
 #include <ccoll/policy/buffer.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Specialise this for your tag; see chunk_codec for the members. The tag stays cheap, the work is found here, and a
 /// device header specialises the same template for `cuda_space`.

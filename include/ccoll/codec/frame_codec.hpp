@@ -13,7 +13,7 @@
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/wire/frame.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Called between chunks with the elements done since the last call, so that messages move on while a codec works.
 struct between_chunks {

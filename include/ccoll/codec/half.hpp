@@ -19,7 +19,7 @@
 #include <ccoll/codec/frame_codec.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::narrow {
 

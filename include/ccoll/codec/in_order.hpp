@@ -12,7 +12,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Who runs the parts of a codec's work at once: run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and
 /// returns when all have ended; width() is how many may gain. Exec::Threads (exec.hpp) is one, your thread pool another. A part needs

@@ -24,7 +24,7 @@
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::lossless {
 

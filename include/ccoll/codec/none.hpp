@@ -7,7 +7,7 @@
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 template <element T>
 struct codec_impl<policies::Codec::None, T, host_space> {

@@ -7,7 +7,7 @@
 #include <ccoll/codec/szp_wide.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::szp {
 

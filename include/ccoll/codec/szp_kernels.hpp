@@ -8,7 +8,7 @@
 #include <ccoll/codec/szp_x86.hpp>
 #endif
 
-namespace ccoll::detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel, &avx2::kernel, &avx512::kernel, &avx512_gfni::kernel}

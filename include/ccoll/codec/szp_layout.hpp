@@ -29,7 +29,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 
-namespace ccoll::detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 using u8 = std::uint8_t;
 using u32 = std::uint32_t;

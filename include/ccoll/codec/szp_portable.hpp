@@ -4,7 +4,7 @@
 
 #include <ccoll/codec/szp_quantiser.hpp>
 
-namespace ccoll::detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 /// What encoding does with a block that the common grid does not hold.
 enum class beyond_safe {

@@ -15,7 +15,7 @@
 #include <ccoll/codec/szp_layout.hpp>
 #include <ccoll/policy/buffer.hpp>
 
-namespace ccoll::detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 CCOLL_EXACT_BEGIN
 

@@ -5,7 +5,7 @@
 
 #include <ccoll/codec/szp_portable.hpp>
 
-namespace ccoll::detail::szp::wide {
+namespace ccoll::inline CCOLL_ABI::detail::szp::wide {
 
 CCOLL_EXACT_BEGIN
 

@@ -18,7 +18,7 @@
 
 CCOLL_EXACT_BEGIN  // AVX-512 implies FMA, and g++ contracts even intrinsics
 
-namespace ccoll::detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 /// A table of constants as g++ has to read it: from memory. What it knows, it makes of immediates, again in every block, by
 /// instructions that compete with the permutations for their only port.

@@ -13,7 +13,7 @@
 #include <ccoll/codec/szx_x86.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::szx {
 

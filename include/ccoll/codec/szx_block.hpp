@@ -18,7 +18,7 @@
 #include <ccoll/base/exact.hpp>
 #include <ccoll/policy/buffer.hpp>
 
-namespace ccoll::detail::szx {
+namespace ccoll::inline CCOLL_ABI::detail::szx {
 
 inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version protects it
 

@@ -11,7 +11,7 @@
 
 #include <immintrin.h>
 
-namespace ccoll::detail::szx {
+namespace ccoll::inline CCOLL_ABI::detail::szx {
 
 // Between a register and its packed bytes lie two steps: within each 16 bytes ("lane"), byte by byte, and between lanes, of which
 // each has an even number of packed bytes, whatever the type. Tables are indexed by the bytes that are kept of a value.

@@ -8,7 +8,7 @@
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
 /// (after an error) is told by the number in its stamp. The tags behind them are those of point-to-point calls (p2p.hpp).

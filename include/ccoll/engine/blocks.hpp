@@ -12,7 +12,7 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 template <element T>
 class block_store {

@@ -9,7 +9,7 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// The user's counts (or displacements), one per rank, of any integer type. They are read when the call begins.
 class count_list {

@@ -15,7 +15,7 @@
 #include <ccoll/engine/running_call.hpp>
 #include <ccoll/policy/plan.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 enum class call_fault {
     none, plan, buffer, space, element, mixed_elements, communicator, lossy_element, codec, schedule, vary, once, nothing_to_reduce, operation, homomorphic, extra, code_later, bound_missing, bound_extra
@@ -321,7 +321,7 @@ auto perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... 
     }
     using level = levels<typename Plan::algo, Plan, T>;
     const call_order<T, transport_type> order{
-        decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>, level::inner};
+        decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>(), level::inner};
     return How::template run<typename level::template call<transport_type>>(order, std::move(link), more.code);
 }
 

@@ -11,7 +11,7 @@
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 

@@ -10,7 +10,7 @@
 #include <ccoll/engine/blocks.hpp>
 #include <ccoll/instrument/report.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 template <element T, transport Link, class Clock>
 class executor {

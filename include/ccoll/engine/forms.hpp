@@ -8,7 +8,7 @@
 
 #include <ccoll/engine/call.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Counts together with displacements, as MPI's v calls have them, where parts do not lie one behind the other.
 template <class Counts, class Displacements>

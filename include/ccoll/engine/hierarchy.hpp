@@ -13,7 +13,7 @@
 #include <ccoll/engine/running_call.hpp>
 #include <ccoll/transport/group.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Ranks compare their arguments on the whole communicator before the first level (not under Check::Local), and whoever meets trouble
 /// on a level tells all ranks of it there.

@@ -6,7 +6,7 @@
 
 #include <ccoll/engine/running_call.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
@@ -49,13 +49,14 @@ bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request
 
 /// What a plan hands over to, when it asks for nothing of ours: exact, and neither algorithm, placement nor patience named. Else null.
 template <class Collective, class Plan, element T, class Link>
-inline constexpr native_call<T, Link> native_of = [] {
+constexpr native_call<T, Link> native_of()
+{
     using namespace policies;
     constexpr bool asks_for_nothing = std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<typename Plan::algo, Algo::Auto> &&
                                       std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0;
     if constexpr (asks_for_nothing && detail::has_native<Collective, typename Plan::op, T, Link>)
-        return native_call<T, Link>{&detail::run_native<Collective, typename Plan::op, T, Link>};
-    else return native_call<T, Link>{};
-}();
+        return &detail::run_native<Collective, typename Plan::op, T, Link>;
+    else return nullptr;
+}
 
 }  // namespace ccoll

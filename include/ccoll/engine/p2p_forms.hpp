@@ -2,7 +2,9 @@
 // engine/p2p_forms.hpp - floor 3. Point-to-point calls from types to values: the rules, and the forms in which buffers are passed.
 #pragma once
 
+#include <concepts>
 #include <memory>
+#include <span>
 #include <system_error>
 #include <type_traits>
 #include <utility>
@@ -10,7 +12,7 @@
 #include <ccoll/engine/forms.hpp>
 #include <ccoll/engine/p2p.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// What a point-to-point call does not take; what it shares with collectives is a call_fault.
 enum class p2p_fault { none, algorithm, placement, operation, check, extra };
@@ -213,11 +215,11 @@ struct p2p_send {
     {
         return call_p2p<How, Plan>("send", data, destination, no_buffer{}, nobody, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class U, class Comm, class... Extra>
+    template <class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(const U* data, std::size_t n, int destination, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<const U>(data, n), destination, tag, comm, std::forward<Extra>(extra)...);
+        return call(std::span<const U>(data, static_cast<std::size_t>(n)), destination, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -229,11 +231,11 @@ struct p2p_recv {
     {
         return call_p2p<How, Plan>("recv", no_buffer{}, nobody, data, source, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class U, class Comm, class... Extra>
+    template <class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(U* data, std::size_t n, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<U>(data, n), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(std::span<U>(data, static_cast<std::size_t>(n)), source, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -245,11 +247,11 @@ struct p2p_sendrecv {
     {
         return call_p2p<How, Plan>("sendrecv", send, destination, recv, source, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class B, class Comm, class... Extra>
+    template <class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<B>)
-    static auto call(const A* send, std::size_t n, int destination, B* recv, std::size_t m, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<const A>(send, n), destination, std::span<B>(recv, m), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(std::span<const A>(send, static_cast<std::size_t>(n)), destination, std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 

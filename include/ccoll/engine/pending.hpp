@@ -9,7 +9,7 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/instrument/report.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 struct outcome {
     report facts;

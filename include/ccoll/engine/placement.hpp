@@ -17,7 +17,7 @@
 
 #include <ccoll/algo/schedule.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 struct placement_rules {
     const char* name = "Once";

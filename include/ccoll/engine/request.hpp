@@ -10,7 +10,7 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/engine/pending.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 

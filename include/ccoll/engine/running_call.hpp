@@ -15,7 +15,7 @@
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 enum class check_level { local, automatic, collective };
 
@@ -234,8 +234,8 @@ private:
     std::size_t longest_part() const
     {
         std::size_t longest = what_.data.own;
-        for (const std::span<const part> parts : {what_.data.send_parts, what_.data.recv_parts})
-            for (const part& each : parts) longest = std::max(longest, each.count);
+        for (const part& each : what_.data.send_parts) longest = std::max(longest, each.count);
+        for (const part& each : what_.data.recv_parts) longest = std::max(longest, each.count);
         return longest;
     }
 

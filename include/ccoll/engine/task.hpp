@@ -13,7 +13,7 @@
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/wire/message.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// A collective as the engine sees it: values, no type. The members are those of collective.hpp.
 struct collective_facts {

@@ -4,7 +4,9 @@
 
 #include <chrono>
 
-namespace ccoll {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
 
 /// Seconds of this rank. Their sum is the time of the call, less what lies between the phases.
 struct breakdown {

@@ -7,7 +7,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/instrument/breakdown.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 struct report {
     const char* algorithm = "none";

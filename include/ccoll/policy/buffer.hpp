@@ -12,7 +12,7 @@
 #include <ccoll/base/memory.hpp>
 #include <ccoll/policy/element.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// How to see a foreign container as contiguous elements. Specialise it for a view that is not a contiguous range:
 /// `space`, `static T* data(B&)`, `static std::size_t size(B&)`; for B and for const B, as which a send buffer is seen.

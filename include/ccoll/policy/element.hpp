@@ -10,7 +10,7 @@
 
 #include <ccoll/base/half.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Whatever may be copied byte by byte and means the same on another rank. Lossy codecs ask for more: has_codec.
 template <class T>

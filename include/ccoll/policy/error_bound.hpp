@@ -8,7 +8,7 @@
 
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// A double that may be a template argument under every compiler of the matrix (clang < 18 refuses `template <double>`).
 ///

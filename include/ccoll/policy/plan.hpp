@@ -9,7 +9,7 @@
 #include <ccoll/policy/tags.hpp>
 #include <ccoll/policy/timeout.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 template <class... Policies>
 struct Plan;

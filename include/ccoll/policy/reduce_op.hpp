@@ -9,7 +9,7 @@
 #include <ccoll/policy/buffer.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// How errors of the operands show in the result; docs/error_bounds.md derives the bounds from it.
 /// adds: |error| <= sum of the errors.  selects: |error| <= the larger one.  unbounded: no absolute bound follows.

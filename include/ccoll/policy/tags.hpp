@@ -5,7 +5,9 @@
 
 #include <cstdint>
 
-namespace ccoll {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
 
 /// The independent decisions of a plan; each is taken at most once.
 namespace axis {

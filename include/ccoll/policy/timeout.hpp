@@ -5,7 +5,7 @@
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/tags.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace policies {
 

@@ -8,7 +8,7 @@
 
 #include <ccoll/transport/transport.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Rank i of the group is `members[i]` of `base`. Calls on the group use numbers that all ranks of `base` have put aside for it.
 template <transport Base>

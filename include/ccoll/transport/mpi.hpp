@@ -29,7 +29,7 @@
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/transport/transport.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 

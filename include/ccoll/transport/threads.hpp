@@ -19,7 +19,7 @@
 
 #include <ccoll/transport/transport.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 

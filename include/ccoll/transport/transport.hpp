@@ -10,7 +10,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/workspace.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 /// Tags are 0 .. max_tag: what MPI grants everywhere.
 inline constexpr int max_tag = 32767;

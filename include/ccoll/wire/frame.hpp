@@ -16,7 +16,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 inline constexpr std::uint8_t wire_version = 2;
 

@@ -10,7 +10,7 @@
 #include <ccoll/base/memory.hpp>
 #include <ccoll/wire/frame.hpp>
 
-namespace ccoll {
+namespace ccoll::inline CCOLL_ABI {
 
 enum class message_kind : std::uint8_t {
     data = 1,     ///< frames follow, one per block
@@ -25,7 +25,7 @@ struct call_arguments {
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
     std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
-    std::int32_t root = 0;
+    std::int32_t root = 0;  ///< point to point: the user's tag
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 
     friend constexpr bool operator==(const call_arguments& a, const call_arguments& b) noexcept

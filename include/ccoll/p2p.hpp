@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// p2p.hpp - floor 5. From one rank to another: send, recv, sendrecv, and the same begun.
+#pragma once
+
+#include <ccoll/codec.hpp>
+#include <ccoll/engine/p2p_forms.hpp>
+
+// Common to all:
+//
+// Policies   Codec::, a bound, Check::Auto or Local (which are the same here), Instrument::, Timeout, or a Plan of them. Both ends use the
+//            same codec, bound and element type. RelativeBound refers to what the sender sends. EndToEnd changes nothing.
+// Elements   as in allreduce; both ends pass equally many, which may be none.
+// Peer       a rank of `comm`, this one included, or ccoll::nobody (with MPI also MPI_PROC_NULL): then there is nothing to do on that
+//            side, and the buffer stays as it is. There are no wildcards; Open MPI's MPI_ANY_SOURCE is -1, and so nobody.
+// Tag        0 .. ccoll::max_p2p_tag (4095). Messages do not meet those of collectives, nor the user's own.
+// Order      that of MPI: calls with the same peer and tag, begun by one thread, meet in the order in which they were begun.
+// Returns    what it cost; `worst_case_error` is the bound.
+// Errors     An argument that cannot be (rank, tag, bound, overlap) is told to the rank that passed it, before anything is sent; its
+//            peer waits, as with MPI. Where the ends differ (count_differs, plan_differs, bound_differs), or a frame is damaged, the
+//            receiver is told, once all messages of the call are there; its buffer is then unspecified, the next call finds nothing
+//            of this one, and the sender is not told. A rank that gives up its end (Timeout, a request that was dropped) tells its receiver,
+//            if it has sent but a part; what has left still arrives, and a receiver's rest is dropped by its next receive of that tag.
+// Cost       elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements; nothing is allocated in
+//            the steady state but what a request is. A send is done when its last message is: do not rely on that before the receive is there.
+//
+// With MPI the first call of the library on a communicator is collective (MPI_Comm_dup). Where that would be a call of two ranks among others,
+// call attach(comm) on all of them before.
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// Makes `comm` ready for calls of some ranks alone. Collective with MPI; does nothing where the library has seen it before.
+template <communicator Comm>
+void attach(const Comm& comm)
+{
+    auto link = as_transport(comm);
+    if (const status refusal = link.refusal(); refusal != status::ok) raise("attach", {refusal}, link.explain());
+}
+
+/// Sends `buffer` to rank `destination`, which receives it with recv or sendrecv and the same tag.
+///
+///   send<P...>(buffer, destination, tag, comm, extra...)     any contiguous range
+///   send<P...>(data, n, destination, tag, comm, extra...)    a pointer, as MPI_Send
+///
+/// @param extra  the bound, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
+/// Source: C-Coll, section III (CPR-P2P, the part that it builds on); the slices are PIPE-SZx's.
+template <class... Policies, class... Arguments>
+report send(Arguments&&... arguments)
+{
+    return detail::p2p_send<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// send, begun: see ccoll::request. Dropped before it has ended, it leaves out what it has not sent yet.
+template <class... Policies, class... Arguments>
+request isend(Arguments&&... arguments)
+{
+    return detail::p2p_send<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+/// Receives into `buffer` what rank `source` sends with this tag.
+///
+///   recv<P...>(buffer, source, tag, comm, extra...)     any contiguous range
+///   recv<P...>(data, n, source, tag, comm, extra...)    a pointer, as MPI_Recv, but n is what the sender sends, not a limit
+///
+/// Error: one bound.
+template <class... Policies, class... Arguments>
+report recv(Arguments&&... arguments)
+{
+    return detail::p2p_recv<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// recv, begun: see ccoll::request. Dropped before it has ended, it takes no more, and the sender may wait.
+template <class... Policies, class... Arguments>
+request irecv(Arguments&&... arguments)
+{
+    return detail::p2p_recv<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+/// Sends `send` to one rank and receives `recv` from another, or the same, at once; the lengths may differ.
+///
+///   sendrecv<P...>(send, destination, recv, source, tag, comm, extra...)          ranges
+///   sendrecv<P...>(send, n, destination, recv, m, source, tag, comm, extra...)    pointers, as MPI_Sendrecv, with one tag
+///
+/// `send` and `recv` may be the same buffer (MPI_Sendrecv_replace), which costs a copy of it; otherwise they may not overlap.
+/// Source: the halo exchange of Himeno, where an edge has `nobody` beyond it.
+template <class... Policies, class... Arguments>
+report sendrecv(Arguments&&... arguments)
+{
+    return detail::p2p_sendrecv<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+/// sendrecv, begun: see ccoll::request.
+template <class... Policies, class... Arguments>
+request isendrecv(Arguments&&... arguments)
+{
+    return detail::p2p_sendrecv<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+}
+
+}  // namespace ccoll
