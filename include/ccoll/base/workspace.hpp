@@ -53,13 +53,13 @@ public:
     }
     std::size_t buffers() const noexcept { return all_.size(); }
 
-    /// A number that is dear to compute and depends on `key` alone, computed once.
+    /// A number that is dear to compute and depends on the key alone, computed once. `ranks` is part of it: groups share this memory.
     template <class Compute>
-    double remember(const void* key, int variant, Compute compute)
+    double remember(const void* key, int variant, int ranks, Compute compute)
     {
         for (const memo& m : memos_)
-            if (m.key == key && m.variant == variant) return m.value;
-        memos_.push_back({key, variant, compute()});
+            if (m.key == key && m.variant == variant && m.ranks == ranks) return m.value;
+        memos_.push_back({key, variant, ranks, compute()});
         return memos_.back().value;
     }
 
@@ -76,7 +76,7 @@ private:
 
     struct memo {
         const void* key;
-        int variant;
+        int variant, ranks;
         double value;
     };
     std::vector<std::unique_ptr<buffer_memory>> all_;

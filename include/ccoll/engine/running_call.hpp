@@ -220,7 +220,7 @@ private:
     void decide_bound(int root)
     {
         if (!d_.lossy) return;
-        units_ = link_.memory().remember(reinterpret_cast<const void*>(what_.path.step_at), detail::variant_of(what_.rules, d_.growth, root),
+        units_ = link_.memory().remember(reinterpret_cast<const void*>(what_.path.step_at), detail::variant_of(what_.rules, d_.growth, root), p_,
                                          [&] { return d_.units(what_.path, what_.rules, d_.growth, p_, root); });
         if (what_.op.divide != nullptr) units_ /= p_;
         if (d_.end_to_end && units_ > 0) divisor_ = units_;
