@@ -7,7 +7,9 @@
 #include <system_error>
 #include <thread>
 
-namespace ccoll::policies::Exec {
+#include <ccoll/base/config.hpp>
+
+namespace ccoll::inline CCOLL_ABI::policies::Exec {
 
 /// Threads that live as long as one call; the caller is one of them. Starting them costs some 20 us each: a pool of yours is better for
 /// many short calls. A thread that the system does not give leaves its parts to the caller.

@@ -10,6 +10,24 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+/// Numbers of one call of the user, as many whatever it does: ranks that disagree on the plan must still agree on the next call.
+/// Its own, one for a second run (of what could not be added), and two for each of three levels.
+class call_numbers {
+public:
+    static constexpr std::uint32_t per_call = 8;
+
+    template <class Link>
+    explicit call_numbers(Link& link)
+    {
+        if constexpr (requires { link.first_number(); }) next_ = link.first_number();
+        else next_ = link.begin_call() * per_call;
+    }
+    std::uint32_t next() { return next_++; }
+
+private:
+    std::uint32_t next_;
+};
+
 /// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
 /// (after an error) is told by the number in its stamp. The tags behind them are those of point-to-point calls (p2p.hpp).
 struct call_tags {

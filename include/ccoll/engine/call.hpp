@@ -155,6 +155,16 @@ consteval placement_rules rules_for()
                                                          : placement_rules{"DecodeReduceEncode", true, false};
 }
 
+/// Who talks to whom, as a number.
+template <class Tag>
+struct mixed_algo {
+    static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(seed, Tag::name); }
+};
+template <class Inner, class Outer>
+struct mixed_algo<policies::Algo::Hierarchical<Inner, Outer>> {
+    static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(mixed(mixed(seed, "Hierarchical"), Inner::name), Outer::name); }
+};
+
 /// The plan as values, built once per plan and element type.
 template <class Collective, class Plan, class T>
 inline constexpr decision<T> decision_of = [] {
@@ -176,10 +186,11 @@ inline constexpr decision<T> decision_of = [] {
     }
     if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
-    d.what.stamp.arguments.path = mixed(mixed(hash_seed, Collective::name), plan_algo::name);
+    d.what.stamp.arguments.path = mixed_algo<plan_algo>::with(mixed(hash_seed, Collective::name));
     d.what.stamp.arguments.plan = hash_seed;
     for (const char* name : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name})
         d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, name);
+    d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, std::uint64_t{plan_bound::end_to_end} * 16 + static_cast<std::uint64_t>(plan_bound::kind) * 2 + std::uint64_t{plan_bound::given_at_run_time});
     d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     d.units = &worst_case_units<Collective>;
     d.growth = Collective::reduces ? plan_op::growth : error_growth::adds;

@@ -15,8 +15,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Ranks compare their arguments on the whole communicator before the first level (not under Check::Local), and whoever meets trouble
-/// on a level tells all ranks of it there.
+/// Ranks compare their arguments on the whole communicator before the first level (under Check::Local only where frames are to be added,
+/// or for a relative bound), and whoever meets trouble on a level tells all ranks of it there.
 template <element T, transport Link, class Clock>
 class hierarchical_call final : public pending_call {
     using level_link = group<Link>;
@@ -42,7 +42,7 @@ public:
         if (moved_ || stage_ == stage::comparing || stage_ == stage::closing) {
             if (order_.plan.timeout_s > 0 && patience_.waited(moved_) > order_.plan.timeout_s)
                 give_up({status::timed_out, me_, talk_->awaited(), -1, order_.plan.timeout_s, patience_.waited(false)});
-        } else if (const verdict v = talk_->listen(true, 0, 0); !v.ok()) {
+        } else if (const verdict v = talk_->listen(true, 0, room_bytes_); !v.ok()) {
             leave(v);
         }
         return ended_;
@@ -61,8 +61,8 @@ public:
     const char* name() const override { return facts().name; }
 
 private:
-    /// Numbers for the calls on three levels: two each, for one that adds frames may run a second time.
-    static constexpr int calls_of_a_level = 2, most_levels = 3;
+    static constexpr int numbers_of_a_level = 2, most_levels = 3;
+    static_assert(2 + most_levels * numbers_of_a_level <= static_cast<int>(call_numbers::per_call));
     enum class stage { comparing, up, across, down, closing };
 
     const collective_facts& facts() const { return order_.plan.what.facts; }
@@ -71,9 +71,10 @@ private:
     void begin()
     {
         stamp_ = order_.plan.what.stamp;
-        stamp_.call = link_.begin_call();
-        first_call_ = link_.begin_call();
-        for (int i = 1; i < most_levels * calls_of_a_level; ++i) link_.begin_call();
+        call_numbers numbers(link_);
+        stamp_.call = numbers.next();
+        numbers.next();
+        first_number_ = numbers.next();
         const std::span<const int> nodes = nodes_of(link_);  // the first time that may be a collective of the transport's own
         for (const int node : nodes) stamp_.arguments.plan = mixed(stamp_.arguments.plan, static_cast<std::uint64_t>(node) + 1);
         talk_.emplace(link_, stamp_);
@@ -86,6 +87,7 @@ private:
             return end(v);
         }
         fitted_ = fit(order_.user, facts(), me_, p_, order_.root, {});
+        room_bytes_ = room_for(outer_.what, outer_.what.path.widest(p_));
         stamp_.arguments.root = order_.root;
         stamp_.arguments.count = fitted_.data.count;
         verdict trouble = fitted_.trouble;
@@ -98,7 +100,8 @@ private:
         if (outer_.lossy && !is_bound(bound) && trouble.ok()) trouble = {status::bad_bound, me_, me_};
         stamp_.arguments.bound = outer_.lossy && is_bound(bound) ? bound : 0;
         eb_ = bound;
-        if ((outer_.checks == check_level::local && !relative) || p_ == 1) {
+        adds_ = outer_.what.rules.reduce_encoded && leaders_.size() > 1;
+        if ((outer_.checks == check_level::local && !relative && !adds_) || p_ == 1) {
             if (!trouble.ok()) {
                 talk_->give_up(trouble);
                 return end(trouble);
@@ -111,7 +114,11 @@ private:
         mine.highest = -mine.lowest;
         if constexpr (floating_element<T>)
             if (relative && trouble.ok()) detail::widen_range(fitted_.data.send, fitted_.send_elements, mine.lowest, mine.highest);
-        talk_->begin(mine, 0);
+        if constexpr (floating_element<T>)  // what a node adds up may be as many times as large
+            if (adds_ && trouble.ok())
+                mine.largest = static_cast<double>(here_.size()) *
+                               detail::largest_magnitude(fitted_.data.send, fitted_.send_elements, !outer_.what.addends.adds_non_finite);
+        talk_->begin(mine, room_bytes_);
         stage_ = stage::comparing;
     }
 
@@ -154,6 +161,7 @@ private:
             result_.facts.agreed = p_ > 1;
             if constexpr (floating_element<T>)
                 if (outer_.bound == bound_kind::relative) eb_ = detail::bound_from_range<T>(outer_.bound_value, all.lowest, all.highest);
+            if (adds_ && !outer_.what.addends.can_add(all.largest, detail::share_of(eb_, divisor()), leaders_.size())) reduce_exactly();
             go_up();
             return true;
         }
@@ -174,8 +182,6 @@ private:
         if (stage_ == stage::up) {
             go_across();
         } else if (stage_ == stage::across) {
-            all.codec = done.facts.codec;
-            all.placement = done.facts.placement;
             if (divides()) order_.plan.what.op.divide(fitted_.data.recv, p_, fitted_.recv_elements);
             go_down();
         } else {
@@ -194,6 +200,23 @@ private:
         return v;
     }
 
+    /// What quanta between nodes cannot hold: known to all ranks, those that take no part there as well.
+    void reduce_exactly()
+    {
+        outer_.what.codec = outer_.what.exact;
+        outer_.what.rules = {"DecodeReduceEncode", true, false};
+        outer_.lossy = false;
+        outer_.bound = bound_kind::none;
+        result_.facts.codec = policies::Codec::None::name;
+        result_.facts.placement = outer_.what.rules.name;
+    }
+    /// How often a bound adds up between the nodes.
+    double units() const
+    {
+        return order_.plan.units(outer_.what.path, outer_.what.rules, outer_.growth, static_cast<int>(leaders_.size()), root_index_);
+    }
+    double divisor() const { return outer_.end_to_end ? std::max(1.0, units()) : 1; }
+
     bool divides() const { return order_.plan.what.op.divide != nullptr && fitted_.recv_elements > 0; }
 
     void run(stage now, const decision<T>& plan, std::span<const int> members, int me, int root, const T* send, T* recv, double eb)
@@ -201,7 +224,7 @@ private:
         stage_ = now;
         const int level = static_cast<int>(now) - static_cast<int>(stage::up);
         const user_buffers<T> buffers{send, fitted_.data.count, recv, fitted_.data.count, send == recv};
-        level_link link(link_, members, me, first_call_ + static_cast<std::uint32_t>(level * calls_of_a_level));
+        level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level * numbers_of_a_level));
         level_.emplace(call_order<T, level_link>{plan, buffers, root, eb, nullptr}, link, false);
     }
 
@@ -245,21 +268,18 @@ private:
     {
         level_.reset();
         if (outer_.lossy && leaders_.size() > 1) {
-            // The same on all ranks: also those that take no part between the nodes know the schedule there.
-            const int nodes = static_cast<int>(leaders_.size());
-            const double units = order_.plan.units(outer_.what.path, outer_.what.rules, outer_.growth, nodes, root_index_), divisor = outer_.end_to_end ? units : 1;
             const double ranks = order_.plan.what.op.divide != nullptr ? p_ : 1;
             report& all = result_.facts;
-            all.error_bound = detail::share_of(eb_, divisor);
-            all.worst_case_error = all.error_bound * units / ranks;
-            all.probable_error = all.error_bound * probable_units(units, outer_.growth) / ranks;
+            all.error_bound = detail::share_of(eb_, divisor());
+            all.worst_case_error = all.error_bound * units() / ranks;
+            all.probable_error = all.error_bound * probable_units(units(), outer_.growth) / ranks;
             all.exact = false;
             all.same_bits = outer_.what.rules.forward_encoded;
         }
         if (order_.plan.checks != check_level::collective || p_ == 1) return end({});
         control_message mine;
         mine.closing = 1;
-        talk_->begin(mine, 0);
+        talk_->begin(mine, room_bytes_);
         stage_ = stage::closing;
     }
     void give_up(const verdict& v)
@@ -293,11 +313,12 @@ private:
     T* partial_sum_ = nullptr;
     std::span<const int> here_, leaders_;
     int my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
-    std::uint32_t first_call_ = 0;
+    std::uint32_t first_number_ = 0;
+    std::size_t room_bytes_ = 0;
     double eb_ = 0;
     stop_watch patience_;
     stage stage_ = stage::comparing;
-    bool ended_ = false, moved_ = false;
+    bool adds_ = false, ended_ = false, moved_ = false;
 };
 
 }  // namespace ccoll

@@ -172,9 +172,10 @@ private:
         facts.algorithm = d_.algorithm;
         facts.codec = d_.codec_name;
         facts.placement = what_.rules.name;
-        what_.stamp.call = link_.begin_call();
+        call_numbers numbers(link_);
+        what_.stamp.call = numbers.next();
+        second_call_ = numbers.next();  // for what cannot be added
         adds_ = what_.rules.reduce_encoded && p_ > 1;
-        if (adds_) second_call_ = link_.begin_call();  // for what cannot be added; on all ranks, needed or not
         talk_.emplace(link_, what_.stamp);
 
         // A root that does not exist leaves no schedule to keep to: tell everybody, and go.
@@ -195,14 +196,15 @@ private:
         what_.data = fitted_.data;
         what_.root = what_.stamp.arguments.root = root;
         what_.stamp.arguments.count = fitted_.data.count;
-        if (fitted_.copy_send && trouble_.ok() && p_ > 1) keep_input();
+        if (fitted_.copy_send && trouble_.ok()) keep_input();
         const int blocks = what_.path.blocks(p_);
         what_.longest = what_.data.varied ? longest_part() : equal_part(what_.data.count, blocks, 0).count;
         what_.room_bytes = p_ > 1 ? room_for(what_, what_.path.widest(p_)) : 0;
         decide_bound(root);
 
-        // No rank knows all counts of a v variant, but all must cut alike; and one rank's wrong count concerns only its partner.
-        must_compare_ = d_.bound == bound_kind::relative || d_.checks == check_level::collective || what_.data.varied;
+        // No rank knows all counts of a v variant, but all must cut alike; and one rank's wrong count concerns only its partner. That a
+        // sum could not be added encoded is seen where the result is: with a root nobody else would hear of it.
+        must_compare_ = d_.bound == bound_kind::relative || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
         must_close_ = p_ > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare_) compare_arguments(stage::comparing_first);
         else hand_over();

@@ -102,8 +102,11 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
     return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
 }
 
-/// Room for a message of any healthy peer, from the plan alone: a peer that disagrees must not truncate a message, for MPICH
-/// 4.0 aborts then whatever the error handler says.
+/// Room enough for the codecs of the library and elements of up to 8 bytes (the longest are addends of f32: twice the raw values at worst).
+inline constexpr std::size_t usual_room_bytes = 9 * agreement_bytes / 4;
+
+/// Room for a message of any peer, healthy or with another plan, and for what an earlier call left over: none may be truncated, for
+/// MPICH 4.0 aborts then whatever the error handler says. From the plan alone, and the same for nearly all plans.
 template <element T>
 std::size_t room_for(const task<T>& what, int widest)
 {
@@ -111,7 +114,7 @@ std::size_t room_for(const task<T>& what, int widest)
     const std::size_t largest = slice_for(usual_slice_elements * 4, what.codec.chunk_elements, widest);
     const std::size_t sliced = blocks * what.max_frame_bytes(largest);
     const std::size_t whole = blocks * what.max_frame_bytes(1) + what.max_frame_bytes(agreement_bytes / sizeof(T));
-    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole});
+    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole, usual_room_bytes});
 }
 
 }  // namespace ccoll

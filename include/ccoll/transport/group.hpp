@@ -10,22 +10,26 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Rank i of the group is `members[i]` of `base`. Calls on the group use numbers that all ranks of `base` have put aside for it.
+/// Rank i of the group is `members[i]` of `base`. It is for one call, with numbers that all ranks of `base` have put aside for it.
 template <transport Base>
 class group {
 public:
     using request = typename Base::request;
 
-    /// @param members     ranks of `base`, the same and in the same order on all of them; must outlive the group
-    /// @param me          this rank's place among them
-    /// @param first_call  of the numbers that begin_call() hands out
-    group(Base base, std::span<const int> members, int me, std::uint32_t first_call) : base_(std::move(base)), members_(members), me_(me), calls_(first_call) {}
+    /// @param members       ranks of `base`, the same and in the same order on all of them; must outlive the group
+    /// @param me            this rank's place among them
+    /// @param first_number  of those that the one call on this group may use
+    group(Base base, std::span<const int> members, int me, std::uint32_t first_number)
+        : base_(std::move(base)), members_(members), me_(me), first_number_(first_number)
+    {
+    }
 
     int rank() const noexcept { return me_; }
     int size() const noexcept { return static_cast<int>(members_.size()); }
     status refusal() const noexcept { return base_.refusal(); }
     const char* explain() const noexcept { return base_.explain(); }
-    std::uint32_t begin_call() noexcept { return calls_++; }
+    std::uint32_t begin_call() noexcept { return base_.begin_call(); }
+    std::uint32_t first_number() const noexcept { return first_number_; }
     workspace& memory() noexcept { return base_.memory(); }
 
     request post_send(int peer, int tag, const_byte_span data) { return base_.post_send(of(peer), tag, data); }
@@ -49,7 +53,7 @@ private:
     Base base_;
     std::span<const int> members_;
     int me_;
-    std::uint32_t calls_;
+    std::uint32_t first_number_;
 };
 
 }  // namespace ccoll

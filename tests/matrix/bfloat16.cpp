@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of bfloat16, over threads.
+#include "job.hpp"
+#include "threads_suites.hpp"
+
+template <>
+matrix::suite<ccoll::threads_comm>& matrix::suite_of<ccoll::bfloat16, ccoll::threads_comm>()
+{
+    using namespace ccoll::policies;
+    static typed_suite<ccoll::bfloat16, ccoll::threads_comm> all(all_rows<ccoll::bfloat16, ccoll::threads_comm, false>());
+    return all;
+}
