@@ -104,7 +104,7 @@ TEST_CASE("Structs travel whole, and are reduced by operations of the user's or 
     for (const int p : {1, 3, 4}) {
         const auto all = run<int>(p, [p](threads_comm& comm, int& good) {
             const std::size_t n = 2000;
-            const auto of = [n](int rank) {
+            const auto of = [](int rank) {
                 std::vector<particle> v(n);
                 for (std::size_t i = 0; i < n; ++i) v[i] = {static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 5) % 11), 1, 2, rank * 10000 + static_cast<int>(i)};
                 return v;
