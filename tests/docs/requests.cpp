@@ -2,6 +2,7 @@
 // docs/reference/requests.md: its pieces of code, run on ranks that are threads, and what its sentences claim.
 #include "catch.hpp"
 
+#include <atomic>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -98,8 +99,10 @@ TEST_CASE("docs/reference/requests.md: persistent calls", "[docs][request]")
 
 TEST_CASE("docs/reference/requests.md: a request that is dropped", "[docs][request]")
 {
-    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+    std::atomic<bool> dropped{false};
+    ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
         std::vector<float> field(400000, 1.0f), out(field.size());
+        while (comm.rank() == 1 && !dropped) std::this_thread::yield();  // or the call might end before it is dropped
         // [doc:dropped]
         std::error_code code;
         if (comm.rank() == 0) {
@@ -109,6 +112,7 @@ TEST_CASE("docs/reference/requests.md: a request that is dropped", "[docs][reque
             ccoll::allreduce<Algo::Ring>(field, out, comm, code);  // status::abandoned, and the rank that did it
         }
         // [/doc:dropped]
+        dropped = true;
         if (comm.rank() == 1) want(code == ccoll::status::abandoned, "abandoned");
     });
 }

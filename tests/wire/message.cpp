@@ -76,7 +76,7 @@ TEST_CASE("a verdict from foreign bytes is always one that this version knows", 
     std::array<std::byte, sizeof(verdict)> bytes{};
     store(bytes, 0, verdict{status::peer_lost, 1, 2, 3, 4, 5});
     CHECK(read_verdict(bytes).code == status::peer_lost);
-    for (std::uint32_t code : {0u, static_cast<std::uint32_t>(status::no_communicator) + 1, 1000u, 0xffffffffu}) {
+    for (std::uint32_t code : {0u, static_cast<std::uint32_t>(ccoll::last_status) + 1, 1000u, 0xffffffffu}) {
         store(bytes, 0, code);
         CHECK(read_verdict(bytes).code == status::corrupt);
     }

@@ -199,7 +199,10 @@ inline constexpr decision<T> decision_of = [] {
     d.end_to_end = plan_bound::end_to_end;
     d.bound_value = plan_bound::value;
     d.bound_at_run_time = plan_bound::given_at_run_time;
-    d.timeout_s = Plan::timeout::seconds;
+    if constexpr (Plan::timeout::seconds > 0) {
+        d.timeout_s = Plan::timeout::seconds;
+        d.now_s = &steady_seconds;
+    }
     d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
                : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
                                                                   : check_level::automatic;

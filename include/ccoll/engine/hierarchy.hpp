@@ -40,8 +40,9 @@ public:
         while (!ended_ && turn()) moved_ = true;
         if (ended_) return true;
         if (moved_ || stage_ == stage::comparing || stage_ == stage::closing) {
-            if (order_.plan.timeout_s > 0 && patience_.waited(moved_) > order_.plan.timeout_s)
-                give_up({status::timed_out, me_, talk_->awaited(), -1, order_.plan.timeout_s, patience_.waited(false)});
+            if (order_.plan.timeout_s > 0)
+                if (const double waited = patience_.waited(moved_, order_.plan.now_s()); waited > order_.plan.timeout_s)
+                    give_up({status::timed_out, me_, talk_->awaited(), -1, order_.plan.timeout_s, waited});
         } else if (const verdict v = talk_->listen(true, 0, room_bytes_); !v.ok()) {
             leave(v);
         }
@@ -234,6 +235,7 @@ private:
         within_ = *order_.inner.reduce;
         within_.what.op.divide = nullptr;  // once, at the very end
         within_.timeout_s = order_.plan.timeout_s;
+        within_.now_s = order_.plan.now_s;
         T* into = fitted_.data.recv;
         if (my_place_ == leader_place_ && fitted_.recv_elements == 0) {  // the first rank of a node where the root is not
             partial_ = link_.memory().take(std::max<std::size_t>(1, fitted_.data.count * sizeof(T)));
@@ -261,6 +263,7 @@ private:
         if (facts().reduces && facts().rooted) return close();
         within_ = *order_.inner.bcast;
         within_.timeout_s = order_.plan.timeout_s;
+        within_.now_s = order_.plan.now_s;
         run(stage::down, within_, here_, my_place_, leader_place_, fitted_.data.recv, fitted_.data.recv, 0);
     }
 

@@ -91,21 +91,25 @@ inline void pending_call::leave()
     list_ = nullptr;
 }
 
-/// For plans with a Timeout: seconds since the first turn in vain.
+/// How long a call has waited in vain. The clock comes from the plan: only one with a Timeout has any.
 class stop_watch {
 public:
-    double waited(bool moved)
+    /// @return seconds since the first turn in vain
+    double waited(bool moved, double now)
     {
-        const auto now = std::chrono::steady_clock::now();
         if (moved || !waiting_) since_ = now;
         waiting_ = !moved;
-        return std::chrono::duration<double>(now - since_).count();
+        return now - since_;
     }
 
 private:
     bool waiting_ = false;
-    std::chrono::steady_clock::time_point since_{};
+    double since_ = 0;
 };
+inline double steady_seconds()
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 /// Waits for one call, and moves the thread's others on meanwhile.
 CCOLL_OPAQUE inline void complete(pending_call& call)

@@ -36,7 +36,8 @@ struct decision {
     bool end_to_end = false, bound_at_run_time = false;
     double bound_value = 0;
     check_level checks = check_level::automatic;
-    double timeout_s = 0;  ///< 0: for ever
+    double timeout_s = 0;         ///< 0: for ever
+    double (*now_s)() = nullptr;  ///< a clock, where there is a time-out
 };
 
 namespace detail {
@@ -445,7 +446,7 @@ private:
 
     void watch()
     {
-        const double waited = patience_.waited(moved_);
+        const double waited = patience_.waited(moved_, d_.now_s());
         if (waited > d_.timeout_s) give_up({status::timed_out, me_, engine_ ? engine_->awaited() : talk_->awaited(), -1, d_.timeout_s, waited});
     }
     void give_up(const verdict& v)
