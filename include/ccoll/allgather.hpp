@@ -52,10 +52,10 @@ struct varied_allgather {
     {
         return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
+    template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, n, recv_parts(counts, displacements), 0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(counts, displacements), 0, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail

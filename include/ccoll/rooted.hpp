@@ -123,10 +123,10 @@ struct varied_scatter {
     {
         return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), root, comm, std::forward<Extra>(extra)...);
     }
-    template <class T, std::integral Integer, class B, class Comm, class... Extra>
-    static auto call(const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    template <class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
+    static auto call(const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, n, send_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), send_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
     }
 };
 template <class How, class Collective, class Plan>
@@ -137,10 +137,10 @@ struct varied_gather {
     {
         return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), root, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, std::size_t n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
+    template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, n, recv_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail

@@ -66,6 +66,15 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
     }
 }
 
+TEST_CASE("A negative count is refused on every rank", "[buffers][errors]")
+{
+    all_heard(listen(3, [](threads_comm& comm) {
+                  std::vector<float> a(10, 1), b(10);
+                  ccoll::allreduce<Algo::Ring>(a.data(), b.data(), comm.rank() == 1 ? -1 : 10, comm);
+              }),
+              status::bad_argument, status::count_differs);
+}
+
 TEST_CASE("Complex numbers are moved and added as their parts, each within the bound", "[elements]")
 {
     using number = std::complex<double>;

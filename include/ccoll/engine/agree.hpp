@@ -256,7 +256,8 @@ private:
         } else if (!receiving_) {
             sort_in(expected_, request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {
-            receive_opinion(other);
+            // A second message of the peer itself: the first has come since it was tested for, and must be read first.
+            if (other != peer) receive_opinion(other);
         } else {
             return merged_.closing == 0 && ++vain_ > patience && take_early_data(room_bytes_);
         }

@@ -184,6 +184,11 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     fitted_buffers<T> f;
     f.data.send = u.send;
     f.data.recv = u.recv;
+    const bool own_count_stands_elsewhere = u.varied && u.send_size == count_list::one_per_rank;
+    if (u.counted && u.send_size > ~std::size_t{0} / 2 && !own_count_stands_elsewhere) {  // a negative count of the user's
+        f.trouble = {status::bad_argument, me, me, -1, 0, -1};
+        return f;
+    }
     if (facts.one_vector()) detail::fit_vector(f, u, gives, takes);
     else if (u.varied) detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
     else detail::fit_parts(f, u, facts, p, gives, takes);

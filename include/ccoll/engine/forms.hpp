@@ -3,6 +3,7 @@
 // ways to run a call. `How` is blocking, nonblocking or preparing (call.hpp).
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <span>
 
@@ -85,10 +86,10 @@ struct unrooted {
     {
         return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class T, class Comm, class... Extra>
-    static auto call(const A* send, T* recv, std::size_t n, const Comm& comm, Extra&&... extra)
+    template <class A, class T, std::integral Count, class Comm, class... Extra>
+    static auto call(const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, n, as_they_are, 0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -101,10 +102,10 @@ struct with_root {
     {
         return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class B, class Comm, class... Extra>
-    static auto call(const A* send, B* recv, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    template <class A, class B, std::integral Count, class Comm, class... Extra>
+    static auto call(const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, n, as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -117,10 +118,10 @@ struct one_buffer {
     {
         return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
     }
-    template <class T, class Comm, class... Extra>
-    static auto call(T* data, std::size_t n, int root, const Comm& comm, Extra&&... extra)
+    template <class T, std::integral Count, class Comm, class... Extra>
+    static auto call(T* data, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(data, data, n, as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(data, data, static_cast<std::size_t>(n), as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
 };
 
