@@ -44,18 +44,18 @@ struct varied_allgather {
         requires(is_range<Send> && is_range<Recv>)
     static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
     static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
     static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(counts, displacements), 0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)), 0, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail

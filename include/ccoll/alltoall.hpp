@@ -43,20 +43,20 @@ struct varied_alltoall {
         requires(is_range<Send> && is_range<Recv>)
     static auto call(const Send& send, const SendCounts& send_counts, Recv&& recv, const RecvCounts& recv_counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, both(send_parts(send_counts), recv_parts(recv_counts)), 0, comm,
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
                                                                       std::forward<Extra>(extra)...);
     }
     template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
     static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class A, class C, class T, std::integral Integer, class Comm, class... Extra>
     static auto call(const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements, T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements,
                      const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, 0, both(send_parts(send_counts, send_displacements), recv_parts(recv_counts, recv_displacements)), 0,
+        return call_pointers<How, Collective, Plan>(send, recv, 0, both(send_parts(lists_of(send_counts, send_displacements)), recv_parts(lists_of(recv_counts, recv_displacements))), 0,
                                                     comm, std::forward<Extra>(extra)...);
     }
 };

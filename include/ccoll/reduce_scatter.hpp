@@ -42,19 +42,19 @@ struct varied_reduce_scatter {
         requires(is_range<Send> && is_range<Recv>)
     static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
     static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, send_parts(counts, true), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, send_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class A, class T, std::integral Integer, class Comm, class... Extra>
     static auto call(const A* send, T* recv, const Integer* counts, const Comm& comm, Extra&&... extra)
     {
         const Integer* const side_by_side = nullptr;
-        return call_pointers<How, Collective, Plan>(send, recv, count_list::one_per_rank, send_parts(counts, side_by_side), 0, comm,
+        return call_pointers<How, Collective, Plan>(send, recv, count_list::one_per_rank, send_parts(lists_of(counts, side_by_side)), 0, comm,
                                                     std::forward<Extra>(extra)...);
     }
 };

@@ -121,12 +121,12 @@ struct varied_scatter {
         requires(is_range<Send> && is_range<Recv>)
     static auto call(const Send& send, const Counts& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(counts), root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
     template <class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
     static auto call(const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), send_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), send_parts(lists_of(counts, displacements)), root, comm, std::forward<Extra>(extra)...);
     }
 };
 template <class How, class Collective, class Plan>
@@ -135,12 +135,12 @@ struct varied_gather {
         requires(is_range<Send> && is_range<Recv>)
     static auto call(const Send& send, Recv&& recv, const Counts& counts, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(counts), root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
     }
     template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
     static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(counts, displacements), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)), root, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail

@@ -176,20 +176,41 @@ TEST_CASE("Bounds, codecs, operations, placements and elements that differ are t
         }
 }
 
-TEST_CASE("Algorithms that differ are told, whoever mixes them up", "[errors][allreduce]")
+namespace {
+
+template <class A, class B>
+struct pair_of_algorithms {};
+using mixed_up = std::tuple<pair_of_algorithms<Algo::Ring, Algo::RecursiveDoubling>, pair_of_algorithms<Algo::Rabenseifner, Algo::RecursiveDoubling>,
+                            pair_of_algorithms<Algo::Rabenseifner, Algo::Ring>>;
+
+template <class... More, class A, class B>
+void algorithms_differ(pair_of_algorithms<A, B>, int p, std::size_t n)
 {
-    for (const int p : {2, 3, 4, 5, 8})
-        for (const std::size_t n : {std::size_t{1}, small, large / 2}) {
-            if (n > small && p > 4) continue;
-            for (unsigned who = 1; who + 1 < (1u << p); who += p < 5 ? 1 : 13) {  // bit r: rank r takes the ring
-                INFO("p " << p << ", n " << n << ", ring on " << who);
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(n);
-                              if ((who >> comm.rank()) % 2 == 1) ccoll::allreduce<Algo::Ring>(v, comm);
-                              else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
-                          }), status::plan_differs);
-            }
-        }
+    for (unsigned who = 1; who + 1 < (1u << p); who += p < 5 ? 1 : 13) {  // bit r: rank r takes A
+        INFO("p " << p << ", n " << n << ", ranks " << who << " take the first one");
+        all_heard(listen(p, [=](threads_comm& comm) {
+                      std::vector<float> v(n);
+                      if ((who >> comm.rank()) % 2 == 1) ccoll::allreduce<A, More...>(v, comm);
+                      else ccoll::allreduce<B, More...>(v, comm);
+                  }), status::plan_differs);
+    }
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are told, whoever mixes them up", "[errors][allreduce]", mixed_up)
+{
+    for (const int p : {2, 3, 4, 5, 7, 8})
+        for (const std::size_t n : {std::size_t{1}, small, large / 2})
+            if (n <= small || p <= 4) algorithms_differ(TestType{}, p, n);
+}
+
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are told, even when nobody sends what another waits for", "[errors][allreduce]", mixed_up)
+{
+    for (const int p : {3, 5}) {  // 0 and 1 each wait for the other one to begin, and so do all
+        algorithms_differ<Codec::SZp, ErrorBound<1e-3>>(TestType{}, p, small);
+        algorithms_differ<Codec::SZp, ErrorBound<1e-3>, Check::Local>(TestType{}, p, large / 2);
+    }
 }
 
 TEST_CASE("Poison from a rank that walks another schedule is not waited for twice", "[errors][allreduce]")

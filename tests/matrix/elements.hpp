@@ -81,69 +81,24 @@ struct arithmetic<ccoll::bfloat16> {
     static constexpr long double unit = 0x1p-8L, most = 0x1.fep127L, least_normal = 0x1p-126L, tiny = 0x1p-133L;
 };
 
-/// `components` numbers of type `real`; 0 for whatever is compared bit for bit.
+/// `Components` numbers of type `Real`; 0 for whatever is compared bit for bit.
+template <class Real, int Components>
+struct made_of {
+    using real = Real;
+    static constexpr int components = Components;
+};
 template <class T>
 struct kind;
-template <>
-struct kind<float> {
-    static constexpr const char* name = "float";
-    using real = float;
-    static constexpr int components = 1;
-};
-template <>
-struct kind<double> {
-    static constexpr const char* name = "double";
-    using real = double;
-    static constexpr int components = 1;
-};
-template <>
-struct kind<ccoll::half> {
-    static constexpr const char* name = "half";
-    using real = ccoll::half;
-    static constexpr int components = 1;
-};
-template <>
-struct kind<ccoll::bfloat16> {
-    static constexpr const char* name = "bfloat16";
-    using real = ccoll::bfloat16;
-    static constexpr int components = 1;
-};
-template <>
-struct kind<std::complex<float>> {
-    static constexpr const char* name = "complex";
-    using real = float;
-    static constexpr int components = 2;
-};
-template <>
-struct kind<point> {
-    static constexpr const char* name = "point";
-    using real = float;
-    static constexpr int components = 3;
-};
-template <>
-struct kind<location> {
-    static constexpr const char* name = "location";
-    using real = float;
-    static constexpr int components = 0;
-};
-template <>
-struct kind<std::int32_t> {
-    static constexpr const char* name = "int32";
-    using real = float;
-    static constexpr int components = 0;
-};
-template <>
-struct kind<std::int64_t> {
-    static constexpr const char* name = "int64";
-    using real = float;
-    static constexpr int components = 0;
-};
-template <>
-struct kind<std::uint8_t> {
-    static constexpr const char* name = "uint8";
-    using real = float;
-    static constexpr int components = 0;
-};
+template <> struct kind<float> : made_of<float, 1> { static constexpr const char* name = "float"; };
+template <> struct kind<double> : made_of<double, 1> { static constexpr const char* name = "double"; };
+template <> struct kind<ccoll::half> : made_of<ccoll::half, 1> { static constexpr const char* name = "half"; };
+template <> struct kind<ccoll::bfloat16> : made_of<ccoll::bfloat16, 1> { static constexpr const char* name = "bfloat16"; };
+template <> struct kind<std::complex<float>> : made_of<float, 2> { static constexpr const char* name = "complex"; };
+template <> struct kind<point> : made_of<float, 3> { static constexpr const char* name = "point"; };
+template <> struct kind<location> : made_of<float, 0> { static constexpr const char* name = "location"; };
+template <> struct kind<std::int32_t> : made_of<float, 0> { static constexpr const char* name = "int32"; };
+template <> struct kind<std::int64_t> : made_of<float, 0> { static constexpr const char* name = "int64"; };
+template <> struct kind<std::uint8_t> : made_of<float, 0> { static constexpr const char* name = "uint8"; };
 
 template <class T>
 inline constexpr bool is_number = kind<T>::components > 0;

@@ -6,20 +6,16 @@
 // inequalities close to a ring, round which all send distance j in the same step.
 #pragma once
 
-#include <ccoll/algo/collective.hpp>
-#include <ccoll/policy/tags.hpp>
+#include <ccoll/algo/spread.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
 /// Cost per rank: p - 1 steps, one block in each. Only half way round (p even) do both directions share a step.
-struct pairwise_alltoall {
-    static constexpr int blocks(int p) { return p; }
-    static constexpr int steps(int p) { return p - 1; }
-    static constexpr int worst_block(int p, int) { return 1 % p; }  // any but the one that stays
-    static constexpr step step_at(int me, int p, int, int k)
+struct pairwise_alltoall : spread_alltoall {  // its steps in another order
+    static constexpr step step_at(int me, int p, int root, int k)
     {
         const int distance = k % 2 == 0 ? k / 2 + 1 : p - (k + 1) / 2;
-        return {(me + distance) % p, (me - distance + p) % p, {distance, 1}, {distance, 1}};
+        return spread_alltoall::step_at(me, p, root, distance - 1);
     }
 };
 

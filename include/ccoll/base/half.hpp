@@ -67,7 +67,8 @@ struct float16_format<8> {
     {
         const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
         const std::int32_t nan = top | (static_cast<std::int32_t>((top & 0x7f) == 0) << 6);
-        const std::int32_t rounded = (magnitude + 0x7fff + (top & 1)) >> 16;
+        const std::uint32_t nearest = static_cast<std::uint32_t>(magnitude) + 0x7fff + static_cast<std::uint32_t>(top & 1);  // the largest NaN wraps round
+        const std::int32_t rounded = static_cast<std::int32_t>(nearest >> 16);
         return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | select(magnitude > 0x7f800000, nan, rounded));
     }
 };

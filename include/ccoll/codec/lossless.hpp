@@ -66,7 +66,7 @@ struct stream_coder {
             Word a = 0, c = 0;
             for (std::size_t i = 0; i < block_words; ++i) {
                 a = static_cast<Word>(a | (get(x, i) ^ base));
-                c = static_cast<Word>(c | difference(get(x, i), get(x, i - 1)));
+                c = static_cast<Word>(c | difference(get(x, i), get(x - sizeof(Word), i)));
             }
             any = static_cast<Word>(any | a);
             alone.add(a, n - at);
@@ -89,7 +89,7 @@ struct stream_coder {
             if (is_alone)
                 for (std::size_t i = 0; i < block_words; ++i) residual[i] = static_cast<Word>(get(x, i) ^ base);
             else
-                for (std::size_t i = 0; i < block_words; ++i) residual[i] = difference(get(x, i), get(x, i - 1));
+                for (std::size_t i = 0; i < block_words; ++i) residual[i] = difference(get(x, i), get(x - sizeof(Word), i));
             if (shift != 0)
                 for (Word& r : residual) r = static_cast<Word>(r >> shift);
             for (const Word r : residual) all = static_cast<Word>(all | r);

@@ -45,23 +45,18 @@ class control {
 public:
     /// @param stamp  of this call; its arguments may be filled in until the first message.
     control(Link& link, const call_stamp& stamp)
-        : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory()), early_data_(link.memory())
+        : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory())
     {
     }
     control(const control&) = delete;
     control& operator=(const control&) = delete;
-    ~control()
-    {
-        stop_receiving();
-        for (std::size_t i = 0; i < early_data_.size(); ++i) link_.memory().drop(early_data_[i].message);
-    }
+    ~control() { stop_receiving(); }
 
     /// Begins to merge the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
     /// heard (dissemination). Merging takes extremes only, so hearing something twice does no harm, and every rank ends with the
     /// same message, unless somebody gave up meanwhile. Every rank speaks before it listens: a rank that does not take part
     /// (its arguments say that no agreement is due) is spoken to by one that does, and listen() tells it.
-    /// @param room_bytes  of the largest data message: a rank that does not take part may be sending already.
-    void begin(const control_message& mine, std::size_t room_bytes)
+    void begin(const control_message& mine)
     {
         merged_ = mine;
         merged_.stamp = stamp_;
@@ -70,8 +65,7 @@ public:
         merged_.least.rank = merged_.most.rank = link_.rank();
         opening_ = mine.closing == 0;
         opinions_.reserve(2 * most_rounds);
-        room_bytes_ = room_bytes;
-        round_ = vain_ = 0;
+        round_ = 0;
         spoken_ = false;
     }
 
@@ -124,10 +118,9 @@ public:
     /// Whom this rank listens to.
     int awaited() const { return peer_in_turn_; }
 
-    /// For a rank that has nothing to do: has anybody left the schedule, or begun to compare arguments although this rank's
-    /// own do not ask for it? And, out of patience with a call that has not been agreed upon: does anybody send what the
-    /// schedule does not expect?    @param vain  turns without progress so far    @return the trouble, or ok.
-    verdict listen(bool agreed, int vain, std::size_t room_bytes)
+    /// For a rank that has nothing to do: has anybody left the schedule, begun to compare arguments although this rank's own do not
+    /// ask for it, or asked?    @return the trouble, or ok.
+    verdict listen(bool agreed)
     {
         for (int peer = link_.probe(tags_.control()); peer != nobody && gave_up_.ok(); peer = link_.probe(tags_.control())) {
             receive_opinion(peer);
@@ -138,7 +131,6 @@ public:
             v.rank = link_.rank(), v.peer = peer;
             give_up(v);
         }
-        while (!agreed && vain > patience && gave_up_.ok() && take_early_data(room_bytes)) {}
         return gave_up_;
     }
 
@@ -155,25 +147,23 @@ public:
             if (peer != link_.rank()) send(peer, m);
     }
 
-    /// The oldest message of lane 0 from `peer` that came before the schedule asked for it, or null.
-    buffer_memory* early_message(int peer)
+    /// Shows this rank's arguments to `peer`, for whom it has waited long. Ranks on different ways may all wait without one of them
+    /// having sent anything that another expects; but whoever waits at the end of a chain waits for a rank on another way, which
+    /// reads this and gives up. Healthy peers ignore it.
+    void ask(int peer)
     {
-        for (std::size_t i = 0; i < early_data_.size(); ++i)
-            if (early_data_[i].peer == peer) return early_data_.take(i).message;
-        return nullptr;
+        control_message m;
+        m.stamp = stamp_;
+        m.stamp.kind = message_kind::question;
+        send(peer, m);
     }
 
-    /// Nothing moved for so many turns: perhaps nobody sends what this rank waits for. On threads this is half a second, on
-    /// MPI, which spins, some 100 us; a healthy call may take it, too, and loses nothing.
-    static constexpr int patience = 100;
+    /// Nothing moved for so many turns, and perhaps all wait: some 20 ms where idle() spins, 100 ms where it sleeps. A question that crosses the awaited
+    /// message is received at the end of the call, or left behind: rarely, after so long a wait.
+    static constexpr std::uint64_t patience = detail::spins<Link> ? 20000 : 20;
 
 private:
     static constexpr int most_rounds = 31;
-
-    struct early {
-        int peer;
-        buffer_memory* message;
-    };
 
     static byte_span bytes_of(control_message& m) { return std::as_writable_bytes(std::span(&m, 1)); }
 
@@ -210,13 +200,21 @@ private:
         const bool is_opinion = stamp.kind == message_kind::opinion;
         const bool possible = is_opinion ? m.step >= 0 && m.step < most_rounds && (peer + (1 << m.step) % p) % p == link_.rank() &&
                                                m.trouble.code <= last_status && in_order(m.closing, peer)
-                                         : stamp.kind == message_kind::give_up;
+                                         : stamp.kind == message_kind::give_up || stamp.kind == message_kind::question;
         if (whose == belonging::left_over) return;
         if (s == status::wire_version)
             give_up({s, link_.rank(), peer, -1, static_cast<double>(wire_version), static_cast<double>(stamp.version)});
         else if (whose == belonging::damaged || !possible) give_up({status::corrupt, link_.rank(), peer});
         else if (is_opinion) opinions_.push(m);
+        else if (stamp.kind == message_kind::question) answer(stamp, peer);
         else if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
+    }
+
+    void answer(const call_stamp& theirs, int peer)
+    {
+        const verdict v = compare(stamp_.arguments, theirs.arguments);
+        if (v.ok() || (opening_ && v.code == status::bound_differs)) return;  // a relative bound is not yet known
+        give_up({v.code, link_.rank(), peer, -1, v.expected, v.found});
     }
 
     /// Each rank tells this one its opening opinion, then its closing one.
@@ -259,7 +257,7 @@ private:
             // A second message of the peer itself: the first has come since it was tested for, and must be read first.
             if (other != peer) receive_opinion(other);
         } else {
-            return merged_.closing == 0 && ++vain_ > patience && take_early_data(room_bytes_);
+            return false;
         }
         return true;
     }
@@ -267,33 +265,6 @@ private:
     {
         if (receiving_) link_.cancel(request_);
         receiving_ = false;
-    }
-
-    /// Data that no posted receive waits for: from a rank that is ahead of this one, which is kept for the schedule, or from
-    /// one that is on another way, which is trouble. @return false when there are none.
-    bool take_early_data(std::size_t room_bytes)
-    {
-        const int peer = link_.probe(tags_.lane(0));
-        if (peer == nobody) return false;
-        buffer_memory* b = link_.memory().take(room_bytes);
-        const auto r = receive(peer, tags_.lane(0), b->room().first(room_bytes));
-        b->used = r.bytes;
-        call_stamp stamp;
-        const bool readable = r.result == status::ok && read_stamp(b->message(), stamp) == status::ok;
-        if (readable && belongs(stamp_.call, stamp.call, call_tags::period) == belonging::left_over) {
-            link_.memory().drop(b);
-            return true;
-        }
-        // Whoever is on the same way is judged when the schedule asks for his message; during the opening comparison only what
-        // no agreement could have let through is trouble now, and a relative bound is not yet known then.
-        const verdict v = readable ? compare(stamp_.arguments, stamp.arguments) : verdict{};
-        if (v.ok() || (opening_ ? v.code == status::bound_differs : same_way(stamp_.arguments, stamp.arguments))) {
-            early_data_.push({peer, b});
-            return true;
-        }
-        link_.memory().drop(b);
-        give_up({v.code, link_.rank(), peer, -1, v.expected, v.found});
-        return true;
     }
 
     static void merge(control_message& mine, const control_message& theirs)
@@ -315,14 +286,12 @@ private:
     call_tags tags_;
     verdict gave_up_;
     bool opening_ = false, opened_ = false;
-    int round_ = 0, vain_ = 0;  // of the comparison under way; vain: turns of listening in which nothing came
+    int round_ = 0;  // of the comparison under way
     bool spoken_ = false, receiving_ = false, moved_ = false;
     typename Link::request request_{};  // receives into expected_
-    std::size_t room_bytes_ = 0;
     int peer_in_turn_ = nobody;
     control_message merged_, incoming_, expected_;
     borrowed_list<control_message> opinions_;  // that nobody has asked for yet
-    borrowed_list<early> early_data_;
 };
 
 }  // namespace ccoll

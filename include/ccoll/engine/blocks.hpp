@@ -47,13 +47,13 @@ public:
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
             const part from = where(what.facts.send, d.send_parts, what.facts.send_part(me, p, b));
-            at(b).in = d.send + from.offset;
+            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null with elements: an argument that is told to all
             at(b).count = from.count;
         }
         for (int i = 0; i < wanted.count; ++i) {
             const int b = wanted.at(i, blocks_);
             const part to = where(what.facts.recv, d.recv_parts, what.facts.recv_part(me, p, b));
-            at(b).out = d.recv + to.offset;
+            at(b).out = d.recv != nullptr ? d.recv + to.offset : nullptr;
             at(b).out_count = to.count;
         }
         for (int k = 0; k < what.path.steps(p); ++k) {

@@ -17,13 +17,18 @@ public:
     static constexpr std::size_t one_per_rank = ~std::size_t{0};  ///< the length of an array that came as a pointer
 
     constexpr count_list() = default;
-    /// @param times  elements per element of the user (2 for a complex number)
     template <class Integer>
         requires std::is_integral_v<Integer>
-    constexpr count_list(const Integer* first, std::size_t n, std::size_t times)
-        : first_(first), size_(n), times_(static_cast<long long>(times)),
-          read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
+    constexpr count_list(const Integer* first, std::size_t n)
+        : first_(first), size_(n), read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
     {
+    }
+    /// The same in elements of the engine, of which one of the user has `times` (2 for a complex number).
+    constexpr count_list in_elements(std::size_t times) const
+    {
+        count_list scaled = *this;
+        scaled.times_ = static_cast<long long>(times);
+        return scaled;
     }
 
     constexpr bool given() const { return read_ != nullptr; }

@@ -152,7 +152,7 @@ consteval placement_rules rules_for()
     if (!Collective::reduces) return {"Once", true, false};
     const bool wanted = std::is_same_v<wish, Placement::Homomorphic> || std::is_same_v<wish, Placement::Auto>;
     return wanted && may_add_frames<Plan, Collective, T> ? placement_rules{"Homomorphic", true, true}
-                                                         : placement_rules{"DecodeReduceEncode", true, false};
+                                                         : decode_reduce_encode;
 }
 
 /// Who talks to whom, as a number.
@@ -248,12 +248,21 @@ struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
 
-    template <class Call, element T, class Link>
-    CCOLL_OPAQUE static report run(const call_order<T, Link>& order, Link link, std::error_code* code)
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static report run(const Order& order, Link link, std::error_code* code)
     {
         Call call(order, std::move(link), true);
         complete(call);
         return conclude(call, code);
+    }
+    /// On a communicator that cannot be used.
+    static report refused(const char* call, status why, const char* transport_says, std::error_code* code)
+    {
+        report facts;
+        facts.trouble = {why};
+        if (code == nullptr) raise(call, facts.trouble, transport_says);
+        *code = make_error_code(why);
+        return facts;
     }
 };
 
@@ -262,13 +271,14 @@ struct nonblocking {
     using result = request;
     static constexpr bool takes_error_code = false;
 
-    template <class Call, element T, class Link>
-    CCOLL_OPAQUE static request run(const call_order<T, Link>& order, Link link, std::error_code*)
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static request run(const Order& order, Link link, std::error_code*)
     {
         auto call = std::make_unique<Call>(order, std::move(link), false);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }
+    static request refused(const char* call, status why, const char* transport_says, std::error_code*) { raise(call, {why}, transport_says); }
 };
 
 /// Prepares, to be started as often as wanted.
@@ -276,24 +286,25 @@ struct preparing {
     using result = persistent;
     static constexpr bool takes_error_code = false;
 
-    template <class Call, element T, class Link>
+    template <class Call, class Order, class Link>
     class prepared final : public prepared_call {
     public:
-        prepared(const call_order<T, Link>& order, Link link) : order_(order), link_(std::move(link)) {}
+        prepared(const Order& order, Link link) : order_(order), link_(std::move(link)) {}
         pending_call& start() override { return call_.emplace(order_, link_, false); }
         pending_call& current() override { return *call_; }
 
     private:
-        call_order<T, Link> order_;
+        Order order_;
         Link link_;
         std::optional<Call> call_;
     };
 
-    template <class Call, element T, class Link>
-    CCOLL_OPAQUE static persistent run(const call_order<T, Link>& order, Link link, std::error_code*)
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static persistent run(const Order& order, Link link, std::error_code*)
     {
-        return persistent(std::make_unique<prepared<Call, T, Link>>(order, std::move(link)));
+        return persistent(std::make_unique<prepared<Call, Order, Link>>(order, std::move(link)));
     }
+    static persistent refused(const char* call, status why, const char* transport_says, std::error_code*) { raise(call, {why}, transport_says); }
 };
 
 /// What runs a plan on two levels, or on one.
@@ -318,21 +329,12 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T> {
 
 /// Every facade ends here. @param root  0 where the collective has none.
 template <class How, class Collective, class Plan, element T, class Comm, class... Extra>
-auto perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
+typename How::result perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
     auto link = as_transport(comm);
     using transport_type = decltype(link);
     const extras more(extra...);
-    if (const status refusal = link.refusal(); refusal != status::ok) {
-        const verdict trouble{refusal};
-        if (more.code == nullptr) raise(Collective::name, trouble, link.explain());
-        *more.code = make_error_code(refusal);
-        if constexpr (std::is_same_v<How, blocking>) {
-            report facts;
-            facts.trouble = trouble;
-            return facts;
-        }
-    }
+    if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(Collective::name, refusal, link.explain(), more.code);
     using level = levels<typename Plan::algo, Plan, T>;
     const call_order<T, transport_type> order{
         decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>(), level::inner};
@@ -411,7 +413,7 @@ constexpr double worst_case(int p, int root = 0)
     if (!d.lossy || p == 1) return 0;
     if (d.end_to_end) return d.bound_value;
     const double units = d.units(d.what.path, d.what.rules, d.growth, p, root);
-    return d.bound_value * units / (d.what.op.divide != nullptr ? p : 1);
+    return d.bound_value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
 }
 
 }  // namespace ccoll

@@ -38,9 +38,13 @@ public:
             while (l.open && advance(l)) moved_ = true;
         }
         vain_ = moved_ ? 0 : vain_ + 1;
-        if (done() || moved_) return done();
+        if (done() || moved_) {
+            if (done() && !agreed_) talk_.listen(agreed_);  // takes questions that came too late to matter
+            return done();
+        }
         typename Clock::scope time(clock_, phase::wait);
-        if (const verdict v = talk_.listen(agreed_, vain_, task_.room_bytes); !v.ok()) leave_with(v);
+        if (const verdict v = talk_.listen(agreed_); !v.ok()) leave_with(v);
+        else if (!agreed_ && vain_ == control<Link>::patience) talk_.ask(awaited());
         return done();
     }
     /// Did the last progress() come any further?
@@ -232,12 +236,8 @@ private:
         const step now = step_at(l);
         l.received = now.recv_from == nobody;
         if (!l.received) {
-            l.inbox = index_of(l) == 0 ? talk_.early_message(now.recv_from) : nullptr;
-            l.recv = {};  // done, if the message came early
-            if (l.inbox == nullptr) {
-                l.inbox = fresh();
-                l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
-            }
+            l.inbox = fresh();
+            l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
         }
         note_position(me_, l.step);
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
@@ -285,7 +285,7 @@ private:
     {
         const step now = step_at(l);
         buffer_memory* const inbox = std::exchange(l.inbox, nullptr);
-        if (inbox->used == 0) inbox->used = l.recv.bytes;  // an early message knows its length
+        inbox->used = l.recv.bytes;
         note_position(now.recv_from, l.step);
         const bool mine = l.recv.result != status::ok || read_message(l, now, inbox);
         if (!mine && !left_) {
@@ -389,7 +389,7 @@ private:
     /// No message of this peer will come any more. If it has said why, that is the trouble.
     void lost(const verdict& v)
     {
-        const verdict reason = talk_.listen(true, 0, task_.room_bytes);
+        const verdict reason = talk_.listen(true);
         if (reason.ok()) poison(v);
         else leave_with(reason);
     }
@@ -425,7 +425,7 @@ private:
     std::span<lane> lanes_;
     std::size_t finished_ = 0, since_poll_ = 0;
     bool moved_ = false, left_ = false, too_large_ = false;
-    int vain_ = 0;  // turns since something moved
+    std::uint64_t vain_ = 0;  // turns since something moved
     verdict trouble_;
     int peer_ = 0, step_ = 0;  // where the engine stands, for error sentences
     report counts_;

@@ -41,28 +41,29 @@ concept part_counts = is_layout<std::remove_cvref_t<C>>::value || requires(const
     requires std::is_integral_v<std::remove_const_t<buffer_pointee<const C&>>>;
 };
 
+/// How long parts are and, unless they lie one behind the other, where.
+struct part_lists {
+    count_list counts, displacements;
+};
+
 template <buffer C>
-constexpr count_list counts_of(const C& counts, std::size_t times)
+constexpr count_list list_of(const C& integers)
 {
-    const auto all = as_span(counts);
-    return {all.data(), all.size(), times};
+    const auto all = as_span(integers);
+    return {all.data(), all.size()};
 }
-template <class C, class D>
-constexpr count_list counts_of(const part_layout<C, D>& layout, std::size_t times)
+template <part_counts C>
+constexpr part_lists lists_of(const C& counts)
 {
-    return counts_of(layout.counts, times);
+    if constexpr (is_layout<C>::value) return {list_of(counts.counts), list_of(counts.displacements)};
+    else return {list_of(counts), {}};
 }
-template <class C>
-constexpr count_list displacements_of(const C& layout, std::size_t times)
-{
-    if constexpr (is_layout<C>::value) return counts_of(layout.displacements, times);
-    else return {};
-}
-/// As many as there are ranks, says MPI.
+/// MPI's form: one array for each, of as many entries as there are ranks; displacements may be null.
 template <class Integer>
-constexpr count_list counts_at(const Integer* first, std::size_t times)
+constexpr part_lists lists_of(const Integer* counts, const Integer* displacements)
 {
-    return first == nullptr ? count_list{} : count_list(first, count_list::one_per_rank, times);
+    const auto list = [](const Integer* first) { return first == nullptr ? count_list{} : count_list(first, count_list::one_per_rank); };
+    return {list(counts), list(displacements)};
 }
 
 inline constexpr auto as_they_are = [](auto&, std::size_t) {};
@@ -125,43 +126,23 @@ struct one_buffer {
     }
 };
 
-/// Says how long the parts of the whole buffers are.
-inline constexpr auto varied = [](auto& user, bool stands_in) { user.varied = true, user.in_place |= stands_in; };
-template <class Counts>
-auto send_parts(const Counts& counts, bool stands_in = false)
-{
-    return [&counts, stands_in](auto& user, std::size_t times) {
-        varied(user, stands_in);
-        user.send_counts = counts_of(counts, times);
-        user.send_displacements = displacements_of(counts, times);
-    };
-}
-template <class Counts>
-auto recv_parts(const Counts& counts, bool stands_in = false)
-{
-    return [&counts, stands_in](auto& user, std::size_t times) {
-        varied(user, stands_in);
-        user.recv_counts = counts_of(counts, times);
-        user.recv_displacements = displacements_of(counts, times);
-    };
-}
-/// MPI's form: one array for each, of as many entries as there are ranks; displacements may be null.
-template <class Integer>
-auto send_parts(const Integer* counts, const Integer* displacements)
+/// Says how long the parts of the whole buffers are. @param stands_in  in place
+inline auto send_parts(const part_lists& lists, bool stands_in = false)
 {
     return [=](auto& user, std::size_t times) {
-        varied(user, false);
-        user.send_counts = counts_at(counts, times);
-        user.send_displacements = counts_at(displacements, times);
+        user.varied = true;
+        user.in_place |= stands_in;
+        user.send_counts = lists.counts.in_elements(times);
+        user.send_displacements = lists.displacements.in_elements(times);
     };
 }
-template <class Integer>
-auto recv_parts(const Integer* counts, const Integer* displacements)
+inline auto recv_parts(const part_lists& lists, bool stands_in = false)
 {
     return [=](auto& user, std::size_t times) {
-        varied(user, false);
-        user.recv_counts = counts_at(counts, times);
-        user.recv_displacements = counts_at(displacements, times);
+        user.varied = true;
+        user.in_place |= stands_in;
+        user.recv_counts = lists.counts.in_elements(times);
+        user.recv_displacements = lists.displacements.in_elements(times);
     };
 }
 /// First the one, then the other.

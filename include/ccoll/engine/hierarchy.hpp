@@ -43,7 +43,7 @@ public:
             if (order_.plan.timeout_s > 0)
                 if (const double waited = patience_.waited(moved_, order_.plan.now_s()); waited > order_.plan.timeout_s)
                     give_up({status::timed_out, me_, talk_->awaited(), -1, order_.plan.timeout_s, waited});
-        } else if (const verdict v = talk_->listen(true, 0, room_bytes_); !v.ok()) {
+        } else if (const verdict v = talk_->listen(true); !v.ok()) {
             leave(v);
         }
         return ended_;
@@ -88,7 +88,6 @@ private:
             return end(v);
         }
         fitted_ = fit(order_.user, facts(), me_, p_, order_.root, {});
-        room_bytes_ = room_for(outer_.what, outer_.what.path.widest(p_));
         stamp_.arguments.root = order_.root;
         stamp_.arguments.count = fitted_.data.count;
         verdict trouble = fitted_.trouble;
@@ -113,13 +112,13 @@ private:
         mine.trouble = trouble;
         mine.lowest = std::numeric_limits<double>::infinity();
         mine.highest = -mine.lowest;
-        if constexpr (floating_element<T>)
+        if constexpr (floating_element<T>) {
             if (relative && trouble.ok()) detail::widen_range(fitted_.data.send, fitted_.send_elements, mine.lowest, mine.highest);
-        if constexpr (floating_element<T>)  // what a node adds up may be as many times as large
-            if (adds_ && trouble.ok())
+            if (adds_ && trouble.ok())  // what a node adds up may be as many times as large
                 mine.largest = static_cast<double>(here_.size()) *
                                detail::largest_magnitude(fitted_.data.send, fitted_.send_elements, !outer_.what.addends.adds_non_finite);
-        talk_->begin(mine, room_bytes_);
+        }
+        talk_->begin(mine);
         stage_ = stage::comparing;
     }
 
@@ -139,12 +138,13 @@ private:
             return true;
         };
         for (int rank = 0; rank < p_; ++rank) {
+            const bool leader = leads(rank);
             if (node(rank) == node(me_)) {
                 if (rank == me_) my_place_ = static_cast<int>(neighbours);
-                if (leads(rank)) leader_place_ = static_cast<int>(neighbours);
+                if (leader) leader_place_ = static_cast<int>(neighbours);
                 here[neighbours++] = rank;
             }
-            if (!leads(rank)) continue;
+            if (!leader) continue;
             if (rank == me_) leader_index_ = static_cast<int>(leaders);
             if (rank == order_.root) root_index_ = static_cast<int>(leaders);
             firsts[leaders++] = rank;
@@ -204,19 +204,15 @@ private:
     /// What quanta between nodes cannot hold: known to all ranks, those that take no part there as well.
     void reduce_exactly()
     {
-        outer_.what.codec = outer_.what.exact;
-        outer_.what.rules = {"DecodeReduceEncode", true, false};
+        outer_.what.reduce_exactly();
         outer_.lossy = false;
         outer_.bound = bound_kind::none;
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
     }
     /// How often a bound adds up between the nodes.
-    double units() const
-    {
-        return order_.plan.units(outer_.what.path, outer_.what.rules, outer_.growth, static_cast<int>(leaders_.size()), root_index_);
-    }
-    double divisor() const { return outer_.end_to_end ? std::max(1.0, units()) : 1; }
+    double units() { return detail::units_of(outer_, link_.memory(), static_cast<int>(leaders_.size()), root_index_); }
+    double divisor() { return outer_.end_to_end ? std::max(1.0, units()) : 1; }
 
     bool divides() const { return order_.plan.what.op.divide != nullptr && fitted_.recv_elements > 0; }
 
@@ -272,17 +268,12 @@ private:
         level_.reset();
         if (outer_.lossy && leaders_.size() > 1) {
             const double ranks = order_.plan.what.op.divide != nullptr ? p_ : 1;
-            report& all = result_.facts;
-            all.error_bound = detail::share_of(eb_, divisor());
-            all.worst_case_error = all.error_bound * units() / ranks;
-            all.probable_error = all.error_bound * probable_units(units(), outer_.growth) / ranks;
-            all.exact = false;
-            all.same_bits = outer_.what.rules.forward_encoded;
+            detail::promise(result_.facts, detail::share_of(eb_, divisor()), units() / ranks, ranks, outer_.growth, outer_.what.rules);
         }
         if (order_.plan.checks != check_level::collective || p_ == 1) return end({});
         control_message mine;
         mine.closing = 1;
-        talk_->begin(mine, room_bytes_);
+        talk_->begin(mine);
         stage_ = stage::closing;
     }
     void give_up(const verdict& v)
@@ -317,7 +308,6 @@ private:
     std::span<const int> here_, leaders_;
     int my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
     std::uint32_t first_number_ = 0;
-    std::size_t room_bytes_ = 0;
     double eb_ = 0;
     stop_watch patience_;
     stage stage_ = stage::comparing;

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <chrono>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -58,6 +57,7 @@ struct p2p_decision {
     std::uint32_t plan = 0;         ///< hash of what both ends must have in common
     bool lossy = false, relative = false, bound_at_run_time = false;
     double bound_value = 0, timeout_s = 0;
+    double (*now_s)() = nullptr;  ///< a clock, where there is a time-out
 
     /// Of one message of n elements in all. At least four messages where they are long enough.
     constexpr std::size_t slice(std::size_t n) const
@@ -147,14 +147,21 @@ constexpr std::uint32_t p2p_check(const call_stamp& s)
 
 }  // namespace detail
 
+/// All that a facade hands over to begin a call.
+template <element T>
+struct p2p_order {
+    const p2p_decision<T>& plan;
+    p2p_buffers<T> user;
+    double eb;  ///< the bound, where the plan says RuntimeBound
+};
+
 /// One call from its arguments to its report. Its buffers must stay until it has ended.
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
-    p2p_call(const p2p_decision<T>& d, const p2p_buffers<T>& user, Link link, double run_time_bound)
-        : d_(d), user_(user), link_(std::move(link)), me_(link_.rank())
+    p2p_call(const p2p_order<T>& order, Link link, bool) : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank())
     {
-        begin(run_time_bound);
+        begin(order.eb);
     }
     ~p2p_call() override
     {
@@ -494,17 +501,10 @@ private:
         facts.exact = false;
     }
 
-    /// Timeout: how long nothing has moved, from the first turn in vain on.
     void watch()
     {
-        using clock = std::chrono::steady_clock;
-        const clock::time_point now = clock::now();
-        if (moved_ || !waiting_) {
-            waiting_ = !moved_;
-            waiting_since_ = now;
-        } else if (const double waited = std::chrono::duration<double>(now - waiting_since_).count(); waited > d_.timeout_s) {
+        if (const double waited = patience_.waited(moved_, d_.now_s()); waited > d_.timeout_s)
             give_up({status::timed_out, me_, in_.done() ? out_.peer : in_.peer, -1, d_.timeout_s, waited});
-        }
     }
     void give_up(const verdict& v)
     {
@@ -523,8 +523,8 @@ private:
     end_point out_, in_;
     std::size_t slice_out_ = 0, slice_in_ = 0, room_in_ = 0, since_poll_ = 0;
     buffer_memory* copied_ = nullptr;
-    bool ended_ = false, moved_ = false, takes_data_ = false, waiting_ = false;
-    std::chrono::steady_clock::time_point waiting_since_{};
+    bool ended_ = false, moved_ = false, takes_data_ = false;
+    stop_watch patience_;
     verdict trouble_;
     outcome result_;
     [[no_unique_address]] Clock clock_;

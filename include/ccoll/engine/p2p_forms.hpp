@@ -120,7 +120,10 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.relative = plan_bound::kind == bound_kind::relative;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;
-    d.timeout_s = Plan::timeout::seconds;
+    if constexpr (Plan::timeout::seconds > 0) {
+        d.timeout_s = Plan::timeout::seconds;
+        d.now_s = &steady_seconds;
+    }
     d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : "absolute");
     d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     return d;
@@ -134,40 +137,17 @@ constexpr bool is_nobody(int peer)
     else return peer == nobody;
 }
 
-/// Each is compiled once per element type, transport and clock.
-template <class How, class Clock, element T, class Link>
-CCOLL_OPAQUE typename How::result run_p2p(const p2p_decision<T>& plan, const p2p_buffers<T>& user, Link link, double eb, std::error_code* code)
-{
-    if constexpr (std::is_same_v<How, blocking>) {
-        p2p_call<T, Link, Clock> call(plan, user, std::move(link), eb);
-        complete(call);
-        return conclude(call, code);
-    } else {
-        auto call = std::make_unique<p2p_call<T, Link, Clock>>(plan, user, std::move(link), eb);
-        if (!call->progress()) call->join();
-        return request(std::move(call));
-    }
-}
-
 template <class How, class Plan, element T, class Comm, class... Extra>
 typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
     auto link = as_transport(comm);
     using transport_type = decltype(link);
     const extras more(extra...);
-    if (const status refusal = link.refusal(); refusal != status::ok) {
-        const verdict trouble{refusal};
-        if (more.code == nullptr) raise(user.call, trouble, link.explain());
-        *more.code = make_error_code(refusal);
-        if constexpr (std::is_same_v<How, blocking>) {
-            report facts;
-            facts.trouble = trouble;
-            return facts;
-        }
-    }
+    if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
-    return run_p2p<How, clock_of<Plan>>(p2p_decision_of<Plan, T>, user, std::move(link), more.eb, more.code);
+    const p2p_order<T> order{p2p_decision_of<Plan, T>, user, more.eb};
+    return How::template run<p2p_call<T, transport_type, clock_of<Plan>>>(order, std::move(link), more.code);
 }
 
 /// Sends, receives, or both; `Send` and `Recv` as the user spelled them, or no_buffer.

@@ -25,6 +25,8 @@ struct placement_rules {
     bool reduce_encoded = false;
 };
 
+inline constexpr placement_rules decode_reduce_encode{"DecodeReduceEncode", true, false};
+
 enum class form : unsigned char { raw, encoded };
 
 /// `Work` does what a transition asks for: on bytes in the executor, on error units in error_model.hpp. One machine serves

@@ -87,6 +87,25 @@ constexpr int variant_of(placement_rules rules, error_growth growth, int root)
     return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 + static_cast<int>(growth);
 }
 
+/// How often the bound of a decided call adds up on p ranks, before any division: computed once.
+template <element T>
+double units_of(const decision<T>& d, workspace& memory, int p, int root)
+{
+    const task<T>& what = d.what;
+    return memory.remember(reinterpret_cast<const void*>(what.path.step_at), variant_of(what.rules, d.growth, root), p,
+                           [&] { return d.units(what.path, what.rules, d.growth, p, root); });
+}
+
+/// What a report says of a lossy call. @param units  after division    @param divisor  by which a sum was divided, else 1
+inline void promise(report& facts, double eb, double units, double divisor, error_growth growth, placement_rules rules)
+{
+    facts.error_bound = eb;
+    facts.worst_case_error = eb * units;
+    facts.probable_error = eb * probable_units(units * divisor, growth) / divisor;
+    facts.exact = false;
+    facts.same_bits = rules.forward_encoded;
+}
+
 /// A bound of which `parts` do not exceed `whole`, rounding of the product included.
 inline double share_of(double whole, double parts)
 {
@@ -205,9 +224,9 @@ private:
 
         // No rank knows all counts of a v variant, but all must cut alike; and one rank's wrong count concerns only its partner. That a
         // sum could not be added encoded is seen where the result is: with a root nobody else would hear of it.
-        must_compare_ = d_.bound == bound_kind::relative || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
+        const bool must_compare = d_.bound == bound_kind::relative || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
         must_close_ = p_ > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
-        if (must_compare_) compare_arguments(stage::comparing_first);
+        if (must_compare) compare_arguments(stage::comparing_first);
         else hand_over();
     }
 
@@ -223,8 +242,7 @@ private:
     void decide_bound(int root)
     {
         if (!d_.lossy) return;
-        units_ = link_.memory().remember(reinterpret_cast<const void*>(what_.path.step_at), detail::variant_of(what_.rules, d_.growth, root), p_,
-                                         [&] { return d_.units(what_.path, what_.rules, d_.growth, p_, root); });
+        units_ = detail::units_of(d_, link_.memory(), p_, root);
         if (what_.op.divide != nullptr) units_ /= p_;
         if (d_.end_to_end && units_ > 0) divisor_ = units_;
         const double bound = d_.bound_at_run_time ? run_time_bound_ : d_.bound_value;
@@ -282,7 +300,7 @@ private:
         } else if (what_.data.varied) {
             mine.largest = static_cast<double>(what_.longest);
         }
-        talk_->begin(mine, what_.room_bytes);
+        talk_->begin(mine);
         stage_ = when;
     }
     /// @return false when the call ended here, the same on every rank
@@ -307,8 +325,7 @@ private:
     /// What quanta cannot hold is reduced exactly, on all ranks or on none.
     void reduce_exactly()
     {
-        what_.codec = what_.exact;
-        what_.rules = {"DecodeReduceEncode", true, false};
+        what_.reduce_exactly();
         what_.eb = what_.stamp.arguments.bound = 0;
         lossy_ = false;
         result_.facts.codec = policies::Codec::None::name;
@@ -395,7 +412,7 @@ private:
         control_message mine;
         mine.trouble = trouble_;
         mine.closing = 1;
-        talk_->begin(mine, what_.room_bytes);
+        talk_->begin(mine);
         stage_ = stage::comparing_verdicts;
     }
 
@@ -407,12 +424,7 @@ private:
         if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
         if (trouble_.ok() && fitted_.move_to != nullptr) std::copy_n(what_.data.recv, what_.data.own, fitted_.move_to);
         if (!lossy_ || p_ == 1) return;
-        const double ranks = what_.op.divide != nullptr ? p_ : 1;
-        facts.error_bound = what_.eb;
-        facts.worst_case_error = what_.eb * units_;
-        facts.probable_error = what_.eb * probable_units(units_ * ranks, d_.growth) / ranks;
-        facts.exact = false;
-        facts.same_bits = what_.rules.forward_encoded;
+        detail::promise(facts, what_.eb, units_, what_.op.divide != nullptr ? p_ : 1, d_.growth, what_.rules);
     }
 
     /// @return true when something moved
@@ -482,7 +494,7 @@ private:
     double units_ = 0, divisor_ = 1;
     bool adds_ = false, lossy_ = false;
     bool unasked_ = false, looks_later_ = false;  // may values be too large to be added, here or elsewhere?
-    bool must_compare_ = false, must_close_ = false, moved_ = false;
+    bool must_close_ = false, moved_ = false;
     stop_watch patience_;
 };
 

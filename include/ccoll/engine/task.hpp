@@ -78,6 +78,13 @@ struct task {
     std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
     std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
 
+    /// What quanta cannot hold.
+    void reduce_exactly()
+    {
+        codec = exact;
+        rules = decode_reduce_encode;
+    }
+
     std::size_t max_frame_bytes(std::size_t n) const
     {
         return rules.reduce_encoded ? std::max(addends.max_bytes(n), exact.max_bytes(n)) : codec.max_bytes(n);

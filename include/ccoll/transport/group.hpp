@@ -15,6 +15,7 @@ template <transport Base>
 class group {
 public:
     using request = typename Base::request;
+    static constexpr bool spins = detail::spins<Base>;
 
     /// @param members       ranks of `base`, the same and in the same order on all of them; must outlive the group
     /// @param me            this rank's place among them

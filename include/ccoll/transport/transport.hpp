@@ -31,7 +31,8 @@ inline constexpr int max_tag = 32767;
 ///   poll             begins a sweep over requests        idle   nothing moved since poll: sleeps until something
 ///                    may have, but not for longer than some 10 ms
 ///
-/// A rank may send to itself. Optional: `static bool is_nobody(int peer)`, true for what the transport's users call nobody (MPI_PROC_NULL).
+/// A rank may send to itself. Optional: `static bool is_nobody(int peer)`, true for what the transport's users call nobody (MPI_PROC_NULL);
+/// `static constexpr bool spins`, true where idle() comes back at once.
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
@@ -51,6 +52,14 @@ concept transport =
         { r.bytes } -> std::convertible_to<std::size_t>;
         { r.result } -> std::convertible_to<status>;
     };
+
+namespace detail {
+template <class Link>
+inline constexpr bool spins = false;
+template <class Link>
+    requires Link::spins
+inline constexpr bool spins<Link> = true;
+}  // namespace detail
 
 /// Specialise for a handle that is not itself a transport: `static Link make(Handle)`. Optional: `static bool in_place(const
 /// void*)`, true for the address that stands for "in place" (MPI_IN_PLACE).

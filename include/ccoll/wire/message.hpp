@@ -16,7 +16,8 @@ enum class message_kind : std::uint8_t {
     data = 1,     ///< frames follow, one per block
     poison = 2,   ///< a verdict follows: the sender keeps to its schedule but has no data any more
     opinion = 3,  ///< control: the sender compares its arguments
-    give_up = 4   ///< control: a verdict; the sender has left the schedule
+    give_up = 4,  ///< control: a verdict; the sender has left the schedule
+    question = 5  ///< control: the sender has waited long for this rank, and shows its arguments
 };
 
 /// What ranks of one call must have in common.
@@ -93,7 +94,7 @@ inline status read_stamp(const_byte_span from, call_stamp& stamp) noexcept
     stamp = load<call_stamp>(from, 0);
     if (stamp.magic != call_stamp{}.magic) return status::corrupt;
     if (stamp.version != wire_version) return status::wire_version;
-    return stamp.kind >= message_kind::data && stamp.kind <= message_kind::give_up ? status::ok : status::corrupt;
+    return stamp.kind >= message_kind::data && stamp.kind <= message_kind::question ? status::ok : status::corrupt;
 }
 
 /// Whose message is this? Tags return after `period` calls, so what an earlier call left over has an older number, by a multiple
