@@ -8,6 +8,8 @@
 
 using namespace ccoll::policies;
 
+static_assert(ccoll::worst_case<ccoll::collective::allreduce, Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, Op::Average>(3) == 1e-3);
+
 int main()
 {
     int ranks_right = 0;

@@ -51,6 +51,10 @@ struct chosen_way {
         ccoll::request call = ccoll::detail::nonblocking::run<Call>(order, std::move(link), nullptr);
         return end(call);
     }
+    static ccoll::report refused(const char* call, ccoll::status why, const char* transport_says, std::error_code* code)
+    {
+        return ccoll::detail::blocking::refused(call, why, transport_says, code);
+    }
 };
 
 /// What a call is given beside its plan.
@@ -68,7 +72,7 @@ struct order {
     void operator()(Buffers& user, std::size_t times) const
     {
         const auto list = [times](std::span<const int> values) {
-            return values.data() == nullptr ? ccoll::count_list{} : ccoll::count_list(values.data(), values.size(), times);
+            return values.data() == nullptr ? ccoll::count_list{} : ccoll::count_list(values.data(), values.size()).in_elements(times);
         };
         user.in_place = in_place;
         user.varied = varied;

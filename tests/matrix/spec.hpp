@@ -5,7 +5,7 @@
 //   CCOLL_MATRIX_SEED  of the sample; a new one every run if not given
 //   CCOLL_MATRIX_CASE  these entries and no others, with ';' between them
 //   CCOLL_MATRIX_SECONDS, CCOLL_MATRIX_CASES  of a sample, for each number of ranks
-//   CCOLL_MATRIX_FAULTS=1    also ranks that differ
+//   CCOLL_MATRIX_FAULTS=0    no rank differs
 //   CCOLL_MATRIX_TRACE       every entry is printed before it runs
 //   CCOLL_MATRIX_NEW_WORLDS  a new communicator after ranks had different plans
 #pragma once
