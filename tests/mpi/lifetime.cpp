@@ -3,6 +3,7 @@
 // Communicators that come and go ten thousand times, requests in flight among them, and what stays behind: nothing.
 #include <cmath>
 #include <cstdio>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -51,12 +52,15 @@ int main(int argc, char** argv)
 {
     check::init(&argc, &argv);
     std::vector<float> in(1000, 1), out(in.size());
-    constexpr int rounds = 10000, warm = 1000;
+    int p = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const bool crowded = p > static_cast<int>(std::thread::hardware_concurrency());  // MPICH's MPI_Comm_dup spins: 10 ms each then
+    const int warm = crowded ? 100 : 1000, rounds = warm + (crowded ? 900 : 9000);
     for (int i = 0; i < warm; ++i) use_once(i, in, out);
     const double before = resident_bytes();
     for (int i = warm; i < rounds; ++i) use_once(i, in, out);
-    // Each leaves at least 100 KB of working memory if it is not freed: 900 MB. MPI's own bookkeeping may grow by a little.
-    check::expect(resident_bytes() - before < 64e6, "memory does not grow with the number of communicators");
+    // Each leaves at least 100 KB of working memory if it is not freed: 90 or 900 MB. MPI's own bookkeeping may grow by a little.
+    check::expect(resident_bytes() - before < 48e6, "memory does not grow with the number of communicators");
 
     // Cached state on a communicator that lives until MPI_Finalize, and a persistent call that outlives it.
     auto prepared = ccoll::allreduce_init<Codec::SZp, ErrorBound<1e-3>>(in, out, MPI_COMM_WORLD);
