@@ -227,6 +227,7 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx>("Binomial PipeSZx"));
             rows.push_back(bcast_row<Algo::Chain, Codec::PipeSZx>("Chain PipeSZx"));
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
+            rows.push_back(bcast_row<Algo::Binomial, Codec::SZp>("Binomial SZp"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
             rows.push_back(bcast_row<Algo::ScatterAllgather, Codec::SZp>("ScatterAllgather SZp"));
         } else if (alltoall) {

@@ -110,7 +110,7 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
         CHECK(lossy.longest[r] <= sizeof(ccoll::call_stamp) + ccoll::max_encoded_bytes<Codec::PipeSZx, float>(whole_chunks(slice, 5120)));
     all = watched(p, local, [](const tapped_comm& comm) {
         auto v = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()));
-        return ccoll::bcast<Codec::SZx, ErrorBound<1e-3>, Check::Local>(v, 1, comm);
+        return ccoll::bcast<Algo::Binomial, Codec::SZx, ErrorBound<1e-3>, Check::Local>(v, 1, comm);
     });
     says_what_was_sent(all, local);
     for (std::size_t r = 0; r < p; ++r) {

@@ -126,7 +126,7 @@ TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and
                         CHECK(all[r].send_kept);
                     }
                 };
-                const auto rings = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>(s, inputs);
+                const auto rings = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(s, inputs);
                 look(rings);
                 // The bits of a reduction without a codec.
                 const auto plain = collect<all_reduce, T, Algo::Ring, Placement::DecodeReduceEncode>(s, inputs);

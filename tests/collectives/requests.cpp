@@ -215,8 +215,10 @@ TEST_CASE("Timeout: a rank that never comes is named, and the others do not wait
             }, promptly);
             for (int r = 1; r < p; ++r) {
                 INFO("rank " << r << ": '" << all[static_cast<std::size_t>(r)].text << "'");
-                CHECK(all[static_cast<std::size_t>(r)].told(status::timed_out));
+                // Whoever heard it first may have ended, and be missed, before the others hear it.
+                CHECK((all[static_cast<std::size_t>(r)].told(status::timed_out) || all[static_cast<std::size_t>(r)].told(status::peer_lost)));
             }
+            CHECK(std::any_of(all.begin(), all.end(), [](const heard& h) { return h.told(status::timed_out); }));
             const bool named = std::any_of(all.begin(), all.end(), [](const heard& h) { return h.what.peer == 0; });
             CHECK((named || p > 2));
         }

@@ -55,8 +55,20 @@ template <class... C>
 std::string auto_row(columns<C...>)
 {
     std::string line = "| `Auto` stands for |";
-    ((line += " `" + std::string(ccoll::detail::auto_algo<C>::name) + "` |"), ...);
+    ((line += " `" + std::string(ccoll::detail::auto_rule<C>::usual::name) + "` |"), ...);
     return line;
+}
+template <class Collective>
+std::string other_of()
+{
+    using rule = ccoll::detail::auto_rule<Collective>;
+    if constexpr (requires { typename rule::other; }) return " `" + std::string(rule::other::name) + "` |";
+    else return " |";
+}
+template <class... C>
+std::string other_row(columns<C...>)
+{
+    return "| for some lengths |" + (other_of<C>() + ...);
 }
 
 // ---- how errors add up ----
@@ -219,6 +231,7 @@ TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "
     expect_line(file, row_of<Algo::Pairwise>(all_collectives{}));
     expect_line(file, row_of<Algo::Spread>(all_collectives{}));
     expect_line(file, auto_row(all_collectives{}));
+    expect_line(file, other_row(all_collectives{}));
     // Hierarchical<Inner, Outer>: what Outer does, of these three.
     using two = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
     static_assert(ccoll::has_schedule<two, collective::allreduce> && !ccoll::has_schedule<two, collective::reduce> && !ccoll::has_schedule<two, collective::allgather>);

@@ -193,8 +193,6 @@ void on_ranks(int p)
     } else {
         for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
         const auto most = static_cast<std::size_t>(number_from("CCOLL_MATRIX_CASES", 1e9));
-        // Ranks that differ in the algorithm of a short call can still wait for each other for ever (docs/limitations.md): on request only.
-        // tests/collectives/disagreement.cpp has those that must be heard.
         const bool faults = number_from("CCOLL_MATRIX_FAULTS", 1) > 0;
         const double seconds = number_from("CCOLL_MATRIX_SECONDS", 5);
         const auto begin = std::chrono::steady_clock::now();

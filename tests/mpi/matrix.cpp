@@ -136,8 +136,6 @@ int main(int argc, char** argv)
     } else {
         for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
         const double seconds = number_from("CCOLL_MATRIX_SECONDS", 8), begin = MPI_Wtime();
-        // Ranks that differ in the algorithm of a short call can still wait for each other for ever (docs/limitations.md), which ends
-        // an MPI program: on request only. tests/mpi/errors.cpp has those that must be heard.
         const bool faults = number_from("CCOLL_MATRIX_FAULTS", 1) > 0;
         const auto most = static_cast<std::size_t>(number_from("CCOLL_MATRIX_CASES", 1500));
         for (std::size_t i = 0;; ++i) {

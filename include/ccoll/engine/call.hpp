@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <ccoll/codec/none.hpp>
+#include <ccoll/engine/auto_algo.hpp>
 #include <ccoll/engine/hierarchy.hpp>
 #include <ccoll/engine/native.hpp>
 #include <ccoll/engine/request.hpp>
@@ -23,14 +24,10 @@ enum class call_fault {
 
 namespace detail {
 
-/// Algo::Auto, for now a rule of the collective alone: rings where every rank ends with (a share of) everybody's data, for
-/// they move the fewest bytes, trees where there is a root. docs/architecture.md says when to name another one.
-template <class Collective>
-using auto_algo = std::conditional_t<has_schedule<policies::Algo::Ring, Collective>, policies::Algo::Ring,
-                                     std::conditional_t<has_schedule<policies::Algo::Binomial, Collective>, policies::Algo::Binomial, policies::Algo::Pairwise>>;
-
+template <class Plan>
+inline constexpr bool names_no_algo = std::is_same_v<typename Plan::algo, policies::Algo::Auto>;
 template <class Collective, class Plan>
-using algo_of = std::conditional_t<std::is_same_v<typename Plan::algo, policies::Algo::Auto>, auto_algo<Collective>, typename Plan::algo>;
+using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Collective>::usual, typename Plan::algo>;
 
 template <class Plan, class Collective, class T>
 inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_homomorphic_codec<typename Plan::codec, T>;
@@ -165,6 +162,9 @@ struct mixed_algo<policies::Algo::Hierarchical<Inner, Outer>> {
     static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(mixed(mixed(seed, "Hierarchical"), Inner::name), Outer::name); }
 };
 
+template <class Tag, class Collective>
+inline constexpr algorithm_way way_of{Tag::name, schedule_view<schedule_for<Tag, Collective>>, mixed_algo<Tag>::with(mixed(hash_seed, Collective::name))};
+
 /// The plan as values, built once per plan and element type.
 template <class Collective, class Plan, class T>
 inline constexpr decision<T> decision_of = [] {
@@ -175,9 +175,8 @@ inline constexpr decision<T> decision_of = [] {
     using plan_check = typename Plan::check;
     constexpr placement_rules rules = rules_for<Plan, Collective, T>();
     decision<T> d;
-    d.algorithm = plan_algo::name;
+    d.way = way_of<plan_algo, Collective>;
     d.codec_name = plan_codec::name;
-    d.what.path = schedule_view<schedule_for<plan_algo, Collective>>;
     d.what.facts = facts_of<Collective>;
     d.what.codec = frame_codec_of<plan_codec, T>;
     if constexpr (rules.reduce_encoded) {
@@ -186,12 +185,17 @@ inline constexpr decision<T> decision_of = [] {
     }
     if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
-    d.what.stamp.arguments.path = mixed_algo<plan_algo>::with(mixed(hash_seed, Collective::name));
     d.what.stamp.arguments.plan = hash_seed;
     for (const char* name : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name})
         d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, name);
     d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, std::uint64_t{plan_bound::end_to_end} * 16 + static_cast<std::uint64_t>(plan_bound::kind) * 2 + std::uint64_t{plan_bound::given_at_run_time});
     d.what.stamp.arguments.plan = mixed(d.what.stamp.arguments.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
+    // Only where the bound does not depend on the algorithm: it is promised before the length is known.
+    constexpr bool any_way = !plan_codec::lossy || (Collective::reduces ? rules.reduce_encoded : rules.forward_encoded);
+    if constexpr (names_no_algo<Plan> && any_way && requires { typename auto_rule<Collective>::other; }) {
+        d.other_way = way_of<typename auto_rule<Collective>::other, Collective>;
+        d.takes_other_way = &auto_rule<Collective>::takes_other;
+    }
     d.units = &worst_case_units<Collective>;
     d.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
     d.lossy = plan_codec::lossy;
@@ -412,7 +416,7 @@ constexpr double worst_case(int p, int root = 0)
     const auto& d = detail::decision_of<Collective, plan, float>;
     if (!d.lossy || p == 1) return 0;
     if (d.end_to_end) return d.bound_value;
-    const double units = d.units(d.what.path, d.what.rules, d.growth, p, root);
+    const double units = d.units(d.way.path, d.what.rules, d.growth, p, root);
     return d.bound_value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
 }
 

@@ -72,6 +72,7 @@ private:
     void begin()
     {
         stamp_ = order_.plan.what.stamp;
+        stamp_.arguments.path = order_.plan.way.hash;
         call_numbers numbers(link_);
         stamp_.call = numbers.next();
         numbers.next();
@@ -79,7 +80,7 @@ private:
         const std::span<const int> nodes = nodes_of(link_);  // the first time that may be a collective of the transport's own
         for (const int node : nodes) stamp_.arguments.plan = mixed(stamp_.arguments.plan, static_cast<std::uint64_t>(node) + 1);
         talk_.emplace(link_, stamp_);
-        result_.facts.algorithm = order_.plan.algorithm;
+        result_.facts.algorithm = order_.plan.way.name;
         result_.facts.codec = order_.plan.codec_name;
         result_.facts.placement = order_.plan.what.rules.name;
         if (order_.root < 0 || order_.root >= p_) {

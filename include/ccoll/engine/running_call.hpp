@@ -23,10 +23,18 @@ enum class check_level { local, automatic, collective };
 template <element T, transport Link>
 using native_call = bool (*)(Link&, const task<T>&, T* recv, typename Link::request* begun);
 
-/// A plan as values. `what` lacks only what a call adds: buffers, root, bound and sizes.
+/// An algorithm for one collective.
+struct algorithm_way {
+    const char* name = "";
+    schedule path;
+    std::uint32_t hash = 0;  ///< of collective and algorithm, for the stamp
+};
+
+/// A plan as values. `what` lacks only what a call adds: way, buffers, root, bound and sizes.
 template <element T>
 struct decision {
-    const char* algorithm = "";
+    algorithm_way way, other_way;
+    bool (*takes_other_way)(std::size_t bytes, int p) = nullptr;  ///< of the whole vector; null: never
     const char* codec_name = "";
     task<T> what;
     double (*units)(const schedule&, placement_rules, error_growth, int p, int root) = nullptr;
@@ -91,9 +99,8 @@ constexpr int variant_of(placement_rules rules, error_growth growth, int root)
 template <element T>
 double units_of(const decision<T>& d, workspace& memory, int p, int root)
 {
-    const task<T>& what = d.what;
-    return memory.remember(reinterpret_cast<const void*>(what.path.step_at), variant_of(what.rules, d.growth, root), p,
-                           [&] { return d.units(what.path, what.rules, d.growth, p, root); });
+    return memory.remember(reinterpret_cast<const void*>(d.way.path.step_at), variant_of(d.what.rules, d.growth, root), p,
+                           [&] { return d.units(d.way.path, d.what.rules, d.growth, p, root); });
 }
 
 /// What a report says of a lossy call. @param units  after division    @param divisor  by which a sum was divided, else 1
@@ -189,7 +196,7 @@ private:
     void begin(const user_buffers<T>& user, int root)
     {
         report& facts = result_.facts;
-        facts.algorithm = d_.algorithm;
+        take(d_.way);
         facts.codec = d_.codec_name;
         facts.placement = what_.rules.name;
         call_numbers numbers(link_);
@@ -216,6 +223,7 @@ private:
         what_.data = fitted_.data;
         what_.root = what_.stamp.arguments.root = root;
         what_.stamp.arguments.count = fitted_.data.count;
+        if (d_.takes_other_way != nullptr && !what_.data.varied && d_.takes_other_way(what_.data.count * sizeof(T), p_)) take(d_.other_way);
         if (fitted_.copy_send && trouble_.ok()) keep_input();
         const int blocks = what_.path.blocks(p_);
         what_.longest = what_.data.varied ? longest_part() : equal_part(what_.data.count, blocks, 0).count;
@@ -228,6 +236,13 @@ private:
         must_close_ = p_ > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare) compare_arguments(stage::comparing_first);
         else hand_over();
+    }
+
+    void take(const algorithm_way& way)
+    {
+        result_.facts.algorithm = way.name;
+        what_.path = way.path;
+        what_.stamp.arguments.path = way.hash;
     }
 
     /// What is sent is read from a copy from now on: the call overwrites it before it has left.
