@@ -44,10 +44,7 @@ template <transport Link>
 class control {
 public:
     /// @param stamp  of this call; its arguments may be filled in until the first message.
-    control(Link& link, const call_stamp& stamp)
-        : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory())
-    {
-    }
+    control(Link& link, const call_stamp& stamp) : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory()) {}
     control(const control&) = delete;
     control& operator=(const control&) = delete;
     ~control() { stop_receiving(); }
@@ -158,8 +155,8 @@ public:
         send(peer, m);
     }
 
-    /// Nothing moved for so many turns, and perhaps all wait: some 20 ms where idle() spins, 100 ms where it sleeps. A question that crosses the awaited
-    /// message is received at the end of the call, or left behind: rarely, after so long a wait.
+    /// Nothing moved for so many turns, and perhaps all wait: some 20 ms where idle() spins, 100 ms where it sleeps. A question
+    /// that crosses the awaited message is received at the end of the call, or left behind: rarely, after so long a wait.
     static constexpr std::uint64_t patience = detail::spins<Link> ? 20000 : 20;
 
 private:

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ranks: 2 3
+// sanitize: address
+// What is left behind after MPI_Finalize: nothing of ours, whether communicators were freed or not, and also after calls that failed.
+#include <span>
+#include <vector>
+
+#include "check.hpp"
+
+#include <ccoll/ccoll.hpp>
+
+using namespace ccoll::policies;
+
+namespace {
+
+using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
+
+void use(MPI_Comm comm)
+{
+    int p = 1, me = 0;
+    MPI_Comm_size(comm, &p);
+    MPI_Comm_rank(comm, &me);
+    const auto ranks = static_cast<std::size_t>(p);
+    std::vector<float> in(300000, 1), out(in.size()), all(in.size() * ranks), part(in.size() / ranks * ranks), piece(in.size() / ranks);
+    const std::vector<int> counts(ranks, 1000);
+
+    ccoll::allreduce(in, out, comm);  // MPI's own
+    ccoll::allreduce<lossy>(in, out, comm);
+    ccoll::allreduce<lossy, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(in, out, comm);
+    ccoll::reduce<lossy>(in, out, p - 1, comm);
+    ccoll::allgather<lossy>(in, all, comm);
+    ccoll::allgatherv<lossy>(std::vector<float>(1000, 1), std::span<float>(all).first(1000 * ranks), counts, comm);
+    ccoll::bcast<lossy>(out, 0, comm);
+    ccoll::reduce_scatter<lossy>(part, piece, comm);
+    ccoll::alltoall<lossy>(part, std::span<float>(all).first(part.size()), comm);
+
+    auto flying = ccoll::iallreduce<Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>>(in, out, comm);
+    auto message = ccoll::isend<lossy>(in, (me + 1) % p, 3, comm);
+    ccoll::recv<lossy>(all.data(), in.size(), (me + p - 1) % p, 3, comm);
+    message.wait();
+    flying.wait();
+    auto prepared = ccoll::allreduce_init<lossy>(in, out, comm);
+    prepared.start();
+    prepared.wait();
+    prepared.start();
+    prepared.wait();
+
+    int told = 0;
+    for (const std::size_t n : {std::size_t{1000}, std::size_t{400000}}) {
+        std::vector<float> v(n + static_cast<std::size_t>(me));
+        try {
+            ccoll::allreduce<lossy>(v, comm);
+        } catch (const ccoll::error&) {
+            ++told;
+        }
+        try {
+            if (me == 0) ccoll::allreduce<lossy, Algo::Ring>(in, out, comm);
+            else ccoll::allreduce<lossy, Algo::Rabenseifner>(in, out, comm);
+        } catch (const ccoll::error&) {
+            ++told;
+        }
+    }
+    check::expect(told == 4, "calls that must fail");
+    ccoll::allreduce<lossy>(in, out, comm);
+    check::expect(out[7] > static_cast<float>(p) - 0.1f && out[7] < static_cast<float>(p) + 0.1f, "a sum after calls that failed");
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    check::init(&argc, &argv);
+    MPI_Comm freed = MPI_COMM_NULL, kept = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &freed);
+    MPI_Comm_dup(MPI_COMM_WORLD, &kept);
+    for (MPI_Comm comm : {MPI_COMM_WORLD, freed, kept}) use(comm);
+    MPI_Comm_free(&freed);
+    return check::finish();
+}
