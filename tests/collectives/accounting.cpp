@@ -20,6 +20,7 @@ struct traffic {
         tap t;
         t.sent = [this](passing& m) {
             const auto me = static_cast<std::size_t>(m.rank);
+            if (m.question()) return;
             if (m.control()) {
                 control_bytes[me] += m.bytes;
                 return;

@@ -15,9 +15,16 @@ struct passing {
     ccoll::byte_span data;            ///< arrival: the receiver's room; departure: empty
     std::size_t bytes = 0;
     ccoll::status result = ccoll::status::ok;
+    ccoll::const_byte_span leaving{};  ///< departure: what is sent
 
     /// The engine's control messages have the last tag of a call.
     bool control() const { return tag % ccoll::call_tags::per_call == ccoll::call_tags::lanes; }
+    /// Departure of a question, which a rank asks that has waited long, say for a slow processor.
+    bool question() const
+    {
+        ccoll::call_stamp stamp;
+        return control() && read_stamp(leaving, stamp) == ccoll::status::ok && stamp.kind == ccoll::message_kind::question;
+    }
 };
 
 /// Called from all ranks' threads at once.
@@ -46,7 +53,7 @@ public:
     request post_send(int peer, int tag, ccoll::const_byte_span data)
     {
         request r;
-        r.what = {rank(), peer, tag, {}, data.size()};
+        r.what = {rank(), peer, tag, {}, data.size(), ccoll::status::ok, data};
         tap_->sent(r.what);
         r.inner = inner_.post_send(peer, tag, data);
         r.result = r.inner.result;
