@@ -202,6 +202,21 @@ TEMPLATE_TEST_CASE("SZp holds random bounds on random values of few exponents", 
     }
 }
 
+TEMPLATE_TEST_CASE("SZp holds the bound on numbers of few bits of every size", "[codec][szp]", float, double)
+{
+    using T = TestType;
+    for (int exponent = std::numeric_limits<T>::min_exponent - 1; exponent < std::numeric_limits<T>::max_exponent; ++exponent)
+        for (const int steps : {0, 12, 20, 29, 31, 45, 52, 56, 100})
+            for (const bool constant : {true, false}) {
+                const T unit = static_cast<T>(std::ldexp(1.0, exponent));  // the largest has no normal number for an inverse
+                std::vector<T> x(40, -unit);
+                for (std::size_t i = 0; i < x.size() && !constant; ++i) x[i] = static_cast<T>((i % 3 == 0 ? 1.0 : i % 3 == 1 ? -1.5 : 0.25) * unit);
+                const double eb = std::ldexp(1.2, exponent - steps);
+                INFO("2^" << exponent << ", 2^" << steps << " bounds");
+                if (ccoll::is_bound(eb)) CHECK(round_trip::check<C>(x, eb).good());
+            }
+}
+
 TEMPLATE_TEST_CASE("SZp stays within eb on a grid of its own where a multiple of the step lies in the next binade", "[codec][szp]", float, double)
 {
     using T = TestType;

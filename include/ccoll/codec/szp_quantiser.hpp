@@ -87,7 +87,7 @@ struct fine_grid {
 };
 
 /// The largest power of two of which all values are multiples: data that were packed or rounded before. On it nothing is lost.
-/// Ends at once on other data.
+/// Ends at once on other data. The inverse of the step stays a normal number.
 template <element T>
 fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
 {
@@ -104,6 +104,7 @@ fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
         if (lowest <= 0 || top - lowest >= fields::mantissa_bits || w >= fields::exponent) return {};
     }
     if (top == 0) return {};
+    lowest = std::min(lowest, static_cast<int>(fields::exponent >> fields::mantissa_bits) - 2);
     return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
 }
 
