@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Fuzz targets, where the compiler is a clang with a libFuzzer that works here; elsewhere there is nothing. As tests they are short
-# and always the same. For hours:   build/clang/tests/fuzz_<target> -max_total_time=36000 build/clang/tests/fuzz/<target>
+# and, addresses being part of what libFuzzer learns, never quite the same. For hours:   build/clang/tests/fuzz_<target> -max_total_time=36000 build/clang/tests/fuzz/<target>
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CCOLL_TEST_SANITIZE)
   return()
 endif()

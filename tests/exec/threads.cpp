@@ -148,3 +148,21 @@ TEST_CASE("threads report what one thread would", "[codec][threads]")
     CHECK(ccoll::decode<Codec::SZp>(addend, back) == status::too_large);
     CHECK(ccoll::decode<Codec::SZp>(addend, back, Exec::Threads<2>{}) == status::too_large);
 }
+
+TEST_CASE("whose turn it is is awake, however short the turns", "[codec][threads]")
+{
+    constexpr std::uint32_t turns = 2000000;  // one that sleeps on was found once in some ten millions
+    ccoll::detail::turns turn;
+    const auto take = [&](std::uint32_t first) {
+        for (std::uint32_t mine = first, some = first; mine < turns; mine += 2) {
+            turn.wait_for(mine);
+            turn.pass(mine);
+            some = some * 1664525u + 1013904223u;
+            for (volatile std::uint32_t i = some >> 25; i > 0;) i = i - 1;
+        }
+    };
+    std::thread other(take, 1);
+    take(0);
+    other.join();
+    CHECK(turn.is(turns));
+}

@@ -45,7 +45,7 @@ public:
     }
     void pass(std::uint32_t group) noexcept
     {
-        now_.store(group + 1, std::memory_order_release);
+        now_.store(group + 1, std::memory_order_seq_cst);  // libstdc++ 12 looks for waiters at once: after a release they may not see it yet, and sleep on
         now_.notify_all();
     }
 
