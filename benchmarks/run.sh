@@ -4,6 +4,7 @@
 #   benchmarks/run.sh codec [options]     the codecs alone beside memcpy and libzfp; --help lists the options. Draws out/codec.png.
 #   benchmarks/run.sh codec --quick       what the table of the README shows
 #   benchmarks/run.sh ratio [options]     bits per value of SZp beside other layouts, and true maximum errors
+#   benchmarks/run.sh threads [options]   the codecs on two and more threads beside one
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll
 # Paths in options are seen from the folder of the repository.
 set -euo pipefail
@@ -13,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,8s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,9s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -66,6 +67,11 @@ case $what in
         bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
         build benchmark_ratio
         build/benchmarks/benchmarks/benchmark_ratio "$@"
+        ;;
+    threads)
+        bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
+        build benchmark_threads
+        build/benchmarks/benchmarks/benchmark_threads "$@"
         ;;
     compile)
         bootstrap g++ '?libopenmpi-dev'
