@@ -39,6 +39,12 @@ inline void copy(byte_span to, const_byte_span from) noexcept
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
+inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) noexcept
+{
+    const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
+    return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
+}
+
 /// Asks for memory that is soon read or written, 2 KiB further on; what lies there does not matter, and no fault
 /// comes of it. Without it decoding waits for memory most of the time: a kernel stores faster than the processor fetches lines
 /// on its own. Distances of 1 to 4 KiB are equally good.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/in_order.hpp>
@@ -390,7 +389,7 @@ struct chunked_addends {
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
             auto [x, y] = chunk.at(i);
             for (const_byte_span* operand : {&x, &y})
-                if (std::less<>{}(operand->data(), to.data() + to.size()) && std::less<>{}(to.data(), operand->data() + operand->size())) {
+                if (share_memory(operand->data(), operand->size(), to.data(), to.size())) {
                     copy(aside, *operand);
                     *operand = const_byte_span(aside).first(operand->size());
                 }

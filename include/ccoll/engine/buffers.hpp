@@ -68,12 +68,6 @@ struct fitted_buffers {
 
 namespace detail {
 
-inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes)
-{
-    const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
-    return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
-}
-
 /// Fills `table` from counts, and from displacements where there are any; else the parts lie one behind the other.
 /// @return  elements up to the end of the last one    @param trouble  of counts that are not one per rank, or negative
 inline std::size_t lay_out(const count_list& counts, const count_list& displacements, int p, std::span<part> table, verdict& trouble)
@@ -208,7 +202,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
     const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
-    if (f.trouble.ok() && !u.in_place && !same_address && detail::share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
+    if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
     if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
     if (f.trouble.ok() && ((u.send == nullptr && sent > 0) || (u.recv == nullptr && taken > 0))) f.trouble = {status::bad_argument};
     if (!f.trouble.ok()) f.trouble.rank = f.trouble.peer = me;

@@ -264,7 +264,7 @@ private:
         if (user_.destination != nobody && user_.send == nullptr && sent > 0) return {status::bad_argument, me_, me_};
         if (user_.source != nobody && user_.recv == nullptr && taken > 0) return {status::bad_argument, me_, me_};
         const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
-        if (both && !same && detail::share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
+        if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
         return {};
     }
     void fail_at_once(const verdict& v)
