@@ -51,7 +51,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     using T = buffer_pointee<Buffer>;
     static_assert(has_codec<Codec, T>, "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
                                        "implementation for; include the codec's header, or specialise ccoll::codec_impl");
-    if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), {});
+    if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), stores_for(as_span(out).size_bytes()), {});
     return status::unsupported;
 }
 

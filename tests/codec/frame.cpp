@@ -224,7 +224,7 @@ TEMPLATE_LIST_TEST_CASE("a frame with any bit flipped gives a status and stays i
         for (unsigned bit = 0; bit < 8; ++bit) {
             damaged[at] = frame[at] ^ static_cast<std::byte>(1u << bit);
             const auto to = std::span(out).subspan(1, n);
-            const status decoded = face.decode(damaged, to, {});
+            const status decoded = face.decode(damaged, to, ccoll::stores::cached, {});
             const status reduced = face.decode_reduce(damaged, own, to.data(), sum, {});
             const auto encoded = face.decode_reduce_encode(damaged, own, ccoll::byte_span(dst).first(dst.size() - 1), 1e-3, sum, {});
             disagree += decoded != reduced || decoded != encoded.code;
@@ -335,7 +335,7 @@ TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks,
     const auto complete = [&] { return seen.elements == elements && seen.calls == calls; };
     frame.resize(face.encode(x, frame, eb, seen.tell()).bytes);
     CHECK(complete());
-    CHECK(face.decode(frame, y, seen.tell()) == status::ok);
+    CHECK(face.decode(frame, y, ccoll::stores::cached, seen.tell()) == status::ok);
     CHECK(complete());
     CHECK(face.decode_reduce(frame, x, y.data(), sum, seen.tell()) == status::ok);
     CHECK(complete());

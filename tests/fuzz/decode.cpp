@@ -16,9 +16,9 @@ void read_everywhere(ccoll::const_byte_span frame, ccoll::isa isa)
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     std::vector<T> plain(n), out(n);
     ccoll::use_isa(ccoll::isa::portable);
-    const status expected = face.decode(frame, plain, {});
+    const status expected = face.decode(frame, plain, ccoll::stores::cached, {});
     ccoll::use_isa(isa);
-    const status found = face.decode(frame, out, {});
+    const status found = face.decode(frame, out, ccoll::stores::streamed, {});
     fuzz::require(fuzz::is_status(expected), "decode gives no status");
     fuzz::require(found == expected, "decode depends on the instruction set");
     if (found == status::ok) fuzz::require(fuzz::same_bits(plain, out), "decoded values depend on the instruction set");
@@ -30,7 +30,7 @@ void read_everywhere(ccoll::const_byte_span frame, ccoll::isa isa)
     fuzz::require(again.code == expected, "decode_reduce_encode and decode disagree on a frame");
     if (again.code != status::ok) return;
     fuzz::require(again.bytes <= dst.size(), "decode_reduce_encode is longer than max_bytes");
-    fuzz::require(face.decode(ccoll::const_byte_span(dst).first(again.bytes), out, {}) == status::ok, "decode refuses what decode_reduce_encode writes");
+    fuzz::require(face.decode(ccoll::const_byte_span(dst).first(again.bytes), out, ccoll::stores::cached, {}) == status::ok, "decode refuses what decode_reduce_encode writes");
 }
 
 }  // namespace

@@ -22,10 +22,20 @@ public:
     exact_environment(const exact_environment&) = delete;
     exact_environment& operator=(const exact_environment&) = delete;
 #if defined(__SSE2__)
-    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr()) { __builtin_ia32_ldmxcsr(What == denormals::flush ? 0x9fc0u : 0x1f80u); }
-    ~exact_environment() { __builtin_ia32_ldmxcsr(saved_); }
+    exact_environment() noexcept : saved_(__builtin_ia32_stmxcsr())
+    {
+        if (differs()) __builtin_ia32_ldmxcsr(wanted);
+    }
+    ~exact_environment()
+    {
+        if (differs()) __builtin_ia32_ldmxcsr(saved_);
+    }
 
 private:
+    static constexpr unsigned wanted = What == denormals::flush ? 0x9fc0u : 0x1f80u, raised = 0x3f;
+    /// A load of this register waits for all that goes before.
+    bool differs() const noexcept { return (saved_ & ~raised) != wanted; }
+
     unsigned saved_;
 #elif defined(__aarch64__)
     exact_environment() noexcept

@@ -30,7 +30,7 @@ template <element T>
 struct frame_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
     encode_result (*encode)(std::span<const T> in, byte_span dst, double eb, between_chunks) noexcept = nullptr;
-    status (*decode)(const_byte_span src, std::span<T> out, between_chunks) noexcept = nullptr;
+    status (*decode)(const_byte_span src, std::span<T> out, stores, between_chunks) noexcept = nullptr;
     /// out = own op decoded, chunk by chunk in the innermost cache; `out` may be `own`.
     status (*decode_reduce)(const_byte_span src, std::span<const T> own, T* out, const reduction<T>&, between_chunks) noexcept = nullptr;
     /// dst = encoded(own op decoded), the same way: C-Coll's reduction step without storing the partial result.
@@ -157,11 +157,18 @@ struct chunked {
         else return 0;
     }
 
-    static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out) noexcept
+    static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out, [[maybe_unused]] stores how = stores::cached) noexcept
     {
+        const double eb = view.header.bound;
         if constexpr (adds)
-            if ((view.header.flags & addend_flag) != 0) return Impl::decode_addend(piece.data, out, view.header.bound);
-        if (!piece.raw) return Impl::decode_chunk(piece.data, out, view.header.bound);
+            if ((view.header.flags & addend_flag) != 0) {
+                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); }) return Impl::decode_addend(piece.data, out, eb, how);
+                else return Impl::decode_addend(piece.data, out, eb);
+            }
+        if (!piece.raw) {
+            if constexpr (requires { Impl::decode_chunk(piece.data, out, eb, how); }) return Impl::decode_chunk(piece.data, out, eb, how);
+            else return Impl::decode_chunk(piece.data, out, eb);
+        }
         if (piece.data.size() != out.size_bytes()) return status::corrupt;
         copy(std::as_writable_bytes(out), piece.data);
         return status::ok;
@@ -188,17 +195,18 @@ struct chunked {
         return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
     }
 
-    static status decode(const_byte_span src, std::span<T> out, between_chunks tell) noexcept
+    static status decode(const_byte_span src, std::span<T> out, stores how, between_chunks tell) noexcept
     {
         frame_view view;
-        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        status s = open(src, out.size(), view);
         std::size_t offset = 0;
-        for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
+        for (std::uint32_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
             const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
-            if (const status s = read_chunk(view, view.chunk(i, offset), to); s != status::ok) return s;
-            if (pipelined) tell(to.size());
+            s = read_chunk(view, view.chunk(i, offset), to, how);
+            if (pipelined && s == status::ok) tell(to.size());
         }
-        return status::ok;
+        settle(how);
+        return s;
     }
 
     template <codec_executor Executor>
@@ -208,12 +216,14 @@ struct chunked {
         if (const status s = open(src, out.size(), view); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
+        const stores how = stores_for(out.size_bytes());
         run(parts, [&](std::size_t part) {
             const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
             std::size_t offset = 0;
             for (std::size_t i = 0; i < first; ++i) offset += view.entry(static_cast<std::uint32_t>(i)) & ~raw_chunk;
             for (std::size_t i = first; i < last && read[part] == status::ok; ++i)
-                read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)));
+                read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)), how);
+            settle(how);
         });
         for (const status s : read)
             if (s != status::ok) return s;

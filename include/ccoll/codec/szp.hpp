@@ -49,7 +49,7 @@ struct chunk_coder {
         std::memcpy(dst.data(), room, r.bytes);
         return r;
     }
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept { return decode(src, out, eb, false); }
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept { return decode(src, out, eb, false, how); }
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_bytes(n); }
     static constexpr std::size_t self_checked_addends = 1000;
@@ -86,7 +86,7 @@ struct chunk_coder {
         put(out + 12, std::max(found.largest, narrow_limit));
         return finish(out, kind::wide, wide_blocks, found.end, found.escaped, codes, in.size());
     }
-    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept { return decode(src, out, eb, true); }
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept { return decode(src, out, eb, true, how); }
 
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
     {
@@ -244,9 +244,9 @@ private:
         }
     }
 
-    static status decode(const_byte_span src, std::span<T> out, double eb, bool addend) noexcept
+    static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept
     {
-        const exact_environment<denormals::flush> environment;
+        const exact_environment environment;  // no denormal comes of a valid chunk: steps are normal
         const quantiser<T> z(eb);
         chunk_view view;
         if (const status s = read_chunk(src, out.size(), sizeof(T), addend, view); s != status::ok) return s;
@@ -254,7 +254,7 @@ private:
         T step = z.step;
         if (view.what == kind::fine) {
             step = szp::get<T>(view.step);
-            if (!(step > 0 && step <= std::numeric_limits<T>::max())) return status::corrupt;
+            if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
         if (is_flat(view)) {
             fill(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)));
@@ -264,7 +264,7 @@ private:
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large)
             wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
-        else decoders<T>[kernel_in_use()](view, step, out.data(), out.size());
+        else decoders<T>[kernel_in_use()](view, step, out.data(), out.size(), how);
         return status::ok;
     }
 };

@@ -153,17 +153,24 @@ CCOLL_SZP_INLINE void scan(differences& d, running& r) noexcept
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
 }
 
-CCOLL_SZP_INLINE void dequantise(const quanta& q, float step, float* x) noexcept
+inline constexpr bool streams = true;
+template <class T>
+using lines_of = line_writer_512;
+
+/// @param to  a pointer, or a line_writer
+template <class To>
+CCOLL_SZP_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
 {
     const __m512 by = _mm512_set1_ps(step);
-    _mm512_storeu_ps(x, _mm512_mul_ps(_mm512_cvtepi32_ps(q.a), by));
-    _mm512_storeu_ps(x + 16, _mm512_mul_ps(_mm512_cvtepi32_ps(q.b), by));
+    write(to, 0, _mm512_mul_ps(_mm512_cvtepi32_ps(q.a), by));
+    write(to, 16, _mm512_mul_ps(_mm512_cvtepi32_ps(q.b), by));
 }
-CCOLL_SZP_INLINE void dequantise(const quanta& q, double step, double* x) noexcept
+template <class To>
+CCOLL_SZP_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
 {
     const __m512d by = _mm512_set1_pd(step);
-    _mm512_storeu_pd(x, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.a)), by));
-    _mm512_storeu_pd(x + 8, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.a, 1)), by));
-    _mm512_storeu_pd(x + 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
-    _mm512_storeu_pd(x + 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
+    write(to, 0, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.a)), by));
+    write(to, 8, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.a, 1)), by));
+    write(to, 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
+    write(to, 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
 }

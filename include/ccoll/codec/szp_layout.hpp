@@ -162,13 +162,14 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.blocks = from + in_front + of_widths;
     read_codes(from + in_front, view.count, packed, lowest, view.codes.of);
     const unsigned most = view.what == kind::narrow || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
-    u32 words = 0, beyond = 0;
+    u8 highest = 0;
+    std::uint16_t sum = 0;
     for (std::size_t k = 0; k < view.count; ++k) {
-        words += view.codes.of[k];
-        beyond |= view.codes.of[k] > most;
+        sum = static_cast<std::uint16_t>(sum + view.codes.of[k]);
+        highest = std::max(highest, view.codes.of[k]);
     }
-    u32 escaped = 0;
-    if (beyond != 0) {
+    u32 words = sum, escaped = 0;
+    if (highest > most) {
         words = 0;
         for (std::size_t k = 0; k < view.count; ++k) {
             const unsigned code = view.codes.of[k];

@@ -351,6 +351,10 @@ CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsi
     return width;
 }
 
+inline constexpr bool streams = false;
+template <class T>
+struct lines_of;
+
 #include <ccoll/codec/szp_loops.inl>
 
 #undef CCOLL_SZP_INLINE

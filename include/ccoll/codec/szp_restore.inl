@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp_restore.inl - planes to values in the kernels without GFNI: 8 planes are bytes, whose running sum is shorter.
 
-template <class T>
-CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
+template <class T, class To>
+CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
 {
     quanta q;
     if (width == 0) {

@@ -7,6 +7,7 @@
 
 #include <array>
 
+#include <ccoll/codec/line_writer.hpp>
 #include <ccoll/codec/szp_portable.hpp>
 
 // g++ 12 warns about its own AVX-512 headers.
@@ -87,6 +88,10 @@ struct magnitudes<double> {
 };
 
 #include <ccoll/codec/szp_256.inl>
+
+inline constexpr bool streams = false;  // the lines take longer to put together than memory to fetch them: f32 a sixth slower
+template <class T>
+struct lines_of;
 
 CCOLL_SZP_INLINE __m256i halves(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
@@ -259,17 +264,19 @@ CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) n
     get_16_planes(in + 64, width - 16, high);
     for (int i = 0; i < 4; ++i) d.v[i] = _mm256_blend_epi16(d.v[i], _mm256_slli_epi32(high.v[i], 16), 0xaa);
 }
-CCOLL_SZP_INLINE void dequantise(const quanta& q, float step, float* x) noexcept
+template <class To>
+CCOLL_SZP_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
 {
     const __m256 by = _mm256_set1_ps(step);
-    for (int i = 0; i < 4; ++i) _mm256_storeu_ps(x + 8 * i, _mm256_mul_ps(_mm256_cvtepi32_ps(q.v[i]), by));
+    for (std::size_t i = 0; i < 4; ++i) write(to, 8 * i, _mm256_mul_ps(_mm256_cvtepi32_ps(q.v[i]), by));
 }
-CCOLL_SZP_INLINE void dequantise(const quanta& q, double step, double* x) noexcept
+template <class To>
+CCOLL_SZP_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
 {
     const __m256d by = _mm256_set1_pd(step);
-    for (int i = 0; i < 4; ++i) {
-        _mm256_storeu_pd(x + 8 * i, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q.v[i])), by));
-        _mm256_storeu_pd(x + 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
+    for (std::size_t i = 0; i < 4; ++i) {
+        write(to, 8 * i, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q.v[i])), by));
+        write(to, 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
     }
 }
 
@@ -419,7 +426,8 @@ struct orders {
     byte_order ones;        ///< in all bytes
     byte_order triangle;    ///< ones in 1, 2, 3 and 4 bytes of four words
     byte_order fours[2];    ///< words 0..3 and 4..7, each in four words
-    byte_order last;        ///< word 7, in all words
+    byte_order before[2];   ///< the word before that; the first four are not looked at
+    byte_order last[2];     ///< word 3, word 7, in all words
     u64 transpose[17], transpose_back[17];  ///< [w] the operand of the transposition; 0 for w = 0, so that zeros come out
 };
 constexpr orders make_orders()
@@ -448,8 +456,11 @@ constexpr orders make_orders()
             o.ones.from[4 * k + p] = 1;
             o.triangle.from[4 * k + p] = p <= k % 4;
         }
-        for (unsigned h = 0; h < 2; ++h) o.fours[h].from[4 * k] = u(4 * h + k / 4);
-        o.last.from[4 * k] = 7;
+        for (unsigned h = 0; h < 2; ++h) {
+            o.fours[h].from[4 * k] = u(4 * h + k / 4);
+            o.before[h].from[4 * k] = u(k < 4 ? 0 : 4 * h + k / 4 - 1);
+            o.last[h].from[4 * k] = u(4 * h + 3);
+        }
     }
     for (unsigned w = 1; w <= 16; ++w) {
         o.transpose[w] = 0x8040201008040201u;
@@ -541,8 +552,8 @@ CCOLL_SZP_INLINE __m512i low_half(__m256i v) noexcept
 }
 /// Widths up to 8: the prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total
 /// of groups of four, of which there are only eight.
-template <class T>
-CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
+template <class T, class To>
+CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
 {
     quanta q;
     if (width > 8) {
@@ -553,16 +564,17 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
     }
     const orders& o = constants();
     const __m256i v = get_8_lanes(o, in, width, o.transpose);
-    const __m256i group = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), v);
-    __m256i total = _mm256_add_epi32(group, _mm256_slli_si256(group, 4));
+    __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), v);
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 4));
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m256i quarter = _mm256_shuffle_epi32(total, 0xff);
-    total = _mm256_add_epi32(total, _mm256_permute2x128_si256(quarter, quarter, 0x08));
-    const __m512i before = low_half(_mm256_add_epi32(_mm256_sub_epi32(total, group), _mm512_castsi512_si256(r)));
     const __m512i bytes = low_half(v), triangle = all(o.triangle);
-    q.a = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(all(o.fours[0]), before), triangle, _mm512_permutexvar_epi32(all(o.fours[0]), bytes));
-    q.b = _mm512_dpbusd_epi32(_mm512_permutexvar_epi32(all(o.fours[1]), before), triangle, _mm512_permutexvar_epi32(all(o.fours[1]), bytes));
-    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(o.last), low_half(total)));
+    // The first half's groups, on top of which the second one's are.
+    const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
+    const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
+    const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
+    q.a = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, _mm512_permutexvar_epi32(all(o.fours[0]), bytes));
+    q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, _mm512_permutexvar_epi32(all(o.fours[1]), bytes));
+    r = _mm512_permutexvar_epi32(all(o.last[1]), high);
     dequantise(q, step, x);
 }
 

@@ -17,12 +17,13 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::szx {
 
-/// The three functions of szx_block.hpp, as one instruction set has them.
+/// The functions of szx_block.hpp, and stream_blocks (szx_kernel.inl), as one instruction set has them.
 template <element T>
 struct block_kernel {
     block_plan<T> (*plan)(const T* x, T limit) noexcept;
     unsigned (*encode)(const T* x, block_plan<T>, T limit, std::byte* out) noexcept;
     void (*decode)(unsigned code, const std::byte* in, T* x) noexcept;
+    std::size_t (*stream)(const std::byte* codes, std::size_t blocks, const_byte_span rest, T* x) noexcept;  ///< null: cannot
 };
 
 /// @param i  no more than the machine has
@@ -30,10 +31,10 @@ template <element T>
 block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
 {
 #if defined(__x86_64__) && defined(__GNUC__)
-    if (i >= isa::avx512) return {&avx512::plan_block<T>, &avx512::encode_block<T>, &avx512::decode_block<T>};
-    if (i >= isa::avx2) return {&avx2::plan_block<T>, &avx2::encode_block<T>, &avx2::decode_block<T>};
+    if (i >= isa::avx512) return {&avx512::plan_block<T>, &avx512::encode_block<T>, &avx512::decode_block<T>, &avx512::stream_blocks<T>};
+    if (i >= isa::avx2) return {&avx2::plan_block<T>, &avx2::encode_block<T>, &avx2::decode_block<T>, &avx2::stream_blocks<T>};
 #endif
-    return {&plan_block<T>, &encode_block<T>, &decode_block<T>};
+    return {&plan_block<T>, &encode_block<T>, &decode_block<T>, nullptr};
 }
 
 /// The chunks of SZx and PipeSZx.
@@ -86,7 +87,7 @@ struct chunk_coder {
             const byte_span rest = dst.subspan(all.bytes);
             const bool in_place = rest.size() >= block_room<T>;
             std::byte* const to = in_place ? rest.data() : spare;
-            fetch_ahead(x, sizeof padded);
+            fetch<4096>(x, sizeof padded);
             unsigned code = kernel.encode(x, plan, limit, to);
             if (block_bytes<T>(code, count) > count * sizeof(T)) {  // a short block may cost more than its values
                 code = raw_code<T>;
@@ -97,7 +98,7 @@ struct chunk_coder {
                 if (rest.size() < bytes) return {0, status::out_of_space};
                 std::memcpy(rest.data(), spare, bytes);
             }
-            fetch_ahead(rest.data(), bytes);
+            fetch<4096>(rest.data(), bytes);
             dst[b] = static_cast<std::byte>(code);
             all.bytes += bytes;
             all.raw_blocks += code == raw_code<T>;
@@ -105,7 +106,7 @@ struct chunk_coder {
         return all.bytes < in.size_bytes() ? all : encode_result{0, status::out_of_space};
     }
 
-    static status decode_chunk(const_byte_span src, std::span<T> out, double) noexcept
+    static status decode_chunk(const_byte_span src, std::span<T> out, double, stores how = stores::cached) noexcept
     {
         // Everything is believed after this: codes are valid, and the blocks end where the chunk ends.
         const std::size_t blocks = block_count(out.size());
@@ -123,7 +124,10 @@ struct chunk_coder {
         T padded[block_elements];
         std::byte spare[block_room<T>] = {};
         const_byte_span rest = src.subspan(blocks);
-        for (std::size_t b = 0; b < blocks; ++b) {
+        std::size_t streamed = 0;
+        if (how == stores::streamed && kernel.stream != nullptr) streamed = kernel.stream(src.data(), out.size() / block_elements, rest, out.data());
+        for (std::size_t b = 0; b < streamed; ++b) rest = rest.subspan(block_bytes<T>(static_cast<unsigned>(src[b]), block_elements));
+        for (std::size_t b = streamed; b < blocks; ++b) {
             const std::size_t at = b * block_elements, count = std::min(block_elements, out.size() - at);
             const auto code = static_cast<unsigned>(src[b]);
             const std::size_t bytes = block_bytes<T>(code, count);

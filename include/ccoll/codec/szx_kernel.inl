@@ -48,24 +48,41 @@ CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, T limit, std:
     return raw_code<T>;
 }
 
-/// As szx::decode_block.
-template <element T>
-CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T* x) noexcept
+/// As szx::decode_block. @param to  a pointer, or lines
+template <element T, class To = T*>
+CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, To to) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t lanes = register_bytes / sizeof(T);
     if (code == raw_code<T>) {
-        std::memcpy(x, in, block_elements * sizeof(T));
+        for (std::size_t i = 0; i < block_elements; i += lanes) write(to, i, load(reinterpret_cast<const T*>(in) + i));
         return;
     }
     T value;
     std::memcpy(&value, in, sizeof value);
     const auto middle = fill(value);
     if (code == 0) {  // not a sum with 0: that would change -0, which an encoder does not write but a decoder may meet
-        for (std::size_t i = 0; i < block_elements; i += lanes) store(x + i, middle);
+        for (std::size_t i = 0; i < block_elements; i += lanes) write(to, i, middle);
         return;
     }
     const auto spread = spread_of<T>(code);
     in += sizeof value;
-    for (std::size_t i = 0; i < block_elements; i += lanes, in += code * lanes) store(x + i, middle + top_bytes<T>(in, spread, code));
+    for (std::size_t i = 0; i < block_elements; i += lanes, in += code * lanes) write(to, i, middle + top_bytes<T>(in, spread, code));
+}
+
+/// Decodes whole blocks past the caches, as long as a register may be read behind them. @return how many
+template <element T>
+CCOLL_TARGET std::size_t stream_blocks(const std::byte* codes, std::size_t blocks, const_byte_span rest, T* x) noexcept
+{
+    if (blocks == 0 || rest.size() < block_room<T>) return 0;
+    decode_block<T>(static_cast<unsigned>(codes[0]), rest.data(), x);
+    lines to(x + block_elements);
+    std::size_t b = 1;
+    for (;; ++b) {
+        rest = rest.subspan(block_bytes<T>(static_cast<unsigned>(codes[b - 1]), block_elements));
+        if (b == blocks || rest.size() < block_room<T>) break;
+        decode_block<T, lines&>(static_cast<unsigned>(codes[b]), rest.data(), to);
+    }
+    to.finish();
+    return b;
 }

@@ -11,6 +11,8 @@
 
 #include <immintrin.h>
 
+#include <ccoll/codec/line_writer.hpp>
+
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
 // Between a register and its packed bytes lie two steps: within each 16 bytes ("lane"), byte by byte, and between lanes, of which
@@ -90,11 +92,10 @@ CCOLL_EXACT_BEGIN
 namespace avx512 {
 
 inline constexpr std::size_t register_bytes = 64;
+using lines = line_writer_512;
 
 CCOLL_OPERATION __m512 load(const float* x) { return _mm512_loadu_ps(x); }
 CCOLL_OPERATION __m512d load(const double* x) { return _mm512_loadu_pd(x); }
-CCOLL_OPERATION void store(float* x, __m512 v) { _mm512_storeu_ps(x, v); }
-CCOLL_OPERATION void store(double* x, __m512d v) { _mm512_storeu_pd(x, v); }
 CCOLL_OPERATION __m512 fill(float x) { return _mm512_set1_ps(x); }
 CCOLL_OPERATION __m512d fill(double x) { return _mm512_set1_pd(x); }
 CCOLL_OPERATION __m512i bits(__m512 v) { return _mm512_castps_si512(v); }
@@ -175,11 +176,10 @@ CCOLL_OPERATION auto top_bytes(const std::byte* in, const shuffles& spread, unsi
 namespace avx2 {
 
 inline constexpr std::size_t register_bytes = 32;
+using lines = line_writer_256;
 
 CCOLL_OPERATION __m256 load(const float* x) { return _mm256_loadu_ps(x); }
 CCOLL_OPERATION __m256d load(const double* x) { return _mm256_loadu_pd(x); }
-CCOLL_OPERATION void store(float* x, __m256 v) { _mm256_storeu_ps(x, v); }
-CCOLL_OPERATION void store(double* x, __m256d v) { _mm256_storeu_pd(x, v); }
 CCOLL_OPERATION __m256 fill(float x) { return _mm256_set1_ps(x); }
 CCOLL_OPERATION __m256d fill(double x) { return _mm256_set1_pd(x); }
 CCOLL_OPERATION __m256i bits(__m256 v) { return _mm256_castps_si256(v); }

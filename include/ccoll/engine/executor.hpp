@@ -107,6 +107,7 @@ private:
         block& mine;
         const_byte_span incoming;        // one frame
         buffer_memory* holder = nullptr;  // of the message that it arrived in
+        stores how = stores::cached;      // of what is decoded
 
         using scope = typename Clock::scope;
 
@@ -127,13 +128,13 @@ private:
                 engine.too_large_ = true;
                 return;
             }
-            check(engine.task_.codec.decode(mine.frame_bytes(), engine.store_.writable(mine), engine.polling()));
+            check(engine.task_.codec.decode(mine.frame_bytes(), engine.store_.writable(mine), how, engine.polling()));
         }
         void keep() { engine.store_.hold(mine, holder, incoming); }
         void decode()
         {
             scope time(engine.clock_, phase::decode);
-            check(engine.task_.codec.decode(incoming, engine.store_.writable(mine), engine.polling()));
+            check(engine.task_.codec.decode(incoming, engine.store_.writable(mine), how, engine.polling()));
         }
         void combine()
         {
@@ -363,6 +364,7 @@ private:
             } else if (mine.out != nullptr && trouble_.ok()) {
                 note_position(me_, l.step);
                 byte_work work{*this, mine, {}};
+                if (task_.op.divide == nullptr) work.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
                 at_end(mine.now, work);
                 typename Clock::scope time(clock_, phase::copy);
                 if (!too_large_) store_.deliver(mine, p_);

@@ -444,7 +444,7 @@ private:
         if (s == status::ok && (view.header.elements != count || view.header.bound != in_.eb || view.bytes() != frame.size())) s = status::corrupt;
         if (s == status::ok) {
             typename Clock::scope time(clock_, phase::decode);
-            s = d_.codec.decode(frame, std::span<T>(user_.recv + first, count), polling());
+            s = d_.codec.decode(frame, std::span<T>(user_.recv + first, count), stores_for(user_.recv_count * sizeof(T)), polling());
         }
         if (s != status::ok) fail({s, me_, in_.peer});
     }

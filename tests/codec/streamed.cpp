@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/line_writer.hpp, and the decoders that use it: what is written past the caches is what is written through them, wherever the
+// destination begins, and nothing beside it.
+#include "catch.hpp"
+
+#include <cstring>
+#include <vector>
+
+#include <ccoll/base/isa.hpp>
+#include <ccoll/codec.hpp>
+#include <ccoll/exec.hpp>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+using ccoll::stores;
+
+namespace {
+
+using bytes = std::vector<std::byte>;
+
+template <class C, class T>
+struct of {
+    using codec = C;
+    using element = T;
+};
+using every_combination = std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>, of<Codec::PipeSZx, float>,
+                                     of<Codec::Lossless, float>>;
+
+/// The bits that `frame` decodes to, written `shift` words behind a line's begin; nothing if anything beside them has changed.
+template <class C, class T>
+bytes decoded(const bytes& frame, std::size_t n, stores how, std::size_t shift)
+{
+    constexpr std::size_t line = 64;
+    bytes room(n * sizeof(T) + 4 * line, round_trip::guard);
+    const std::size_t past = reinterpret_cast<std::uintptr_t>(room.data()) % line, begin = (line - past) % line + line + 4 * shift;
+    T* const to = reinterpret_cast<T*>(room.data() + begin);
+    if (ccoll::frame_codec_of<C, T>.decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
+    for (std::size_t i = 0; i < room.size(); ++i)
+        if ((i < begin || i >= begin + n * sizeof(T)) && room[i] != round_trip::guard) return {};
+    return {room.begin() + static_cast<std::ptrdiff_t>(begin), room.begin() + static_cast<std::ptrdiff_t>(begin + n * sizeof(T))};
+}
+
+}  // namespace
+
+TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they begin and end, with every instruction set", "[codec][streamed]", every_combination)
+{
+    using C = typename TestType::codec;
+    using T = typename TestType::element;
+    const ccoll::isa before = ccoll::isa_in_use();
+    for (const std::size_t n : {1u, 31u, 32u, 33u, 64u, 65u, 96u, 127u, 128u, 129u, 256u, 300u, 1000u, 5120u, 8192u, 9001u, 16384u})
+        for (const auto& field : fields::all<T>(n)) {
+            std::vector<bytes> frames{round_trip::frame_of<C>(field.values, 1e-3)};
+            if constexpr (ccoll::has_homomorphic_codec<C, T>) {
+                bytes frame(ccoll::max_addend_bytes<C, T>(n));
+                const ccoll::encode_result r = ccoll::encode_addend<C>(field.values, frame, 1e-3);
+                frame.resize(r.bytes);
+                if (r.code == status::ok) frames.push_back(frame);
+            }
+            for (const bytes& frame : frames) {
+                ccoll::use_isa(ccoll::isa::portable);
+                const bytes expected = decoded<C, T>(frame, n, stores::cached, 0);
+                REQUIRE(expected.size() == n * sizeof(T));
+                for (const ccoll::isa i : ccoll::every_isa) {
+                    if (i > ccoll::highest_isa()) break;
+                    ccoll::use_isa(i);
+                    for (std::size_t shift = 0; shift < 16; shift += sizeof(T) / 4)
+                        if (decoded<C, T>(frame, n, stores::streamed, shift) != expected)
+                            FAIL_CHECK(ccoll::name_of(i) << ", " << field.name << ", n = " << n << ", " << shift << " words behind a line");
+                }
+            }
+        }
+    ccoll::use_isa(before);
+}
+
+TEMPLATE_TEST_CASE("long results go past the caches, on one thread and on three", "[codec][streamed]", Codec::SZp, Codec::SZx)
+{
+    const std::size_t n = ccoll::streamed_bytes / sizeof(float) + 12345;
+    CHECK(ccoll::stores_for(n * sizeof(float)) == stores::streamed);
+    CHECK(ccoll::stores_for(ccoll::streamed_bytes - 1) == stores::cached);
+    const bytes frame = round_trip::frame_of<TestType>(fields::smooth<float>(n), 1e-3);
+    std::vector<float> expected(n), one(n), three(n);
+    REQUIRE(ccoll::frame_codec_of<TestType, float>.decode(frame, expected, stores::cached, {}) == status::ok);
+    REQUIRE(ccoll::decode<TestType>(frame, one) == status::ok);
+    REQUIRE(ccoll::decode<TestType>(frame, three, Exec::Threads<3>{}) == status::ok);
+    CHECK(std::memcmp(one.data(), expected.data(), n * sizeof(float)) == 0);
+    CHECK(std::memcmp(three.data(), expected.data(), n * sizeof(float)) == 0);
+}
