@@ -132,7 +132,7 @@ template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, buffer_pointee<Buffer>>
 status decode(const_byte_span src, Buffer&& out, const Executor& run)
 {
-    return detail::chunked<Codec, buffer_pointee<Buffer>>::decode(src, as_span(out), run);
+    return detail::chunked<Codec, buffer_pointee<Buffer>>::decode(src, as_span(out), stores_for(as_span(out).size_bytes()), run);
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>

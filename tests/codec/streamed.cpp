@@ -3,6 +3,7 @@
 // destination begins, and nothing beside it.
 #include "catch.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -75,16 +76,24 @@ TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they beg
     ccoll::use_isa(before);
 }
 
-TEMPLATE_TEST_CASE("long results go past the caches, on one thread and on three", "[codec][streamed]", Codec::SZp, Codec::SZx)
+TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote is there", "[codec][streamed]", Codec::SZp, Codec::SZx)
 {
-    const std::size_t n = ccoll::streamed_bytes / sizeof(float) + 12345;
-    CHECK(ccoll::stores_for(n * sizeof(float)) == stores::streamed);
-    CHECK(ccoll::stores_for(ccoll::streamed_bytes - 1) == stores::cached);
+    const std::size_t n = 1000003;
     const bytes frame = round_trip::frame_of<TestType>(fields::smooth<float>(n), 1e-3);
-    std::vector<float> expected(n), one(n), three(n);
+    std::vector<float> expected(n), found(n);
     REQUIRE(ccoll::frame_codec_of<TestType, float>.decode(frame, expected, stores::cached, {}) == status::ok);
-    REQUIRE(ccoll::decode<TestType>(frame, one) == status::ok);
-    REQUIRE(ccoll::decode<TestType>(frame, three, Exec::Threads<3>{}) == status::ok);
-    CHECK(std::memcmp(one.data(), expected.data(), n * sizeof(float)) == 0);
-    CHECK(std::memcmp(three.data(), expected.data(), n * sizeof(float)) == 0);
+    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(frame, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
+    CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
+}
+
+TEST_CASE("what is longer than the last cache goes past it, and nothing shorter", "[codec][streamed]")
+{
+    const std::size_t cache = ccoll::detail::last_cache();
+    INFO("last cache: " << cache << " bytes");
+    CHECK(cache % 1024 == 0);
+    CHECK(ccoll::stores_for(0) == stores::cached);
+    CHECK(ccoll::stores_for(std::min<std::size_t>(cache, std::size_t{4} << 20)) == stores::cached);
+    CHECK(ccoll::stores_for(cache) == stores::cached);
+    const std::size_t longer = std::max(cache, std::size_t{4} << 20) + 1;
+    CHECK(ccoll::stores_for(longer) == (cache > 0 ? stores::streamed : stores::cached));
 }

@@ -45,21 +45,6 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
     return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
-/// How results are written: into the caches, for they are read again soon, or past them, in whole lines that need not be fetched first.
-enum class stores : unsigned char { cached, streamed };
-
-/// From this many bytes on results would not stay in the caches anyway.
-inline constexpr std::size_t streamed_bytes = std::size_t{8} << 20;
-constexpr stores stores_for(std::size_t bytes) noexcept { return bytes >= streamed_bytes ? stores::streamed : stores::cached; }
-
-/// After streamed stores, before another thread or device may look.
-inline void settle([[maybe_unused]] stores how) noexcept
-{
-#if defined(__SSE__) && defined(__GNUC__)
-    if (how == stores::streamed) __builtin_ia32_sfence();
-#endif
-}
-
 /// Asks for `bytes` bytes further on, which are soon read or written; what lies there does not matter, and no fault comes of it.
 /// @tparam Locality  3: into the innermost cache, 2: into the second one
 template <std::size_t Distance, int Locality = 3>

@@ -9,6 +9,7 @@
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/base/stores.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -30,7 +31,8 @@ struct codec_impl;
 /// encode_chunk returns the bytes written and how many of its blocks it kept raw. Spans need not be aligned beyond T.
 /// All are noexcept, deterministic, and without allocation. A codec that may be interrupted between chunks says
 /// `static constexpr bool pipelined = true`: the engine then moves messages on while it works, every 16384 elements, or as many as
-/// `static constexpr std::size_t elements_between_polls` says.
+/// `static constexpr std::size_t elements_between_polls` says. One whose decoders can write past the caches takes `stores` as a fourth
+/// argument of decode_chunk and decode_addend.
 template <class Impl, class T>
 concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {
     { Impl::chunk_elements } -> std::convertible_to<std::size_t>;

@@ -210,13 +210,12 @@ struct chunked {
     }
 
     template <codec_executor Executor>
-    static status decode(const_byte_span src, std::span<T> out, const Executor& run)
+    static status decode(const_byte_span src, std::span<T> out, stores how, const Executor& run)
     {
         frame_view view;
         if (const status s = open(src, out.size(), view); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
-        const stores how = stores_for(out.size_bytes());
         run(parts, [&](std::size_t part) {
             const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
             std::size_t offset = 0;
