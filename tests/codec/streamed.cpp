@@ -92,6 +92,10 @@ TEST_CASE("what is longer than the last cache goes past it, and nothing shorter"
     INFO("last cache: " << cache << " bytes");
     CHECK(cache % 1024 == 0);
     CHECK(ccoll::stores_for(0) == stores::cached);
+    alignas(8) const char memory[8] = {};
+    CHECK(ccoll::stores_at(memory + 4, stores::streamed) == stores::streamed);
+    CHECK(ccoll::stores_at(memory + 2, stores::streamed) == stores::cached);
+    CHECK(ccoll::stores_at(memory, stores::cached) == stores::cached);
     CHECK(ccoll::stores_for(std::min<std::size_t>(cache, std::size_t{4} << 20)) == stores::cached);
     CHECK(ccoll::stores_for(cache) == stores::cached);
     const std::size_t longer = std::max(cache, std::size_t{4} << 20) + 1;

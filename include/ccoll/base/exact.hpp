@@ -15,7 +15,7 @@ enum class denormals { keep, flush };
 
 /// While one lives, this thread rounds to nearest, traps nothing, and keeps denormals or takes them for 0 (slow operands otherwise, on
 /// some processors), whatever its program asked for: g++ -Ofast turns denormals off in the whole process, and then the same values
-/// would give other bytes and a weaker bound.
+/// would give other bytes and a weaker bound. Flags of exceptions that are raised meanwhile may stay raised.
 template <denormals What = denormals::keep>
 class exact_environment {
 public:

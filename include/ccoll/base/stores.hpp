@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -47,6 +48,9 @@ inline stores stores_for(std::size_t bytes) noexcept
     constexpr std::size_t any_inner_cache = std::size_t{4} << 20;  // shorter ones are not worth the question
     return bytes > any_inner_cache && detail::last_cache() > 0 && bytes > detail::last_cache() ? stores::streamed : stores::cached;
 }
+
+/// Lines are put together of whole words.
+inline stores stores_at(const void* to, stores how) noexcept { return reinterpret_cast<std::uintptr_t>(to) % 4 == 0 ? how : stores::cached; }
 
 /// After streamed stores, before another thread or device may look.
 inline void settle([[maybe_unused]] stores how) noexcept

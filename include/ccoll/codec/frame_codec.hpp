@@ -199,6 +199,7 @@ struct chunked {
     {
         frame_view view;
         status s = open(src, out.size(), view);
+        how = stores_at(out.data(), how);
         std::size_t offset = 0;
         for (std::uint32_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
             const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
@@ -216,6 +217,7 @@ struct chunked {
         if (const status s = open(src, out.size(), view); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
+        how = stores_at(out.data(), how);
         run(parts, [&](std::size_t part) {
             const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
             std::size_t offset = 0;
