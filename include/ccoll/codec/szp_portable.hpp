@@ -2,6 +2,8 @@
 // codec/szp_portable.hpp - floor 2. The kernels of SZp in plain C++, shaped for a compiler that vectorises; the reference for all others.
 #pragma once
 
+#include <ccoll/base/memory.hpp>
+#include <ccoll/base/stores.hpp>
 #include <ccoll/codec/szp_quantiser.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
