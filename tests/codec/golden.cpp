@@ -197,6 +197,13 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moved("flat", std::vector<T>(200, T(1.375)), 0.003);
     w.moved("lattice", wave<T>(70), 1e-3);
     w.moved("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
+    std::vector<T> rare(300, T(0.5)), noise = wave<T>(100), both(300);
+    for (std::size_t i = 3; i < rare.size(); i += i % 5 + 7) rare[i] += static_cast<T>(i % 4) / 4, both[i] = static_cast<T>(i % 5) / 4 - T(0.5);
+    for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = (i % 2 == 0 ? noise[i] : -noise[i]) * T(1.0625);
+    for (std::size_t i = 200; i < 206; ++i) rare[i] = noise[i - 200];
+    w.moved("lists", scaled(rare, T(1.25), T(0)), 0.2);
+    w.moved("alone", noise, 0.003);
+    w.moved("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 

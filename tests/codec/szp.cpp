@@ -468,6 +468,10 @@ std::vector<sample<T>> samples()
     moved("raw blocks on a grid of its own", fine,
           numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }), sizeof(T) == 4 ? 0.3 : 1e-7);
     moved("two chunks", flat, numbers<T>(8192 + 10, [&](std::size_t i) { return i < 8192 ? 0 : calm(i); }), 1e-3);
+    const auto rare = [](std::size_t i) { return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0; };
+    moved("lists", narrow, numbers<T>(230, [&](std::size_t i) { return 100.1 + rare(i); }), 0.45);
+    moved("quanta alone", narrow, numbers<T>(230, [](std::size_t i) { return static_cast<double>(mixed(i)) - 125.3; }), 0.45);
+    moved("lists, quanta alone", narrow, numbers<T>(230, [&](std::size_t i) { return 1.1 * rare(i); }), 0.45);
     adds("addend: narrow", narrow, numbers<T>(70, calm), 1e-3);
     adds("addend: flat", flat, std::vector<T>(70, T(1.3)), 1e-3);
     adds("addend: classes", narrow, numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : i == 100 ? HUGE_VAL : i == 129 ? -HUGE_VAL : calm(i); }), 1e-3);
@@ -495,6 +499,9 @@ TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or value
     for (const auto& s : samples<TestType>()) {
         INFO(s.name);
         REQUIRE(kind_in(s.frame, s.n) == s.first_kind);
+        const auto head = ccoll::load<std::uint32_t>(s.frame, start_of(s.n));
+        REQUIRE((head >> 31 != 0) == (std::string(s.name).find("lists") == 0));
+        REQUIRE((head >> 30 & 1) == (std::string(s.name).find("alone") != std::string::npos));
         std::size_t beyond = 0, no_status = 0, believed = 0;
         const std::size_t start = start_of(s.n);
         for (std::size_t at = 0; at < s.frame.size(); ++at)
@@ -587,7 +594,7 @@ TEMPLATE_TEST_CASE("SZp says what is wrong with bounds, destinations and frames"
         using other = std::conditional_t<sizeof(T) == 4, double, float>;
         std::vector<other> z(n);
         CHECK(ccoll::decode<C>(frame, z) == status::foreign_frame);
-        for (const unsigned version : {0u, 1u, 3u, 255u}) {
+        for (const unsigned version : {0u, ccoll::wire_version - 1u, ccoll::wire_version + 1u, 255u}) {
             bytes foreign = frame;
             ccoll::store(foreign, 4, static_cast<std::uint8_t>(version));
             CHECK(ccoll::decode<C>(foreign, y) == status::wire_version);

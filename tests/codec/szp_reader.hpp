@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// szp_reader.hpp - quanta and classes of SZp's addends, read bit by bit as codec/szp_layout.hpp draws them: what a sum must contain,
-// without any kernel of the library.
+// szp_reader.hpp - quanta and classes of SZp's addends, and quanta of frames for movement on the common grid, read bit by bit as
+// codec/szp_layout.hpp draws them: what a frame must contain, without any kernel of the library.
 #pragma once
 
 #include <algorithm>
@@ -20,6 +20,7 @@ struct contents {
     std::vector<unsigned> classes;
     std::vector<std::uint64_t> largest;  ///< per chunk, as the chunk says
     std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat
+    std::vector<bool> has_lists, alone;   ///< per chunk
     bool honest = true;  ///< no quantum, also of the values that fill up a block, is larger than its chunk says, and the kind can hold that
     bool shortest = true;  ///< no block has a plane that only repeats the sign, or class planes of finite values only
 };
@@ -46,6 +47,9 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
     all.honest = all.honest && (wide ? largest >= least_wide && largest < too_large : largest < least_wide);
 
     const std::size_t blocks = (n + 31) / 32, half = (blocks + 1) / 2;
+    const bool alone = (head >> 30 & 1) != 0, has_lists = head >> 31 != 0;
+    all.alone.push_back(alone);
+    all.has_lists.push_back(has_lists);
     std::vector<unsigned> codes(blocks);
     if (!flat) {
         for (std::size_t k = 0; k < blocks; ++k) {
@@ -54,6 +58,8 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
         }
         at += ((packed ? half : blocks) + 3) / 4 * 4;
     }
+    std::size_t list = at;  // behind the planes of all blocks
+    for (const unsigned code : codes) list += code > 7 ? 4 * (code - 7) : 0;
     // Sums of honest quanta do not wrap; those of others may, and are told by the wrap of the sum that is kept in 128 bits.
     __extension__ using exact = __int128;
     exact q = base;
@@ -64,14 +70,27 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
             at += 8;
             all.shortest = all.shortest && (a | b) != 0;
         }
+        std::uint8_t listed[32] = {};  // the three bits of each difference
+        if (has_lists && codes[k] <= 7) {
+            for (int before = -1; codes[k] > 0; --codes[k], ++list) {
+                const auto entry = static_cast<unsigned>(chunk[list]);
+                const int place = static_cast<int>(entry & 31);
+                all.shortest = all.shortest && place > before && entry > 31;
+                listed[place] = static_cast<std::uint8_t>(entry >> 5);
+                before = place;
+            }
+        } else if (has_lists) {
+            codes[k] -= 7;
+        }
         const unsigned width = codes[k] & 127;
         const auto plane = [&](unsigned bit) { return word<std::uint32_t>(chunk, at + 4 * std::size_t{bit}); };
         if (width > 0) all.shortest = all.shortest && plane(width - 1) != (width > 1 ? plane(width - 2) : 0);
         for (unsigned i = 0; i < 32; ++i) {
             std::uint64_t difference = 0;
             for (unsigned bit = 0; bit < width; ++bit) difference |= std::uint64_t{plane(bit) >> i & 1} << bit;
+            if (listed[i] != 0) difference = listed[i] < 4 ? listed[i] : listed[i] - std::uint64_t{8};
             if (width > 0 && width < 64 && (difference >> (width - 1) & 1) != 0) difference |= ~std::uint64_t{0} << width;
-            q += static_cast<std::int64_t>(difference);
+            q = (alone ? 0 : q) + static_cast<std::int64_t>(difference);
             const exact magnitude = q < 0 ? -q : q;
             all.honest = all.honest && magnitude <= static_cast<exact>(largest);
             if (32 * k + i >= n) continue;
@@ -84,7 +103,7 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
 
 }  // namespace detail
 
-/// @param frame  an addend that ccoll::decode has accepted
+/// @param frame  one that ccoll::decode has accepted; if it is for movement, of narrow and flat chunks without raw blocks
 inline contents read(ccoll::const_byte_span frame)
 {
     contents all;

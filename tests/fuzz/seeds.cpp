@@ -58,6 +58,9 @@ std::vector<fields::named<T>> values(std::size_t n)
     add("fine", [](double i) { return 100 + 1e-3 * static_cast<int>(7 * i) / 50; });
     add("wide", [](double i) { return (static_cast<int>(i) % 2 == 0 ? 1e9 : -1e9) + i; });
     add("outlier", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 : 0.01 * i; });
+    add("rare", [](double i) { return 100 + (static_cast<int>(i) % 11 == 3 ? 0.002 * (static_cast<int>(i) % 7 - 3) : 0); });
+    add("alone", [](double i) { return 0.01 * (97 * static_cast<int>(i) % 251) - 1.253; });
+    add("rare, alone", [](double i) { return static_cast<int>(i) % 11 == 3 ? 0.0021 * (static_cast<int>(i) % 7 - 3) : 0; });
     return list;
 }
 

@@ -12,7 +12,7 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// In rising order: a machine that has one has all before it.
-/// avx2: AVX2, BMI, LZCNT (Haswell, Zen).  avx512: F, BW, DQ, VL (Skylake-X).  avx512_gfni: with GFNI, VBMI and VNNI (Ice Lake, Zen 4).
+/// avx2: AVX2, BMI, LZCNT (Haswell, Zen).  avx512: F, BW, DQ, VL (Skylake-X).  avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4).
 enum class isa : int { portable, avx2, avx512, avx512_gfni };
 inline constexpr isa every_isa[] = {isa::portable, isa::avx2, isa::avx512, isa::avx512_gfni};
 
@@ -38,7 +38,7 @@ inline isa highest_isa() noexcept
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
         !__builtin_cpu_supports("avx512vl"))
         return isa::avx2;
-    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("gfni")) return isa::avx512;
+    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("gfni")) return isa::avx512;
     return isa::avx512_gfni;
 #else
     return isa::portable;

@@ -29,6 +29,7 @@ namespace detail::szp {
 /// - Two's complement instead of signs and magnitudes: the same widths, and planes can be added as they are.
 /// - Widths together in front of a chunk, 4 bits each where they lie close together; 12 bytes for a constant chunk.
 /// - Values outside of the common grid: fine and wide chunks, class planes (szp_layout.hpp).
+/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp_lists.hpp).
 template <element T>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
@@ -72,11 +73,11 @@ struct chunk_coder {
         block_codes codes;
         u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks narrow = encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::addend, base, narrow_blocks, last_begin(out, dst.size()), codes.of);
+        const encoded_blocks narrow = encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks, last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
             put(out + 8, narrow.largest);
-            return finish(out, kind::narrow, narrow_blocks, narrow.end, narrow.escaped, codes, in.size());
+            return finish(out, true, {kind::narrow, narrow.escaped}, narrow_blocks, narrow.end, codes, in.size());
         }
         u8* const wide_blocks = blocks_at(out, kind::wide, in.size());
         const i64 wide_base = base_of(in[0], z);
@@ -84,7 +85,7 @@ struct chunk_coder {
         if (found.code != status::ok) return {0, status::too_large};
         put(out + 4, wide_base);
         put(out + 12, std::max(found.largest, narrow_limit));
-        return finish(out, kind::wide, wide_blocks, found.end, found.escaped, codes, in.size());
+        return finish(out, true, {kind::wide, found.escaped}, wide_blocks, found.end, codes, in.size());
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept { return decode(src, out, eb, true, how); }
 
@@ -169,21 +170,20 @@ private:
             put(out + 4, base);
             put(out + 12, std::max(largest, narrow_limit));
         }
-        return finish(out, narrow ? kind::narrow : kind::wide, blocks, end, escaped, codes, n);
+        return finish(out, true, {narrow ? kind::narrow : kind::wide, escaped}, blocks, end, codes, n);
     }
 
     /// Codes and head, in front of the blocks.
-    static encode_result finish(u8* out, kind what, const u8* blocks, u8* end, u32 escaped, const block_codes& codes, std::size_t n) noexcept
+    static encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n) noexcept
     {
-        u32 head = escaped << 12;
-        u8* const front = out + head_bytes(what, sizeof(T));
-        if (end != blocks || what == kind::fine) {
-            end = write_codes(codes.of, blocks_of(n), front, end, head);
+        u8* const front = out + head_bytes(head.what, sizeof(T));
+        if (end != blocks || head.what == kind::fine) {
+            end = write_codes(codes.of, blocks_of(n), addend, front, end, head);
         } else {
-            what = what == kind::narrow ? kind::flat : kind::wide_flat;
+            head = {head.what == kind::narrow ? kind::flat : kind::wide_flat, 0};
             end = front;
         }
-        put(out, head | static_cast<u32>(what));
+        put(out, head.word());
         return {static_cast<std::size_t>(end - out)};
     }
 
@@ -214,12 +214,15 @@ private:
     {
         block_codes codes;
         u8* const blocks = blocks_at(out, kind::narrow, in.size());
-        const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks r = encoders<T>[kernel_in_use()](in.data(), in.size(), z, rule, base, blocks, last_begin(out, room), codes.of);
+        const bool alone = noise_detectors<T>[kernel_in_use()](in.data(), in.size(), z);
+        const predictor before{alone ? 0 : narrow_base_of(in[0], z), alone};
+        const encoded_blocks r = encoders<T>[kernel_in_use()](in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
         if (r.code != status::ok) return {0, r.code};
-        put(out + 4, base);
+        put(out + 4, before.quantum);
         put(out + 8, r.largest);
-        return moved(finish(out, kind::narrow, blocks, r.end, r.escaped, codes, in.size()), r.escaped);
+        chunk_head head(kind::narrow, r.escaped);
+        head.alone = alone;
+        return moved(finish(out, false, head, blocks, r.end, codes, in.size()), r.escaped);
     }
     static encode_result encode_fine(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& common, const fine_grid<T>& grid) noexcept
     {
@@ -231,16 +234,16 @@ private:
         if constexpr (is_f32<T>) {
             const i32 base = first_fits ? static_cast<i32>(std::nearbyint(static_cast<double>(in[0]) * z.inverse_f64)) : 0;
             const encoded_blocks r =
-                encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::fine, base, blocks, last_begin(out, room), codes.of);
+                encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
-            return moved(finish(out, kind::fine, blocks, r.end, r.escaped, codes, in.size()), r.escaped);
+            return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
         } else {
             const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
             const wide::encoded r = wide::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
-            return moved(finish(out, kind::fine, blocks, r.end, r.escaped, codes, in.size()), r.escaped);
+            return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
         }
     }
 
@@ -262,8 +265,9 @@ private:
         }
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
-        if (is_large)
-            wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
+        if (is_large && view.alone) return status::corrupt;  // those of encoders are below 2^14
+        if (is_large) wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
+        else if (view.alone) alone_decoders<T>[kernel_in_use()](view, step, out.data(), out.size());
         else decoders<T>[kernel_in_use()](view, step, out.data(), out.size(), how);
         return status::ok;
     }

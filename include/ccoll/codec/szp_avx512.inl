@@ -92,6 +92,12 @@ CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) no
     r = q.b;
 }
 
+CCOLL_SZP_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
+CCOLL_SZP_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
+{
+    return static_cast<u32>(_mm512_reduce_add_epi32(_mm512_add_epi32(_mm512_abs_epi32(d.a), _mm512_abs_epi32(d.b))));
+}
+
 /// Between 32 words, as they are packed, and 16 planes; to words in order, those from `width` on repeating the sign. Each kernel's own.
 CCOLL_SZP_INLINE __m512i planes_of(__m512i words) noexcept;
 CCOLL_SZP_INLINE __m512i words_of(const u8* in, unsigned width) noexcept;

@@ -2,7 +2,7 @@
 // codec/szp_layout.hpp - floor 2. A chunk of SZp: what its bytes mean, checked once for all readers. Nothing here depends on an
 // instruction set or an element type. Little-endian; every part is a multiple of 4 bytes.
 //
-//   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped blocks (20)
+//   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped blocks (18) | alone (1) | lists (1)
 //   kind narrow     4 i32 base   8 u32 largest    12 widths, blocks
 //   kind flat       4 i32 base   8 u32 largest       all differences are 0
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
@@ -16,7 +16,13 @@
 //   widths  one code per block. Packed: byte i holds block i in its low half and block i + ceil(blocks / 2) in its high half,
 //           less the lowest width. Else a byte each. Padded with 0 to a multiple of 4.
 //
-// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A raw block leaves the running q alone, a
+// With lists (szp_lists.hpp), in frames for movement, for chunks of which most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
+//   code 0..7   a list of so many bytes: the place of a value that differs from the one before it (5 bits) | its planes 0, 1, 2
+//   code 8 + w  w + 1 planes
+// First stand the planes of all blocks, then all lists, padded with 0.
+//
+// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. In a narrow chunk whose quanta stand alone (movement
+// only; the base is 0), it is q[i]. A raw block leaves the running q alone, a
 // value that is not finite repeats it. The last block is filled up with its last value.
 #pragma once
 
@@ -28,21 +34,9 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/codec/szp_lists.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
-
-using u8 = std::uint8_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
-
-inline constexpr std::size_t block_elements = 32;  ///< a plane is one word, and one ballot of a GPU's warp
-inline constexpr std::size_t chunk_elements = 8192;
-inline constexpr std::size_t chunk_blocks = chunk_elements / block_elements;
-
-/// Kernels may write so many bytes behind the planes of a block: one register of the widest instruction set.
-inline constexpr std::size_t slack = 64;
 
 enum class kind : u32 { narrow, flat, fine, wide, wide_flat };
 inline constexpr unsigned raw_code = 127, class_code = 128, widest_narrow = 32, widest = 64;
@@ -53,72 +47,61 @@ inline constexpr std::size_t longest_block = 4 * widest + 8;
 /// |q| <= largest < narrow_limit: differences have at most 32 bits and do not wrap, so that planes widen by repeating the sign.
 inline constexpr u64 narrow_limit = u64{1} << 30, wide_limit = u64{1} << 62;
 
-template <class Word>
-inline Word get(const u8* from) noexcept
-{
-    Word w;
-    std::memcpy(&w, from, sizeof w);
-    return w;
-}
-template <class Word>
-inline void put(u8* to, Word w) noexcept
-{
-    std::memcpy(to, &w, sizeof w);
-}
-
-constexpr std::size_t blocks_of(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
-constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 3) / 4 * 4; }
-
 /// Bytes in front of the blocks.
 constexpr std::size_t head_bytes(kind k, std::size_t element_bytes) noexcept
 {
     return k == kind::wide || k == kind::wide_flat ? 20 : k == kind::fine ? 4 + 2 * element_bytes : 12;
 }
-constexpr std::size_t width_bytes(std::size_t blocks, bool packed) noexcept { return padded(packed ? (blocks + 1) / 2 : blocks); }
 
-/// The codes of a chunk's blocks, one byte each. Behind them is room for a register.
-struct block_codes {
-    alignas(64) u8 of[chunk_blocks + slack];
+/// The first word of a chunk.
+struct chunk_head {
+    kind what = kind::flat;
+    bool packed = false;
+    u8 lowest = 0;    ///< width, if packed
+    u32 escaped = 0;  ///< blocks
+    bool alone = false, lists = false;
+
+    explicit chunk_head(u32 word) noexcept
+        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff), alone((word >> 30 & 1) != 0),
+          lists(word >> 31 != 0)
+    {
+    }
+    chunk_head(kind k, u32 escaped_blocks) noexcept : what(k), escaped(escaped_blocks) {}
+    u32 word() const noexcept
+    {
+        return static_cast<u32>(what) | u32{packed} << 4 | u32{lowest} << 5 | escaped << 12 | u32{alone} << 30 | u32{lists} << 31;
+    }
 };
 
 CCOLL_EXACT_BEGIN  // for its optimisation: these loops of bytes run before and after every chunk
 
-/// Writes the codes in front of the blocks, in the shorter of the two forms, and says in `head` which. `to` is where they begin, and the
-/// blocks stand behind the shorter form: for the longer one they move. @return the end of the chunk.
-inline u8* write_codes(const u8* codes, std::size_t blocks, u8* to, u8* end, u32& head) noexcept
+/// Writes the codes in front of the blocks in the shortest form, which may make lists of blocks, and says in `head` which. `to` is where
+/// they begin, and the blocks stand behind packed ones: for the long form they move. @return the end of the chunk.
+inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
     u8 lowest = 255, highest = 0;
+    std::uint16_t planes = 0;  // of blocks that may become lists
     for (std::size_t k = 0; k < blocks; ++k) {
         lowest = std::min(lowest, codes[k]);
         highest = std::max(highest, codes[k]);
+        planes = static_cast<std::uint16_t>(planes + (codes[k] <= lists::widest_listed ? codes[k] : 0));
     }
-    const bool packed = highest - lowest <= 15 && highest <= widest;
-    const std::size_t bytes = width_bytes(blocks, packed), expected = width_bytes(blocks, true), half = (blocks + 1) / 2;
-    if (!packed) {
-        std::memmove(to + bytes, to + expected, static_cast<std::size_t>(end - to) - expected);
-        end += bytes - expected;
+    head.packed = highest - lowest <= 15 && highest <= widest;
+    if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * std::size_t{planes}, to, end, blocks))
+        if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
+            head.lists = true;
+            return shorter;
+        }
+    if (head.packed) {
+        head.lowest = lowest;
+        pack_codes(codes, blocks, lowest, to);
+        return end;
     }
+    const std::size_t bytes = width_bytes(blocks, false), expected = width_bytes(blocks, true);
+    std::memmove(to + bytes, to + expected, static_cast<std::size_t>(end - to) - expected);
     put(to + bytes - 4, u32{0});
-    if (packed) {
-        for (std::size_t k = 0; k < blocks / 2; ++k) to[k] = static_cast<u8>((codes[k] - lowest) | (codes[half + k] - lowest) << 4);
-        if (blocks % 2 != 0) to[half - 1] = static_cast<u8>(codes[half - 1] - lowest);
-    } else {
-        std::memcpy(to, codes, blocks);
-    }
-    head |= u32{packed} << 4 | (packed ? u32{lowest} : 0) << 5;
-    return end;
-}
-
-/// The reverse. @param from  width_bytes(blocks, packed) bytes
-inline void read_codes(const u8* from, std::size_t blocks, bool packed, u8 lowest, u8* codes) noexcept
-{
-    if (!packed) {
-        std::memcpy(codes, from, blocks);
-        return;
-    }
-    const std::size_t half = (blocks + 1) / 2;
-    for (std::size_t k = 0; k < half; ++k) codes[k] = static_cast<u8>((from[k] & 15) + lowest);
-    for (std::size_t k = half; k < blocks; ++k) codes[k] = static_cast<u8>((from[k - half] >> 4) + lowest);
+    std::memcpy(to, codes, blocks);
+    return end + (bytes - expected);
 }
 
 /// A chunk whose bytes have been checked: the codes are valid for its kind and account for every byte.
@@ -131,7 +114,13 @@ struct chunk_view {
     std::size_t blocks_bytes = 0;
     std::size_t count = 0;  ///< of blocks
     u32 escaped = 0;
+    bool alone = false;  ///< the differences are the quanta
     block_codes codes;
+    alignas(64) u8 planes_of_lists[lists::most_bytes];  ///< `blocks`, if the chunk has lists
+
+    chunk_view() noexcept = default;
+    chunk_view(const chunk_view&) = delete;
+    chunk_view& operator=(const chunk_view&) = delete;
 };
 
 /// Checks a chunk of n values. Total: any bytes give a status.
@@ -140,27 +129,37 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < 12 || src.size() % 4 != 0) return status::corrupt;
-    const u32 head = get<u32>(from);
-    view.what = static_cast<kind>(head & 15);
-    const bool packed = (head >> 4 & 1) != 0;
-    const u8 lowest = head >> 5 & 127;
-    view.escaped = head >> 12;
+    const chunk_head head(get<u32>(from));
+    view.what = head.what;
+    view.escaped = head.escaped;
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
-    if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide) || (!packed && lowest != 0) || lowest > widest) return status::corrupt;
+    if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
+    if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0 || head.escaped != 0))) return status::corrupt;
+    view.alone = head.alone;
+    if (head.alone && (addend || head.what != kind::narrow)) return status::corrupt;
     const std::size_t in_front = head_bytes(view.what, element_bytes);
     if (src.size() < in_front) return status::corrupt;
     const bool long_base = is_wide || (view.what == kind::fine && element_bytes == 8);
     view.base = long_base ? get<i64>(from + 4) : get<i32>(from + 4);
+    if (head.alone && view.base != 0) return status::corrupt;
     view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
     view.step = from + 4 + element_bytes;
     view.count = blocks_of(n);
     if (view.what == kind::flat || view.what == kind::wide_flat)
-        return src.size() == in_front && view.escaped == 0 && head >> 4 == 0 ? status::ok : status::corrupt;
+        return src.size() == in_front && head.word() == static_cast<u32>(view.what) ? status::ok : status::corrupt;
 
-    const std::size_t of_widths = width_bytes(view.count, packed);
+    const std::size_t of_widths = width_bytes(view.count, head.packed);
     if (src.size() < in_front + of_widths) return status::corrupt;
+    if (head.lists) {
+        view.blocks = view.planes_of_lists;
+        const u8* const end = lists::read(from + in_front, from + src.size(), view.count, view.planes_of_lists, view.codes.of);
+        if (end == nullptr) return status::corrupt;
+        view.blocks_bytes = static_cast<std::size_t>(end - view.blocks);
+        return status::ok;
+    }
     view.blocks = from + in_front + of_widths;
-    read_codes(from + in_front, view.count, packed, lowest, view.codes.of);
+    if (head.packed) unpack_codes(from + in_front, view.count, head.lowest, view.codes.of);
+    else std::memcpy(view.codes.of, from + in_front, view.count);
     const unsigned most = view.what == kind::narrow || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
     u8 highest = 0;
     std::uint16_t sum = 0;

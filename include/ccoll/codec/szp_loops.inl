@@ -8,9 +8,11 @@
 //   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
 //   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
 //   largest_of(block, m), clear, merge, top, over       maxima of |x| as integers: Inf and NaN are large
-//   difference(q, r, d)                                 differences to the value before; moves r on
+//   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
+//   sum_of_magnitudes(d)                                of differences below 2^14
 //   streams, lines_of<T>                                is there a line_writer, and which: the other destination of restore
-//   put_planes(d, out) -> width, put_small(d, out), the same for differences of 15 bits, restore(in, width, r, step, x), add_blocks(a, wa, b, wb, out) -> width
+//   put_planes(d, out) -> width, put_small(d, out), the same for differences of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
+//   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
 // The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
 
 /// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
@@ -36,11 +38,43 @@ CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, st
     return std::max(apart, top(most));
 }
 
+/// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
+/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is
+/// better, else by four, by more where most quanta are 0.
+template <class T>
+CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t samples = 8, usual = 4;
+    constexpr u32 enough = 64;
+    u32 of_quanta = 0, of_differences = 0;
+    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));  // in the caches: read ahead with the chunk before
+    for (std::size_t i = 0; blocks > 0 && i < samples; ++i) {
+        const std::size_t k = blocks * (2 * (5 * i % samples) + 1) / (2 * samples);
+        look_ahead<T> one;
+        quanta q;
+        magnitudes<T> m;
+        one.quantise(x, 0, 0, x + block_elements * k, z, q, m);
+        if (over(m, z.brief)) return false;
+        running r;
+        start(r, 0);
+        differences d;
+        alone(q, d);
+        of_quanta += sum_of_magnitudes(d);
+        difference(q, r, d);
+        of_differences += sum_of_magnitudes(d);
+        const u32 seen = of_quanta + of_differences;
+        if (i + 1 >= usual ? seen == 0 || seen >= enough : seen >= enough && of_differences <= of_quanta) break;
+    }
+    return 8 * u64{of_differences} > 9 * u64{of_quanta};  // a sixth of a bit: less would not pay for a wrong guess
+}
+
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
+/// @param base   the quantum before the first one; none if quanta stand alone
 /// @param last   the last address at which a block may begin: behind it there is room for a block and the slack
 /// @param codes  gets a code per block
 template <class T>
-CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, i32 base, u8* out,
+CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base, u8* out,
                                               const u8* last, u8* codes) noexcept
 {
     CCOLL_EXACT_BODY
@@ -49,12 +83,12 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
     u8* p = out;
     const std::size_t blocks = blocks_of(n);
     running r;
-    start(r, base);
+    start(r, base.quantum);
     magnitudes<T> most;
     clear(most);
     look_ahead<T> ahead;
     T tail[block_elements];
-    bool brief_before = base > -(1 << 13) && base < 1 << 13;
+    bool brief_before = base.quantum > -(1 << 13) && base.quantum < 1 << 13;
     for (std::size_t k = 0; k < blocks; ++k) {
         if (p > last) [[unlikely]] {
             all.code = status::out_of_space;
@@ -109,7 +143,8 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
         }
         merge(most, m);
         differences d;
-        difference(q, r, d);
+        if (base.none) alone(q, d);
+        else difference(q, r, d);
         const unsigned width = brief && brief_before ? put_small(d, p) : put_planes(d, p);
         brief_before = brief;
         codes[k] = static_cast<u8>(width | escape);
@@ -140,36 +175,61 @@ CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x,
     start(r, static_cast<i32>(view.base));
     std::size_t k = 0;
     const std::size_t plain = std::min(from.plain_blocks(view), n / block_elements);
-    if constexpr (streams) {
-        if (how == stores::streamed && plain > 1) {
-            next_block(view.codes.of[k++], p, r, step, x);
+    const bool past = streams && how == stores::streamed && plain > 1;
+    for (std::size_t end = past ? 1 : plain;; end = plain) {  // each call of restore() is compiled on its own, for a tenth of a second
+        for (; k < end; ++k) {
+            T* to = x + block_elements * k;
+            fetch_ahead(to, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
+            next_block(view.codes.of[k], p, r, step, to);
+        }
+        if (end == plain) break;
+        if constexpr (streams) {
             lines_of<T> lines(x + block_elements);
             while (k < plain) next_block(view.codes.of[k++], p, r, step, lines);
             lines.finish();
         }
     }
-    for (; k < plain; ++k) {
-        T* const to = x + block_elements * k;
-        fetch_ahead(to, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
-        next_block(view.codes.of[k], p, r, step, to);
-    }
     T tail[block_elements];
     for (; k < view.count; ++k) {
         const bool partial = n - block_elements * k < block_elements;
-        T* const block = partial ? tail : x + block_elements * k;
-        const unsigned code = view.codes.of[k];
+        T* block = partial ? tail : x + block_elements * k;
+        unsigned code = view.codes.of[k];
         p = from.readable(p);
-        if (code <= widest_narrow) [[likely]] {
-            restore(p, code, r, step, block);
-            p += 4 * code;
-        } else if (code == raw_code) {
+        if (code == raw_code) {
             std::memcpy(block, p, sizeof tail);
             p += sizeof tail;
         } else {
-            const unsigned width = code - class_code;
-            restore(p + 8, width, r, step, block);
-            apply_class(get<u32>(p), get<u32>(p + 4), block);
-            p += 8 + 4 * width;
+            const u32 a = class_plane(p, code, 0), b = class_plane(p, code, 1);
+            skip_class(p, code);
+            next_block(code, p, r, step, block);
+            if ((a | b) != 0) [[unlikely]] apply_class(a, b, block);
+        }
+        if (partial) [[unlikely]] std::memcpy(x + block_elements * k, tail, (n - block_elements * k) * sizeof(T));
+    }
+}
+
+/// The same where quanta stand alone, in frames for movement; always through the caches.
+template <class T>
+CCOLL_SZP_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, std::size_t n) noexcept
+{
+    CCOLL_EXACT_BODY
+    block_source from(view);
+    const u8* p = view.blocks;
+    T tail[block_elements];
+    for (std::size_t k = 0; k < view.count; ++k) {
+        const bool partial = n - block_elements * k < block_elements;
+        T* block = partial ? tail : x + block_elements * k;
+        fetch_ahead(block, sizeof tail);
+        const unsigned code = view.codes.of[k];
+        p = from.readable(p);
+        if (code == raw_code) [[unlikely]] {
+            std::memcpy(block, p, sizeof tail);
+            p += sizeof tail;
+        } else {
+            differences d{};
+            if (code > 0) get_planes(p, code, d);
+            dequantise(d, step, block);
+            p += 4 * code;
         }
         if (partial) [[unlikely]] std::memcpy(x + block_elements * k, tail, (n - block_elements * k) * sizeof(T));
     }

@@ -16,6 +16,12 @@ enum class beyond_safe {
     addend  ///< quantise in double, keep Inf and NaN in class planes; beyond 2^30 steps report `unsupported`
 };
 
+/// What stands before the first value of a chunk.
+struct predictor {
+    i32 quantum = 0;
+    bool none = false;  ///< differences are the quanta themselves
+};
+
 struct encoded_blocks {
     u8* end = nullptr;  ///< of the blocks; their begin, if all differences are 0
     u32 largest = 0;    ///< >= every |q|
@@ -208,6 +214,14 @@ CCOLL_SZP_INLINE void difference(quanta& q, running& r, differences& d) noexcept
     r = q.values[block_elements - 1];
 }
 
+CCOLL_SZP_INLINE void alone(const quanta& q, differences& d) noexcept { std::memcpy(d.of, q.values, sizeof d.of); }
+CCOLL_SZP_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
+{
+    i32 sum = 0;
+    for (const i32 v : d.of) sum += v < 0 ? -v : v;
+    return static_cast<u32>(sum);
+}
+
 CCOLL_SZP_INLINE void swap_bits(u64& a, u64& b, int shift, u64 mask) noexcept
 {
     const u64 t = ((a >> shift) ^ b) & mask;
@@ -293,6 +307,14 @@ CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, i32* d) noexcept
                 d[8 * g + j] = static_cast<i32>(low | static_cast<u32>(static_cast<i32>(b[j] << (24 - 8 * g)) >> 24) << at);
             }
     }
+}
+
+CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept { get_planes(in, width, d.of); }
+template <class T>
+CCOLL_SZP_INLINE void dequantise(const differences& d, T step, T* x) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < block_elements; ++i) x[i] = static_cast<T>(d.of[i]) * step;
 }
 
 /// The running sum stays in a register and its conversion inside the loop: in an array it would be read before it is there.

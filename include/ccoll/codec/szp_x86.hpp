@@ -190,6 +190,17 @@ CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) no
     }
 }
 
+CCOLL_SZP_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
+CCOLL_SZP_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
+{
+    __m256i sum = _mm256_abs_epi32(d.v[0]);
+    for (int i = 1; i < 4; ++i) sum = _mm256_add_epi32(sum, _mm256_abs_epi32(d.v[i]));
+    __m128i s = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0x4e));
+    s = _mm_add_epi32(s, _mm_shuffle_epi32(s, 0xb1));
+    return static_cast<u32>(_mm_cvtsi128_si32(s));
+}
+
 /// Packing interleaves the halves of registers; this restores the order of 32 bytes.
 CCOLL_SZP_INLINE __m256i in_order(__m256i v) noexcept { return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
 
@@ -255,7 +266,7 @@ CCOLL_SZP_INLINE void get_16_planes(const u8* in, unsigned width, differences& d
     d.v[2] = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(a, 1));
     d.v[3] = _mm256_cvtepi16_epi32(_mm256_extracti128_si256(b, 1));
 }
-/// @param width  9..32
+/// @param width  1..32
 CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
 {
     get_16_planes(in, std::min(width, 16u), d);

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_lists.hpp - floor 2. Chunks of SZp of which most differences are 0, at loose bounds: a byte for each that is not, instead of
+// bit planes for all. What a field of 1 to 2 bits per value needs falls to a half (docs/szp.md).
+//
+// Kernels know nothing of it. An encoder makes lists of the planes that a kernel has written, a decoder planes of the lists before a
+// kernel reads them; the same bytes with every instruction set. It takes about as long as the kernel, hence lists are written only where
+// they make a chunk a quarter shorter; and never in addends, because planes are added ten times as fast as lists could be.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include <ccoll/base/config.hpp>
+#include <ccoll/base/isa.hpp>
+#include <ccoll/codec/szp_lists_portable.hpp>
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <ccoll/codec/szp_lists_x86.hpp>
+#endif
+
+namespace ccoll::inline CCOLL_ABI::detail::szp::lists {
+
+/// Room for the planes of any chunk with lists.
+inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + slack;
+
+/// Room for all lists of a chunk, and what is read or written behind them.
+struct all_lists {
+    u8 of[chunk_blocks * most_listed + 32];
+};
+
+/// Lists take as long as the kernels, so they have to save that many bytes of codes and planes.
+inline std::size_t least_saving(const u8* front, const u8* end) noexcept { return static_cast<std::size_t>(end - front) / 4; }
+
+/// Most chunks that gain nothing are known at a glance: they have more than 4 bits per value, or most planes in wide blocks.
+/// @param listable  bytes of planes in blocks that can be lists, which hardly ever become shorter than a half
+inline bool may_pay(std::size_t listable, const u8* front, const u8* end, std::size_t blocks) noexcept
+{
+    constexpr std::size_t most_bits = 4;
+    return static_cast<std::size_t>(end - front) <= width_bytes(blocks, true) + 4 * most_bits * blocks && listable >= 2 * least_saving(front, end);
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CCOLL_SZP_EACH(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx512_gfni::kernel}
+#else
+#define CCOLL_SZP_EACH(kernel) {&portable::kernel}
+#endif
+inline constexpr decltype(&portable::put_lists) list_writers[] = CCOLL_SZP_EACH(put_lists);
+inline constexpr decltype(&portable::get_lists) list_readers[] = CCOLL_SZP_EACH(get_lists);
+#undef CCOLL_SZP_EACH
+
+/// About how many bytes lists would save, from eight blocks in a row in each quarter of the chunk.
+inline std::size_t savings(const u8* widths, std::size_t blocks, const u8* in) noexcept
+{
+    constexpr std::size_t run = 8;
+    std::size_t bytes = 0, seen = 0;
+    for (std::size_t quarter = 0; quarter < 4; ++quarter) {
+        const std::size_t begin = blocks * quarter / 4, end = blocks * (quarter + 1) / 4;
+        const u8* at = in;
+        for (std::size_t k = begin; k < std::min(begin + run, end); at += 4 * std::size_t{widths[k++]}, ++seen) {
+            const unsigned width = widths[k];
+            if (width == 0 || width > widest_listed) continue;
+            const unsigned code = code_of(width, portable::ones_of(few_planes(at, width).any()));
+            if (code <= most_listed) bytes += 4 * width - code;
+        }
+        in += 4 * sum_of(widths + begin, end - begin);
+    }
+    return bytes * blocks / seen;
+}
+
+/// Makes lists of planes, in place.
+/// @param widths  none above widest_beside
+/// @param front   where the codes go, width_bytes(blocks, true) bytes; behind them stand the planes, and `slack`
+/// @param end     of the planes
+/// @return        the new end; null and nothing written if lists would not save least_saving().
+inline u8* write(const u8* widths, std::size_t blocks, u8* front, const u8* end) noexcept
+{
+    u8* const begin = front + width_bytes(blocks, true);
+    const std::size_t least = least_saving(front, end);
+    constexpr std::ptrdiff_t few = 512;  // bytes: there is little to look at, and too little in any part of it to judge by
+    if (end - begin > few && savings(widths, blocks, begin) < least * 3 / 4) return nullptr;
+    block_codes codes;
+    all_lists lists;
+    u8* const end_of_lists = list_writers[static_cast<std::size_t>(isa_in_use())](widths, blocks, begin, codes.of, lists.of);
+    const auto bytes = static_cast<std::size_t>(end_of_lists - lists.of);
+    std::size_t words = 0;
+    for (std::size_t k = 0; k < blocks; ++k) words += codes.of[k] > most_listed ? widths[k] : 0;
+    if (4 * words + padded(bytes) + least > static_cast<std::size_t>(end - begin)) return nullptr;
+
+    u8* kept = begin;
+    const u8* from = begin;
+    for (std::size_t k = 0; k < blocks; from += 4 * std::size_t{widths[k++]})
+        if (codes.of[k] > most_listed) kept = copy_planes(from, widths[k], kept);
+    std::memset(end_of_lists, 0, padded(bytes) - bytes);
+    std::memcpy(kept, lists.of, padded(bytes));
+    pack_codes(codes.of, blocks, 0, front);
+    return kept + padded(bytes);
+}
+
+/// Makes planes of lists. Total: any lists are some differences.
+/// @param front   codes, then planes, then lists, up to `end`; the codes are there
+/// @param out     most_bytes; gets the planes
+/// @param widths  gets one per block
+/// @return        the end of the planes; null if the codes do not give the bytes up to `end`.
+inline u8* read(const u8* front, const u8* end, std::size_t blocks, u8* out, u8* widths) noexcept
+{
+    block_codes codes;
+    unpack_codes(front, blocks, 0, codes.of);
+    const u8* const planes = front + width_bytes(blocks, true);
+    std::size_t words = 0, entries = 0;
+    for (std::size_t k = 0; k < blocks; ++k) {
+        const bool is_list = codes.of[k] <= most_listed;
+        words += is_list ? 0 : codes.of[k] - planes_code;
+        entries += is_list ? codes.of[k] : 0;
+    }
+    if (static_cast<std::size_t>(end - planes) != 4 * words + padded(entries)) return nullptr;
+    all_lists lists;
+    std::memcpy(lists.of, planes + 4 * words, entries);
+    std::memset(lists.of + entries, 0, 8);
+    return list_readers[static_cast<std::size_t>(isa_in_use())](codes.of, blocks, planes, lists.of, out, widths);
+}
+
+}  // namespace ccoll::detail::szp::lists

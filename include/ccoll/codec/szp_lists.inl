@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_lists.inl - from planes to lists and back, block by block: one text, compiled for three instruction sets. These
+// bring ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
+
+/// @param codes  gets the code of each block    @return the end of the lists
+CCOLL_SZP_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* to) noexcept
+{
+    for (std::size_t k = 0; k < blocks; in += 4 * std::size_t{widths[k++]}) {
+        const unsigned width = widths[k];
+        if (width == 0 || width > widest_listed) {
+            codes[k] = static_cast<u8>(width > 0 ? planes_code + width : 0);
+            continue;
+        }
+        const few_planes planes(in, width);
+        const unsigned code = code_of(width, ones_of(planes.any()));
+        codes[k] = static_cast<u8>(code);
+        if (code > most_listed) continue;
+        put_list(planes, code, to);
+        to += code;
+    }
+    return to;
+}
+
+/// @param in      the planes of those blocks that have them    @param list  those of all others
+/// @param widths  gets the width of each block    @return the end of the planes of all
+CCOLL_SZP_TARGET inline u8* get_lists(const u8* codes, std::size_t blocks, const u8* in, const u8* list, u8* out, u8* widths) noexcept
+{
+    for (std::size_t k = 0; k < blocks; ++k) {
+        const unsigned code = codes[k];
+        if (code > most_listed) {
+            const unsigned width = code - planes_code;
+            out = copy_planes(in, width, out);
+            in += 4 * width;
+            widths[k] = static_cast<u8>(width);
+            continue;
+        }
+        const few_planes planes = get_list(list, code);
+        list += code;
+        std::memcpy(out, planes.of, sizeof planes.of);
+        const unsigned width = planes.width();
+        out += 4 * width;
+        widths[k] = static_cast<u8>(width);
+    }
+    return out;
+}
