@@ -16,14 +16,15 @@
 //   widths  one code per block. Packed: byte i holds block i in its low half and block i + ceil(blocks / 2) in its high half,
 //           less the lowest width. Else a byte each. Padded with 0 to a multiple of 4.
 //
-// With lists (szp_lists.hpp), in frames for movement, for chunks of which most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
-//   code 0..7   a list of so many bytes: the place of a value that differs from the one before it (5 bits) | its planes 0, 1, 2
-//   code 8 + w  w + 1 planes
-// First stand the planes of all blocks, then all lists, padded with 0.
+// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A raw block leaves the running q alone, a value
+// that is not finite repeats it. The last block is filled up with its last value.
 //
-// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. In a narrow chunk whose quanta stand alone (movement
-// only; the base is 0), it is q[i]. A raw block leaves the running q alone, a
-// value that is not finite repeats it. The last block is filled up with its last value.
+// Two forms that only frames for movement have:
+// Alone: difference i is q[i]. Narrow chunks; the base is 0.
+// Lists (szp_lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
+//   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
+//   code 8..15      code - 7 planes
+// First stand the planes of all blocks, then all lists, padded with 0.
 #pragma once
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 //   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
 //   sum_of_magnitudes(d)                                of differences below 2^14
 //   streams, lines_of<T>                                is there a line_writer, and which: the other destination of restore
-//   put_planes(d, out) -> width, put_small(d, out), the same for differences of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
+//   put_planes(d, small, out) -> width, small: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
 //   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
 // The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
 
@@ -39,8 +39,8 @@ CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, st
 }
 
 /// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
-/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is
-/// better, else by four, by more where most quanta are 0.
+/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is better, else by four, and where these say
+/// little, by eight.
 template <class T>
 CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
 {
@@ -145,7 +145,7 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
         differences d;
         if (base.none) alone(q, d);
         else difference(q, r, d);
-        const unsigned width = brief && brief_before ? put_small(d, p) : put_planes(d, p);
+        const unsigned width = put_planes(d, brief && brief_before, p);
         brief_before = brief;
         codes[k] = static_cast<u8>(width | escape);
         p += 4 * width;

@@ -263,7 +263,7 @@ CCOLL_SZP_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
         put(out + 4 * j + 16, static_cast<u32>(v[j] >> 32));
     }
 }
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*small*/, u8* out) noexcept
 {
     u32 folded = 0, negative = 0;
     for (const i32 v : d.of) {
@@ -278,7 +278,6 @@ CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
     return width;
 }
 
-CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept { return put_planes(d, out); }
 
 /// 8 planes to bytes: value 8 g + j in byte g of b[j]. Planes from `width` on repeat the sign plane.
 CCOLL_SZP_INLINE void get_8_planes(const u8* in, unsigned width, u32 b[8]) noexcept
