@@ -77,7 +77,7 @@ inline u8* write(const u8* widths, std::size_t blocks, u8* front, const u8* end)
     u8* const begin = front + width_bytes(blocks, true);
     const std::size_t least = least_saving(front, end);
     constexpr std::ptrdiff_t few = 512;  // bytes: there is little to look at, and too little in any part of it to judge by
-    if (end - begin > few && savings(widths, blocks, begin) < least * 3 / 4) return nullptr;
+    if (end - begin > few && savings(widths, blocks, begin) < least * 7 / 8) return nullptr;
     block_codes codes;
     all_lists lists;
     u8* const end_of_lists = list_writers[static_cast<std::size_t>(isa_in_use())](widths, blocks, begin, codes.of, lists.of);
