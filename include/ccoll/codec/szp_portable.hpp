@@ -263,6 +263,11 @@ CCOLL_SZP_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
         put(out + 4 * j + 16, static_cast<u32>(v[j] >> 32));
     }
 }
+/// Planes 8 and up; as with get_many_planes.
+[[gnu::noinline]] inline void put_more_planes(const i32* d, unsigned width, u8* out) noexcept
+{
+    for (unsigned at = 8; at < width; at += 8) put_8_planes(d, static_cast<int>(at), out + 4 * at);
+}
 CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*small*/, u8* out) noexcept
 {
     u32 folded = 0, negative = 0;
@@ -272,9 +277,7 @@ CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*small*/, u8* o
     }
     const unsigned width = folded != 0 ? 33u - static_cast<unsigned>(std::countl_zero(folded)) : negative >> 31;
     if (width > 0) put_8_planes(d.of, 0, out);
-    if (width > 8) put_8_planes(d.of, 8, out + 32);
-    if (width > 16) put_8_planes(d.of, 16, out + 64);
-    if (width > 24) put_8_planes(d.of, 24, out + 96);
+    if (width > 8) put_more_planes(d.of, width, out);
     return width;
 }
 
@@ -291,14 +294,20 @@ CCOLL_SZP_INLINE void get_8_planes(const u8* in, unsigned width, u32 b[8]) noexc
         b[j + 4] = static_cast<u32>(v[j] >> 32);
     }
 }
-/// @param width  1..32
-CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, i32* d) noexcept
+/// @param width  1..8; all, if there are more than 8 planes
+CCOLL_SZP_INLINE void get_first_planes(const u8* in, unsigned width, i32* d) noexcept
 {
     u32 b[8];
     get_8_planes(in, width, b);
     for (std::size_t j = 0; j < 8; ++j)
         for (std::size_t g = 0; g < 4; ++g) d[8 * g + j] = static_cast<i32>(b[j] << (24 - 8 * g)) >> 24;
+}
+/// @param width  9..32. Not inlined: there would be five copies to compile.
+[[gnu::noinline]] inline void get_many_planes(const u8* in, unsigned width, i32* d) noexcept
+{
+    get_first_planes(in, width, d);
     for (unsigned at = 8; at < width; at += 8) {
+        u32 b[8];
         get_8_planes(in + 4 * at, width - at, b);
         for (std::size_t j = 0; j < 8; ++j)
             for (std::size_t g = 0; g < 4; ++g) {
@@ -307,7 +316,12 @@ CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, i32* d) noexcept
             }
     }
 }
-
+/// @param width  1..32
+CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, i32* d) noexcept
+{
+    if (width <= 8) get_first_planes(in, width, d);
+    else get_many_planes(in, width, d);
+}
 CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept { get_planes(in, width, d.of); }
 template <class T>
 CCOLL_SZP_INLINE void dequantise(const differences& d, T step, T* x) noexcept
