@@ -184,8 +184,9 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their roundi
     const double narrow_bytes = static_cast<double>(frame_of<C>(rounded<T>(wide), eb).size());
     bytes frame(ccoll::max_encoded_bytes<C, float>(n));
     const double wide_bytes = static_cast<double>(ccoll::encode<C>(wide, frame, eb).bytes);
-    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of the bound.
-    CHECK(narrow_bytes < 1.12 * wide_bytes);
+    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of the bound. A bound smaller by a
+    // tenth has 1 / 0.9 as many differences to list, and a chunk in 8 where that does not pay any more; halved it would have twice as many.
+    CHECK(narrow_bytes < 1.16 * wide_bytes);
     CHECK(narrow_bytes < 0.6 * static_cast<double>(n * sizeof(T)));
 }
 

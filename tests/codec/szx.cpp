@@ -251,12 +251,12 @@ std::string chunk_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEST_CASE("the bytes of SZx are those of wire version 2", "[codec][szx][golden]")
+TEST_CASE("the bytes of SZx are those of wire version 3", "[codec][szx][golden]")
 {
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
     // Middle 3.5; differences -3.5 .. 3.5 in two bytes each: 8 bits of exponent and 7 of mantissa serve a bound of 1/4.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
-    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c02010000" "0800000000000000" "000000000000d03f" "0020000001000000");
+    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c03010000" "0800000000000000" "000000000000d03f" "0020000001000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 4)) == "15000000");
     CHECK(chunk_of<Codec::SZx>(x, 0.25) == "02" "00006040" "60c0" "20c0" "c0bf" "00bf" "003f" "c03f" "2040" "6040");
     // Within 5 of one another's middle they are constant; the middle of all is 3.5.
@@ -264,7 +264,7 @@ TEST_CASE("the bytes of SZx are those of wire version 2", "[codec][szx][golden]"
     CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) == "00" "00000000");  // a middle is never -0
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
-    CHECK(hex(ccoll::const_byte_span(piped).first(36)) == "43434f4c02020100" "0800000000000000" "000000000000d03f"
+    CHECK(hex(ccoll::const_byte_span(piped).first(36)) == "43434f4c03020100" "0800000000000000" "000000000000d03f"
                                                               "0014000001000000" "19000000");
     CHECK(hex(ccoll::const_byte_span(piped).subspan(36)) == "02" "0000000000000c40"
                                                               "0cc0" "04c0" "f8bf" "e0bf" "e03f" "f83f" "0440" "0c40");

@@ -118,7 +118,7 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(control_message, closing) == 172);
     CHECK(sizeof(control_message) == 176);
 
-    CHECK(ccoll::wire_version == 2);
+    CHECK(ccoll::wire_version == 3);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);
     CHECK(static_cast<int>(ccoll::message_kind::poison) == 2);
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);

@@ -129,7 +129,7 @@ CCOLL_SZP_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
     const __m512i high = planes_of(_mm512_packs_epi32(_mm512_srai_epi32(d.a, 16), _mm512_srai_epi32(d.b, 16)));
     return put_32_planes(low, high, out);
 }
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool small, u8* out) noexcept { return small ? put_small(d, out) : put_planes(d, out); }
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool brief, u8* out) noexcept { return brief ? put_small(d, out) : put_planes(d, out); }
 /// @param width  1..32
 CCOLL_SZP_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
 {

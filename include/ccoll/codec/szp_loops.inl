@@ -11,7 +11,7 @@
 //   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
 //   sum_of_magnitudes(d)                                of differences below 2^14
 //   streams, lines_of<T>                                is there a line_writer, and which: the other destination of restore
-//   put_planes(d, small, out) -> width, small: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
+//   put_planes(d, brief, out) -> width, brief: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
 //   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
 // The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
 

@@ -268,7 +268,7 @@ CCOLL_SZP_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
 {
     for (unsigned at = 8; at < width; at += 8) put_8_planes(d, static_cast<int>(at), out + 4 * at);
 }
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*small*/, u8* out) noexcept
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*brief*/, u8* out) noexcept
 {
     u32 folded = 0, negative = 0;
     for (const i32 v : d.of) {

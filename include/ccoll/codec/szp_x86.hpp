@@ -256,7 +256,7 @@ CCOLL_SZP_INLINE unsigned put_small(const differences& d, u8* out) noexcept
     return width;
 }
 
-CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool small, u8* out) noexcept { return small ? put_small(d, out) : put_planes(d, out); }
+CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool brief, u8* out) noexcept { return brief ? put_small(d, out) : put_planes(d, out); }
 
 /// Up to 16 planes.
 CCOLL_SZP_INLINE void get_16_planes(const u8* in, unsigned width, differences& d) noexcept
