@@ -281,7 +281,6 @@ CCOLL_SZP_INLINE unsigned put_planes(const differences& d, bool /*brief*/, u8* o
     return width;
 }
 
-
 /// 8 planes to bytes: value 8 g + j in byte g of b[j]. Planes from `width` on repeat the sign plane.
 CCOLL_SZP_INLINE void get_8_planes(const u8* in, unsigned width, u32 b[8]) noexcept
 {
