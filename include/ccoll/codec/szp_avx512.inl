@@ -30,11 +30,6 @@ CCOLL_SZP_INLINE u32 top(const magnitudes<float>& m) noexcept { return static_ca
 CCOLL_SZP_INLINE u64 top(const magnitudes<double>& m) noexcept { return static_cast<u64>(_mm512_reduce_max_epu64(m.most)); }
 CCOLL_SZP_INLINE bool over(const magnitudes<float>& m, u32 limit) noexcept { return _mm512_cmpge_epu32_mask(m.most, all_32(limit)) != 0; }
 CCOLL_SZP_INLINE bool over(const magnitudes<double>& m, u64 limit) noexcept { return _mm512_cmpge_epu64_mask(m.most, all_64(limit)) != 0; }
-CCOLL_SZP_INLINE void largest_of(const float* x, magnitudes<float>& m) noexcept
-{
-    const __m512i low = all_32(0x7fffffffu);
-    m.most = _mm512_max_epu32(_mm512_and_si512(_mm512_loadu_si512(x), low), _mm512_and_si512(_mm512_loadu_si512(x + 16), low));
-}
 
 template <class T>
 struct look_ahead {
@@ -93,10 +88,6 @@ CCOLL_SZP_INLINE void difference(const quanta& q, running& r, differences& d) no
 }
 
 CCOLL_SZP_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
-CCOLL_SZP_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
-{
-    return static_cast<u32>(_mm512_reduce_add_epi32(_mm512_add_epi32(_mm512_abs_epi32(d.a), _mm512_abs_epi32(d.b))));
-}
 
 /// Between 32 words, as they are packed, and 16 planes; to words in order, those from `width` on repeating the sign. Each kernel's own.
 CCOLL_SZP_INLINE __m512i planes_of(__m512i words) noexcept;

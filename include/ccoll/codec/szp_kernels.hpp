@@ -12,17 +12,17 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel, &avx2::kernel, &avx512::kernel, &avx512_gfni::kernel}
-#define CCOLL_SZP_FEW(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx2::kernel}  // each takes a compiler its time
+#define CCOLL_SZP_SURVEY(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx2::kernel}
 #else
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel}
-#define CCOLL_SZP_FEW(kernel) {&portable::kernel}
+#define CCOLL_SZP_SURVEY(kernel) {&portable::kernel}
 #endif
 
 /// A table for each loop: a program that only encodes compiles no more than that.
 template <element T>
 inline constexpr decltype(&portable::encode_blocks<T>) encoders[] = CCOLL_SZP_EACH(encode_blocks<T>);
 template <element T>
-inline constexpr decltype(&portable::is_noise<T>) noise_detectors[] = CCOLL_SZP_FEW(is_noise<T>);
+inline constexpr decltype(&portable::is_noise<T>) noise_detectors[] = CCOLL_SZP_SURVEY(is_noise<T>);
 template <element T>
 inline constexpr decltype(&portable::decode_blocks<T>) decoders[] = CCOLL_SZP_EACH(decode_blocks<T>);
 template <element T>
@@ -30,10 +30,10 @@ inline constexpr decltype(&portable::decode_alone<T>) alone_decoders[] = CCOLL_S
 template <element T>
 inline constexpr decltype(&portable::add_chunk_blocks) adders[] = CCOLL_SZP_EACH(add_chunk_blocks);
 
-inline constexpr decltype(&portable::largest_below<float>) largest_finders[] = CCOLL_SZP_EACH(largest_below<float>);
+inline constexpr decltype(&portable::largest_below<float>) largest_finders[] = CCOLL_SZP_SURVEY(largest_below<float>);
 
 #undef CCOLL_SZP_EACH
-#undef CCOLL_SZP_FEW
+#undef CCOLL_SZP_SURVEY
 
 inline std::size_t kernel_in_use() noexcept { return static_cast<std::size_t>(isa_in_use()); }
 

@@ -7,67 +7,12 @@
 //   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
 //   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
 //   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
-//   largest_of(block, m), clear, merge, top, over       maxima of |x| as integers: Inf and NaN are large
+//   clear(m), merge, top, over                          maxima of |x| as integers: Inf and NaN are large
 //   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
-//   sum_of_magnitudes(d)                                of differences below 2^14
 //   streams, lines_of<T>                                is there a line_writer, and which: the other destination of restore
 //   put_planes(d, brief, out) -> width, brief: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
 //   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
 // The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
-
-/// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
-template <class T>
-CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
-{
-    using fields = fields_of<T>;
-    magnitudes<T> most;
-    clear(most);
-    typename fields::word apart = 0;  // of blocks with values beyond, and of the last one if it is short
-    for (std::size_t k = 0; k < n; k += block_elements) {
-        magnitudes<T> m;
-        clear(m);
-        const bool whole = n - k >= block_elements;
-        if (whole) largest_of(x + k, m);
-        if (whole && !over(m, limit)) [[likely]] {
-            merge(most, m);
-            continue;
-        }
-        for (std::size_t i = k; i < std::min(n, k + block_elements); ++i)
-            if (const auto w = fields::magnitude(x[i]); w < limit && w > apart) apart = w;
-    }
-    return std::max(apart, top(most));
-}
-
-/// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
-/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is better, else by four, and where these say
-/// little, by eight.
-template <class T>
-CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
-{
-    CCOLL_EXACT_BODY
-    constexpr std::size_t samples = 8, usual = 4;
-    constexpr u32 enough = 64;
-    u32 of_quanta = 0, of_differences = 0;
-    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));  // in the caches: read ahead with the chunk before
-    for (std::size_t i = 0; blocks > 0 && i < samples; ++i) {
-        const std::size_t k = blocks * (2 * (5 * i % samples) + 1) / (2 * samples);
-        look_ahead<T> one;
-        quanta q;
-        magnitudes<T> m;
-        one.quantise(x, 0, 0, x + block_elements * k, z, q, m);
-        if (over(m, z.brief)) return false;
-        running r;
-        start(r, 0);
-        differences d;
-        alone(q, d);
-        of_quanta += sum_of_magnitudes(d);
-        difference(q, r, d);
-        of_differences += sum_of_magnitudes(d);
-        const u32 seen = of_quanta + of_differences;
-        if (i + 1 >= usual ? seen == 0 || seen >= enough : seen >= enough && of_differences <= of_quanta) break;
-    }
-    return 8 * u64{of_differences} > 9 * u64{of_quanta};  // a sixth of a bit: less would not pay for a wrong guess
-}
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
 /// @param base   the quantum before the first one; none if quanta stand alone
@@ -180,6 +125,7 @@ CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x,
         for (; k < end; ++k) {
             T* to = x + block_elements * k;
             fetch_ahead(to, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
+            fetch_ahead(p, 1);                            // a tenth, if nobody has read the frame of late
             next_block(view.codes.of[k], p, r, step, to);
         }
         if (end == plain) break;
@@ -220,6 +166,7 @@ CCOLL_SZP_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, 
         const bool partial = n - block_elements * k < block_elements;
         T* block = partial ? tail : x + block_elements * k;
         fetch_ahead(block, sizeof tail);
+        fetch_ahead(p, 1);
         const unsigned code = view.codes.of[k];
         p = from.readable(p);
         if (code == raw_code) [[unlikely]] {

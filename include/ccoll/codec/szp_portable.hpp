@@ -352,23 +352,45 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
     r = static_cast<i32>(sum);
 }
 
-/// Up to 7 planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
+/// Fewer than `Planes` planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
+template <std::size_t Planes>
 struct extended_planes {
-    u32 of[16];
+    u32 of[2 * Planes];
 
     CCOLL_SZP_INLINE extended_planes(const u8* in, unsigned width) noexcept
     {
         const u32 sign = width > 0 ? get<u32>(in + 4 * (width - 1)) : 0;
-        std::memcpy(of, in, 32);
-        for (std::size_t k = 0; k < 8; ++k) of[width + k] = sign;
+        std::memcpy(of, in, 4 * Planes);
+        for (std::size_t k = 0; k < Planes; ++k) of[width + k] = sign;
     }
 };
+/// Widths from 8 on: 8 planes and then some. Most blocks have one or two more, so that the end of the loop is foreseen.
+[[gnu::noinline]] inline unsigned add_wide_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+{
+    if ((wa | wb) > 15) return add_planes(a, wa, b, wb, out);
+    const extended_planes<16> x(a, wa), y(b, wb);
+    u32 sum = 0, carry = 0;
+    unsigned last = 0;  // plane that differs from the one below it
+    const auto add = [&](unsigned k) {
+        const u32 differ = x.of[k] ^ y.of[k], below = sum;
+        sum = differ ^ carry;
+        carry = (x.of[k] & y.of[k]) | (carry & differ);
+        put(out + 4 * k, sum);
+        last = k > 0 && sum != below ? k : last;
+    };
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC unroll 8
+#endif
+    for (unsigned k = 0; k < 8; ++k) add(k);
+    for (unsigned k = 8; k <= std::max(wa, wb); ++k) add(k);
+    return last > 0 ? last + 1 : sum != 0;
+}
 /// The adder of add_planes, without a loop for widths up to 7: its exits would be mispredicted.
 CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
     if ((wa | wb) == 0) return 0;
-    if ((wa | wb) > 7) return add_planes(a, wa, b, wb, out);
-    const extended_planes x(a, wa), y(b, wb);
+    if ((wa | wb) > 7) return add_wide_blocks(a, wa, b, wb, out);
+    const extended_planes<8> x(a, wa), y(b, wb);
     u32 sum[8], carry = 0;
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #pragma GCC unroll 8
@@ -392,6 +414,7 @@ template <class T>
 struct lines_of;
 
 #include <ccoll/codec/szp_loops.inl>
+#include <ccoll/codec/szp_survey.inl>
 
 #undef CCOLL_SZP_INLINE
 #undef CCOLL_SZP_TARGET

@@ -344,6 +344,7 @@ CCOLL_SZP_INLINE void repeat(running r, quanta& q) noexcept
 }
 #include <ccoll/codec/szp_restore.inl>
 #include <ccoll/codec/szp_loops.inl>
+#include <ccoll/codec/szp_survey.inl>
 
 #undef CCOLL_SZP_INLINE
 #undef CCOLL_SZP_TARGET

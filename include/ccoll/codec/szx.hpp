@@ -87,7 +87,7 @@ struct chunk_coder {
             const byte_span rest = dst.subspan(all.bytes);
             const bool in_place = rest.size() >= block_room<T>;
             std::byte* const to = in_place ? rest.data() : spare;
-            fetch<4096>(x, sizeof padded);
+            fetch_ahead(x, sizeof padded);
             unsigned code = kernel.encode(x, plan, limit, to);
             if (block_bytes<T>(code, count) > count * sizeof(T)) {  // a short block may cost more than its values
                 code = raw_code<T>;
@@ -98,7 +98,7 @@ struct chunk_coder {
                 if (rest.size() < bytes) return {0, status::out_of_space};
                 std::memcpy(rest.data(), spare, bytes);
             }
-            fetch<4096>(rest.data(), bytes);
+            fetch_ahead(rest.data(), bytes);
             dst[b] = static_cast<std::byte>(code);
             all.bytes += bytes;
             all.raw_blocks += code == raw_code<T>;

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp_survey.inl - what an encoder of SZp asks of a chunk before it chooses a grid and a predictor. Portable and AVX2: AVX-512 would
+// gain nothing. Uses the primitives of szp_loops.inl, and
+//   largest_of(block, m)    the largest |x|
+//   sum_of_magnitudes(d)    of differences below 2^14
+
+/// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
+template <class T>
+CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+{
+    using fields = fields_of<T>;
+    magnitudes<T> most;
+    clear(most);
+    typename fields::word apart = 0;  // of blocks with values beyond, and of the last one if it is short
+    for (std::size_t k = 0; k < n; k += block_elements) {
+        magnitudes<T> m;
+        clear(m);
+        const bool whole = n - k >= block_elements;
+        if (whole) largest_of(x + k, m);
+        if (whole && !over(m, limit)) [[likely]] {
+            merge(most, m);
+            continue;
+        }
+        for (std::size_t i = k; i < std::min(n, k + block_elements); ++i)
+            if (const auto w = fields::magnitude(x[i]); w < limit && w > apart) apart = w;
+    }
+    return std::max(apart, top(most));
+}
+
+/// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
+/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is better, else by four, and where these say
+/// little, by eight.
+template <class T>
+CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t samples = 8, usual = 4;
+    constexpr u32 enough = 64;
+    u32 of_quanta = 0, of_differences = 0;
+    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));  // in the caches: read ahead with the chunk before
+    for (std::size_t i = 0; blocks > 0 && i < samples; ++i) {
+        const std::size_t k = blocks * (2 * (5 * i % samples) + 1) / (2 * samples);
+        look_ahead<T> one;
+        quanta q;
+        magnitudes<T> m;
+        one.quantise(x, 0, 0, x + block_elements * k, z, q, m);
+        if (over(m, z.brief)) return false;
+        running r;
+        start(r, 0);
+        differences d;
+        alone(q, d);
+        of_quanta += sum_of_magnitudes(d);
+        difference(q, r, d);
+        of_differences += sum_of_magnitudes(d);
+        const u32 seen = of_quanta + of_differences;
+        if (i + 1 >= usual ? seen == 0 || seen >= enough : seen >= enough && of_differences <= of_quanta) break;
+    }
+    return 8 * u64{of_differences} > 9 * u64{of_quanta};  // a sixth of a bit: less would not pay for a wrong guess
+}
