@@ -21,6 +21,12 @@ bootstrap_python() {
     return 1
 }
 
+# Only recommended by its compiler's package: the sanitizers and libFuzzer.
+bootstrap_sanitizer() {
+    local version=${1#libclang-rt-}
+    echo 'int main() {}' | "clang++-${version%-dev}" -fsanitize=address -x c++ - -o /dev/null
+}
+
 bootstrap_has() {
     case $1 in
         g++) command -v "${CXX:-g++}" ;;
@@ -37,6 +43,7 @@ bootstrap_has() {
         python3-matplotlib) bootstrap_python ;;
         clang) command -v clang++ ;;
         clang-*) command -v "clang++-${1#clang-}" ;;
+        libclang-rt-*-dev) bootstrap_sanitizer "$1" ;;
         *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }

@@ -23,7 +23,7 @@ done
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
-bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' \
+bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?libclang-rt-19-dev' \
     '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
 
 jobs=$(nproc 2>/dev/null || echo 2)
@@ -73,32 +73,36 @@ suite() {
     echo "   $ran passed, $bad failed, $skips skipped in $((SECONDS - begin)) s"
 }
 
-# The first compiler whose ThreadSanitizer works on this kernel.
-tsan_compiler() {
+# sanitizer_compiler <sanitizers>: the first compiler whose sanitizers are installed and work on this kernel.
+sanitizer_compiler() {
     local compiler
     mkdir -p build/probe
-    printf '#include <thread>\nint main() { std::thread([] {}).join(); }\n' >build/probe/tsan.cpp
+    printf '#include <thread>\nint main() { std::thread([] {}).join(); }\n' >build/probe/thread.cpp
     for compiler in $clang "${CXX:-g++}"; do
-        if "$compiler" -fsanitize=thread -pthread build/probe/tsan.cpp -o build/probe/tsan >/dev/null 2>&1 && build/probe/tsan >/dev/null 2>&1; then
+        if "$compiler" -fsanitize="$1" -pthread build/probe/thread.cpp -o build/probe/thread >/dev/null 2>&1 && build/probe/thread >/dev/null 2>&1; then
             echo "$compiler"
             return
         fi
     done
+}
+# sanitized <preset> <build tree> <sanitizers>. First choice is clang: its sanitizers see more, and build in half the time.
+sanitized() {
+    local compiler
+    compiler=$(sanitizer_compiler "$3")
+    if [ -n "$compiler" ]; then
+        suite "$1" "$2" "-DCMAKE_CXX_COMPILER=$compiler"
+    else
+        echo "== $1: no compiler here has a working -fsanitize=$3"
+        skipped=$((skipped + 1))
+    fi
 }
 
 mkdir -p build
 suite dev tests
 if [ $quick = no ]; then
     if [ -n "$clang" ]; then suite clang clang "-DCMAKE_CXX_COMPILER=$clang"; fi
-    # clang's sanitizers see more, and build in half the time.
-    suite asan-ubsan asan ${clang:+"-DCMAKE_CXX_COMPILER=$clang"}
-    compiler=$(tsan_compiler)
-    if [ -n "$compiler" ]; then
-        suite tsan tsan "-DCMAKE_CXX_COMPILER=$compiler"
-    else
-        echo "== tsan: no compiler here has a working ThreadSanitizer"
-        skipped=$((skipped + 1))
-    fi
+    sanitized asan-ubsan asan address,undefined
+    sanitized tsan tsan thread
 fi
 
 echo "took $SECONDS s"
