@@ -101,56 +101,37 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
     return all;
 }
 
-/// @param to  a pointer, or lines
-template <class T, class To>
-CCOLL_SZP_INLINE void next_block(unsigned width, const u8*& p, running& r, T step, To& to) noexcept
-{
-    restore(p, width, r, step, to);
-    p += 4 * width;
-}
-
 /// @param step  of the frame, or of a fine chunk
 template <class T>
 CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
 {
     CCOLL_EXACT_BODY
-    block_source from(view);
-    const u8* p = view.blocks;
     running r;
     start(r, static_cast<i32>(view.base));
-    std::size_t k = 0;
-    const std::size_t plain = std::min(from.plain_blocks(view), n / block_elements);
-    const bool past = streams && how == stores::streamed && plain > 1;
-    for (std::size_t end = past ? 1 : plain;; end = plain) {  // each call of restore() is compiled on its own, for a tenth of a second
-        for (; k < end; ++k) {
-            T* to = x + block_elements * k;
+    for (block_runs<T> runs(view, x, n); runs.next();) {
+        const u8* const widths = runs.widths;
+        const u8* p = runs.planes;
+        T* to = runs.to;
+        std::size_t k = 0;
+        const bool past = streams && how == stores::streamed && runs.blocks > 1;  // lines begin in what is there already
+        for (const std::size_t cached = past ? to == x : runs.blocks; k < cached; ++k) {
             fetch_ahead(to, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
             fetch_ahead(p, 1);                            // a tenth, if nobody has read the frame of late
-            next_block(view.codes.of[k], p, r, step, to);
+            restore(p, widths[k], r, step, to);
+            p += 4 * widths[k];
+            to += block_elements;
         }
-        if (end == plain) break;
         if constexpr (streams) {
-            lines_of<T> lines(x + block_elements);
-            while (k < plain) next_block(view.codes.of[k++], p, r, step, lines);
-            lines.finish();
+            if (k < runs.blocks) {
+                lines_of<T> lines(to);
+                for (; k < runs.blocks; ++k) {
+                    restore(p, widths[k], r, step, lines);
+                    p += 4 * widths[k];
+                }
+                lines.finish();
+            }
         }
-    }
-    T tail[block_elements];
-    for (; k < view.count; ++k) {
-        const bool partial = n - block_elements * k < block_elements;
-        T* block = partial ? tail : x + block_elements * k;
-        unsigned code = view.codes.of[k];
-        p = from.readable(p);
-        if (code == raw_code) {
-            std::memcpy(block, p, sizeof tail);
-            p += sizeof tail;
-        } else {
-            const u32 a = class_plane(p, code, 0), b = class_plane(p, code, 1);
-            skip_class(p, code);
-            next_block(code, p, r, step, block);
-            if ((a | b) != 0) [[unlikely]] apply_class(a, b, block);
-        }
-        if (partial) [[unlikely]] std::memcpy(x + block_elements * k, tail, (n - block_elements * k) * sizeof(T));
+        runs.planes = p;
     }
 }
 
@@ -159,26 +140,19 @@ template <class T>
 CCOLL_SZP_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
-    block_source from(view);
-    const u8* p = view.blocks;
-    T tail[block_elements];
-    for (std::size_t k = 0; k < view.count; ++k) {
-        const bool partial = n - block_elements * k < block_elements;
-        T* block = partial ? tail : x + block_elements * k;
-        fetch_ahead(block, sizeof tail);
-        fetch_ahead(p, 1);
-        const unsigned code = view.codes.of[k];
-        p = from.readable(p);
-        if (code == raw_code) [[unlikely]] {
-            std::memcpy(block, p, sizeof tail);
-            p += sizeof tail;
-        } else {
+    for (block_runs<T> runs(view, x, n); runs.next();) {
+        const u8* p = runs.planes;
+        for (std::size_t k = 0; k < runs.blocks; ++k) {
+            T* const to = runs.to + block_elements * k;
+            const unsigned width = runs.widths[k];
+            fetch_ahead(to, sizeof(T) * block_elements);
+            fetch_ahead(p, 1);
             differences d{};
-            if (code > 0) get_planes(p, code, d);
-            dequantise(d, step, block);
-            p += 4 * code;
+            if (width > 0) get_planes(p, width, d);
+            dequantise(d, step, to);
+            p += 4 * width;
         }
-        if (partial) [[unlikely]] std::memcpy(x + block_elements * k, tail, (n - block_elements * k) * sizeof(T));
+        runs.planes = p;
     }
 }
 
@@ -190,7 +164,8 @@ CCOLL_SZP_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, con
     const u8 *pa = a.blocks, *pb = b.blocks;
     u8* p = out;
     std::size_t k = 0;
-    for (const std::size_t plain = std::min(from_a.plain_blocks(a), from_b.plain_blocks(b)); k < plain; ++k) {
+    const bool classes = a.escaped + b.escaped != 0;
+    for (const std::size_t plain = classes ? 0 : std::min(block_source::plain_blocks(a), block_source::plain_blocks(b)); k < plain; ++k) {
         const unsigned wa = a.codes.of[k], wb = b.codes.of[k];
         for (const u8* const stream : {pa, pb, static_cast<const u8*>(p)}) fetch_ahead(stream, 1);  // a sixth faster in memory
         const unsigned width = add_blocks(pa, wa, pb, wb, p);

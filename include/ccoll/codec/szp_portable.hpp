@@ -58,23 +58,96 @@ public:
         return copy_;
     }
 
-    /// So many blocks in front need no `readable`, and have no planes but those of differences: loops without any other question.
-    std::size_t plain_blocks(const chunk_view& view) const noexcept
+    /// So many blocks in front need no `readable`.
+    [[gnu::noinline]] static std::size_t plain_blocks(const chunk_view& view) noexcept
     {
-        if (view.escaped != 0) return 0;
         std::size_t k = view.count, behind = 0;
-        while (k > 0 && behind < reach) behind += 4 * std::size_t{view.codes.of[--k]};
+        while (k > 0 && behind < reach) behind += least_bytes(view.codes.of[--k]);
         return behind < reach ? 0 : k + 1;
     }
 
 private:
     static constexpr std::size_t reach = 8 + 4 * widest_narrow;
+
+    static std::size_t least_bytes(unsigned code) noexcept
+    {
+        return code == raw_code ? 4 * block_elements : code >= class_code ? 8 + 4 * std::size_t{code - class_code} : 4 * std::size_t{code};
+    }
+
     const u8 *end_, *turn_;
     bool turned_ = false;
     u8 copy_[2 * reach];
 };
 
+/// The blocks of a chunk in runs that a decoder restores without any other question; what is raw, has classes, or is not whole is seen
+/// to here.
+///
+///     for (block_runs<T> runs(view, x, n); runs.next();) runs.planes = <restore runs.blocks blocks from runs.planes to runs.to>;
+template <class T>
+class block_runs {
+public:
+    block_runs(const chunk_view& view, T* x, std::size_t n) noexcept
+        : planes(view.blocks), view_(view), from_(view), x_(x), n_(n), plain_(block_source::plain_blocks(view))
+    {
+    }
+
+    const u8* planes;
+    const u8* widths = nullptr;
+    std::size_t blocks = 0;
+    T* to = nullptr;
+
+    /// @return whether there is another run; of no blocks, perhaps
+    [[gnu::noinline]] bool next() noexcept
+    {
+        if ((a_ | b_) != 0) apply_class(a_, b_, to);
+        if (to == tail_) std::memcpy(x_ + block_elements * (n_ / block_elements), tail_, n_ % block_elements * sizeof(T));
+        a_ = b_ = 0;
+        if (k_ == view_.count) return false;
+
+        planes = from_.readable(planes);
+        widths = view_.codes.of + k_;
+        to = x_ + block_elements * k_;
+        const std::size_t whole = n_ / block_elements, end = std::min(k_ < plain_ ? plain_ : view_.count, whole);
+        blocks = 0;
+        if (view_.escaped == 0 && k_ < end) blocks = end - k_;
+        while (view_.escaped != 0 && k_ + blocks < end && widths[blocks] < raw_code) ++blocks;
+        k_ += blocks;
+        if (blocks == 0) take_one();
+        return true;
+    }
+
+private:
+    void take_one() noexcept
+    {
+        if (k_ == n_ / block_elements) to = tail_;
+        unsigned code = view_.codes.of[k_++];
+        if (code == raw_code) {
+            std::memcpy(to, planes, sizeof tail_);
+            planes += sizeof tail_;
+            return;
+        }
+        a_ = class_plane(planes, code, 0);
+        b_ = class_plane(planes, code, 1);
+        skip_class(planes, code);
+        width_ = static_cast<u8>(code);
+        widths = &width_;
+        blocks = 1;
+    }
+
+    const chunk_view& view_;
+    block_source from_;
+    T* const x_;
+    const std::size_t n_, plain_;
+    std::size_t k_ = 0;
+    u32 a_ = 0, b_ = 0;  // class planes of the one block of the run
+    u8 width_ = 0;
+    T tail_[block_elements];
+};
+
 CCOLL_EXACT_BEGIN
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#pragma GCC optimize("align-loops=32")  // else f64 is encoded at 6 or at 8 GB/s, by where its loop happens to begin
+#endif
 
 namespace portable {
 
