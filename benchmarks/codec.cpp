@@ -144,17 +144,40 @@ struct row {
     bool failed() const { return !is_peer && (!trouble.empty() || !result.holds); }
 };
 
+/// An array that begins so many bytes behind a cache line: 0 as MPI_Alloc_mem and the allocators of DL frameworks give it, 16 as malloc does.
+template <class T>
+class placed_array {
+public:
+    placed_array(std::size_t n, std::size_t offset) : store_(n + (line + offset) / sizeof(T))
+    {
+        const auto from = reinterpret_cast<std::uintptr_t>(store_.data()), to = (from + line - 1) / line * line + offset;
+        values = std::span<T>(store_).subspan((to - from) / sizeof(T), n);
+    }
+    placed_array(const placed_array&) = delete;
+    placed_array& operator=(const placed_array&) = delete;
+
+    std::span<T> values;
+
+private:
+    static constexpr std::size_t line = 64;
+    std::vector<T> store_;
+};
+
 /// One field at one bound, and all that is measured on it.
 template <class T>
 struct group {
     std::span<const T> x;
     double eb;
     std::vector<ccoll::isa> isas;
-    std::vector<T> y;                // what was decoded
+    placed_array<T> place;
+    std::span<T> y;                  // what was decoded
     std::vector<std::byte> scratch;  // what was encoded
     std::vector<row> rows;
 
-    group(std::span<const T> values, double bound, std::vector<ccoll::isa> sets) : x(values), eb(bound), isas(std::move(sets)), y(values.size()) {}
+    group(std::span<const T> values, double bound, std::vector<ccoll::isa> sets, std::size_t offset)
+        : x(values), eb(bound), isas(std::move(sets)), place(values.size(), offset), y(place.values)
+    {
+    }
     double raw_bytes() const { return static_cast<double>(x.size_bytes()); }
     ccoll::const_byte_span encoded(const ccoll::encode_result& r) const { return ccoll::const_byte_span(scratch).first(r.bytes); }
     row new_row(std::string codec, ccoll::isa isa) const { return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}}; }
@@ -334,7 +357,7 @@ void measure(group<T>& g, int runs)
 struct options {
     std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"}, codecs{"SZp", "SZx", "PipeSZx", "zfp"}, types{"f32", "f64"}, isas;
     std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
-    std::size_t mib = 32;
+    std::size_t mib = 32, offset = 0;
     int runs = 11;
     std::string data, json;
     bool quick = false, denormals = false;
@@ -438,7 +461,7 @@ private:
 template <class T>
 void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, std::span<const T> x, double range, double relative)
 {
-    group<T> g(x, relative * range, isas);
+    group<T> g(x, relative * range, isas, chosen.offset);
     const auto wanted = [&](const char* codec) { return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end(); };
     if (wanted("SZp")) {
         add_codec<Codec::SZp>(g);
@@ -479,7 +502,9 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
                100 * s.zeros, 100 * s.denormals);
     to.line({{"record", "field"}, {"field", name}, {"type", type_name<T>}, {"values", x.size()}, {"low", s.low}, {"high", s.high},
              {"zeros", s.zeros}, {"denormals", s.denormals}});
-    for (const double relative : chosen.bounds) run_group<T>(to, chosen, isas, name, x, s.range(), relative);
+    const placed_array<T> place(x.size(), chosen.offset);
+    std::copy(x.begin(), x.end(), place.values.begin());
+    for (const double relative : chosen.bounds) run_group<T>(to, chosen, isas, name, std::span<const T>(place.values), s.range(), relative);
 }
 
 // ---- the fields by name
@@ -579,7 +604,7 @@ std::string processor_name()
 nlohmann::json header(const options& chosen)
 {
     nlohmann::json j{{"record", "header"}, {"benchmark", "codec"}, {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
-                     {"tsc_ghz", tsc_ghz()}, {"mib", chosen.mib}, {"runs", chosen.runs}, {"threads", threads},
+                     {"tsc_ghz", tsc_ghz()}, {"mib", chosen.mib}, {"runs", chosen.runs}, {"offset", chosen.offset}, {"threads", threads},
                      {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
 #if defined(__clang__)
     j["compiler"] = "clang " __clang_version__;
@@ -597,13 +622,13 @@ nlohmann::json header(const options& chosen)
 
 void print_header(const nlohmann::json& j)
 {
-    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}\n"
+    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes behind a cache line\n"
                "GB/s and memcpy: raw bytes of one vector. tsc: ticks per value, not cycles of a core whose clock varies. "
                "err/eb: largest error over the bound, all values checked;\n"
                "frames for sums and sums may exceed 1 by the rounding of the result, two half ulps at most.\n"
                "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
                j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads, j["mib"].get<std::size_t>(),
-               j["runs"].get<int>());
+               j["runs"].get<int>(), j["offset"].get<std::size_t>());
 }
 
 std::vector<ccoll::isa> instruction_sets(const options& chosen)
@@ -627,6 +652,7 @@ void declare(CLI::App& app, options& o)
     app.add_option("--isa", o.isas, "instruction sets; all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
     app.add_option("--mib", o.mib, "raw size of each field")->check(CLI::Range(1, 1024))->capture_default_str();
+    app.add_option("--offset", o.offset, "bytes from a cache line to the begin of each array; malloc gives 16")->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))->capture_default_str();
     app.add_option("--runs", o.runs, "timed runs, after one that is not")->check(CLI::Range(1, 1000))->capture_default_str();
     app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")->check(CLI::ExistingDirectory);
     app.add_option("--json", o.json, "write JSON lines to this file");

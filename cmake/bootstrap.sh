@@ -97,7 +97,8 @@ bootstrap() {
     fi
 }
 
-bootstrap_in_distribution() { apt-cache policy "$1" 2>/dev/null | grep -q 'Candidate: [^(]'; }
+# No pipe to grep -q: that ends at the first match, and with pipefail what apt-cache still wanted to say would count as a failure.
+bootstrap_in_distribution() { [[ $(apt-cache policy "$1" 2>/dev/null) == *'Candidate: '[!\(]* ]]; }
 
 bootstrap_install() {
     # shellcheck disable=SC2086 # sudo is a word list
