@@ -425,14 +425,14 @@ CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, 
     r = static_cast<i32>(sum);
 }
 
-/// Fewer than `Planes` planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
+/// 1 to Planes - 1 planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
 template <std::size_t Planes>
 struct extended_planes {
     u32 of[2 * Planes];
 
     CCOLL_SZP_INLINE extended_planes(const u8* in, unsigned width) noexcept
     {
-        const u32 sign = width > 0 ? get<u32>(in + 4 * (width - 1)) : 0;
+        const u32 sign = get<u32>(in + 4 * (width - 1));
         std::memcpy(of, in, 4 * Planes);
         for (std::size_t k = 0; k < Planes; ++k) of[width + k] = sign;
     }
@@ -461,7 +461,11 @@ struct extended_planes {
 /// The adder of add_planes, without a loop for widths up to 7: its exits would be mispredicted.
 CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
-    if ((wa | wb) == 0) return 0;
+    if (wa == 0 || wb == 0) {
+        const u8* const other = wa == 0 ? b : a;
+        for (unsigned at = 0; at < (wa | wb); at += 16) std::memcpy(out + 4 * at, other + 4 * at, 64);
+        return wa | wb;
+    }
     if ((wa | wb) > 7) return add_wide_blocks(a, wa, b, wb, out);
     const extended_planes<8> x(a, wa), y(b, wb);
     u32 sum[8], carry = 0;
