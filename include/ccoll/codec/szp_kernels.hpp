@@ -12,9 +12,11 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel, &avx2::kernel, &avx512::kernel, &avx512_gfni::kernel}
+#define CCOLL_SZP_ALONE(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx512_gfni::kernel}  // one less to compile
 #define CCOLL_SZP_SURVEY(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx2::kernel}
 #else
 #define CCOLL_SZP_EACH(kernel) {&portable::kernel}
+#define CCOLL_SZP_ALONE(kernel) {&portable::kernel}
 #define CCOLL_SZP_SURVEY(kernel) {&portable::kernel}
 #endif
 
@@ -26,13 +28,14 @@ inline constexpr decltype(&portable::is_noise<T>) noise_detectors[] = CCOLL_SZP_
 template <element T>
 inline constexpr decltype(&portable::decode_blocks<T>) decoders[] = CCOLL_SZP_EACH(decode_blocks<T>);
 template <element T>
-inline constexpr decltype(&portable::decode_alone<T>) alone_decoders[] = CCOLL_SZP_EACH(decode_alone<T>);
+inline constexpr decltype(&portable::decode_alone<T>) alone_decoders[] = CCOLL_SZP_ALONE(decode_alone<T>);
 template <element T>
 inline constexpr decltype(&portable::add_chunk_blocks) adders[] = CCOLL_SZP_EACH(add_chunk_blocks);
 
 inline constexpr decltype(&portable::largest_below<float>) largest_finders[] = CCOLL_SZP_SURVEY(largest_below<float>);
 
 #undef CCOLL_SZP_EACH
+#undef CCOLL_SZP_ALONE
 #undef CCOLL_SZP_SURVEY
 
 inline std::size_t kernel_in_use() noexcept { return static_cast<std::size_t>(isa_in_use()); }

@@ -74,21 +74,13 @@ struct chunk_head {
     }
 };
 
-CCOLL_EXACT_BEGIN  // for its optimisation: these loops of bytes run before and after every chunk
-
 /// Writes the codes in front of the blocks in the shortest form, which may make lists of blocks, and says in `head` which. `to` is where
 /// they begin, and the blocks stand behind packed ones: for the long form they move. @return the end of the chunk.
 inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
-    u8 lowest = 255, highest = 0;
-    std::uint16_t planes = 0;  // of blocks that may become lists
-    for (std::size_t k = 0; k < blocks; ++k) {
-        lowest = std::min(lowest, codes[k]);
-        highest = std::max(highest, codes[k]);
-        planes = static_cast<std::uint16_t>(planes + (codes[k] <= lists::widest_listed ? codes[k] : 0));
-    }
+    const auto [lowest, highest] = range_of(codes, blocks);
     head.packed = highest - lowest <= 15 && highest <= widest;
-    if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * std::size_t{planes}, to, end, blocks))
+    if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * sum_up_to(lists::widest_listed, codes, blocks), to, end, blocks))
         if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
             head.lists = true;
             return shorter;
@@ -162,14 +154,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     if (head.packed) unpack_codes(from + in_front, view.count, head.lowest, view.codes.of);
     else std::memcpy(view.codes.of, from + in_front, view.count);
     const unsigned most = view.what == kind::narrow || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
-    u8 highest = 0;
-    std::uint16_t sum = 0;
-    for (std::size_t k = 0; k < view.count; ++k) {
-        sum = static_cast<std::uint16_t>(sum + view.codes.of[k]);
-        highest = std::max(highest, view.codes.of[k]);
-    }
-    u32 words = sum, escaped = 0;
-    if (highest > most) {
+    u32 words = static_cast<u32>(sum_of(view.codes.of, view.count)), escaped = 0;
+    if (range_of(view.codes.of, view.count).highest > most) {
         words = 0;
         for (std::size_t k = 0; k < view.count; ++k) {
             const unsigned code = view.codes.of[k];
@@ -183,6 +169,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     if (escaped != view.escaped || in_front + of_widths + view.blocks_bytes != src.size()) return status::corrupt;
     return status::ok;
 }
+
+CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Bit-sliced ripple-carry addition of two blocks of two's-complement planes: 32 lanes at once in one word, no transposition and
 /// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words
