@@ -414,6 +414,28 @@ TEMPLATE_TEST_CASE("adding zeros changes nothing but the bound on the largest qu
     }
 }
 
+TEMPLATE_TEST_CASE("a block beside one without planes is read no further than it reaches, however wide", "[codec][szp][homomorphic]", float, double)
+{
+    using T = TestType;
+    constexpr double eb = 0.5;
+    const double step = step_of<T>(eb);
+    const auto ramp = [&](std::size_t i) { return static_cast<double>(std::min<std::size_t>(i, 31)) * step; };
+    const auto calm = numbers<T>(64, ramp);  // its last block has no planes
+    for (int bits = 1; bits <= 51; ++bits) {
+        CAPTURE(bits);
+        const auto wild = numbers<T>(64, [&](std::size_t i) { return i < 32 ? ramp(i) : std::ldexp(i % 2 == 0 ? step : -step, bits); });
+        const bytes a = addend(wild, eb).frame, b = addend(calm, eb).frame;
+        const result sum = add<T>(a, b, 64), other = add<T>(b, a, 64);
+        REQUIRE(sum.code == status::ok);
+        CHECK(sum.frame == other.frame);
+        const std::vector<T> back = decoded<T>(sum.frame, 64);
+        for (std::size_t i = 0; i < 64; ++i) {
+            const double exact = static_cast<double>(wild[i]) + static_cast<double>(calm[i]);
+            CHECK(std::fabs(static_cast<double>(back[i]) - exact) <= 2 * eb + std::numeric_limits<T>::epsilon() * std::fabs(exact));
+        }
+    }
+}
+
 TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so does every sum with it", "[codec][szp][homomorphic]", float, double)
 {
     using T = TestType;

@@ -462,9 +462,11 @@ struct extended_planes {
 CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
     if (wa == 0 || wb == 0) {
+        const unsigned width = wa | wb;
         const u8* const other = wa == 0 ? b : a;
-        for (unsigned at = 0; at < (wa | wb); at += 16) std::memcpy(out + 4 * at, other + 4 * at, 64);
-        return wa | wb;
+        if (width <= 16) std::memcpy(out, other, 64);
+        else std::memcpy(out, other, 4 * width);
+        return width;
     }
     if ((wa | wb) > 7) return add_wide_blocks(a, wa, b, wb, out);
     const extended_planes<8> x(a, wa), y(b, wb);
