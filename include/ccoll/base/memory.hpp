@@ -45,27 +45,28 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
     return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
-/// Asks for `bytes` bytes further on, which are soon read or written; what lies there does not matter, and no fault comes of it.
+/// Asks for the `bytes` bytes that are `distance` further on, and soon read or written; what lies there does not matter, and no fault comes of it.
 /// @tparam Locality  3: into the innermost cache, 2: into the second one
-template <std::size_t Distance, int Locality = 3>
-void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t bytes) noexcept
+template <int Locality = 3>
+void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance, [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
     for (std::size_t i = 0; i < bytes; i += line)
-        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + Distance + i), 0, Locality);
+        __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + distance + i), 0, Locality);
 #endif
 }
+/// 4 to 6 KiB; 2 KiB are a tenth slower where the last cache is far away.
+inline constexpr std::size_t fetch_distance = 4096;
 /// For what is written: without it decoding waits for memory most of the time, for a kernel stores faster than the processor fetches lines
-/// on its own. And for frames that are read: they are short, but come from memory. 4 to 6 KiB ahead; 2 KiB are a tenth slower where the last
-/// cache is far away.
-inline void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch<4096>(at, bytes); }
+/// on its own. And for frames that are read: they are short, but come from memory.
+inline void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch(at, fetch_distance, bytes); }
 /// For what a fast kernel reads: the innermost cache waits for a dozen lines at a time, which is too few for memory; the second one for
 /// more. Both together are a tenth faster than either one, 8 to 32 KiB and 1 to 2 KiB ahead.
 inline void read_ahead(const void* at, std::size_t bytes) noexcept
 {
-    fetch<8192, 2>(at, bytes);
-    fetch<2048>(at, bytes);
+    fetch<2>(at, 8192, bytes);
+    fetch(at, 2048, bytes);
 }
 
 }  // namespace ccoll

@@ -106,6 +106,8 @@ template <class T>
 CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
 {
     CCOLL_EXACT_BODY
+    const bool past = streams && how == stores::streamed;
+    const std::size_t ahead = past ? 0 : fetch_distance;  // not what is written past the caches
     running r;
     start(r, static_cast<i32>(view.base));
     for (block_runs<T> runs(view, x, n); runs.next();) {
@@ -113,10 +115,10 @@ CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x,
         const u8* p = runs.planes;
         T* to = runs.to;
         std::size_t k = 0;
-        const bool past = streams && how == stores::streamed && runs.blocks > 1;  // lines begin in what is there already
-        for (const std::size_t cached = past ? to == x : runs.blocks; k < cached; ++k) {
-            fetch_ahead(to, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
-            fetch_ahead(p, 1);                            // a tenth, if nobody has read the frame of late
+        // Lines begin in what is there already, so not with the first block; nor in a later run, where that is on its way to memory.
+        for (const std::size_t cached = past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks; k < cached; ++k) {
+            fetch(to, ahead, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
+            fetch_ahead(p, 1);                             // a tenth, if nobody has read the frame of late
             restore(p, widths[k], r, step, to);
             p += 4 * widths[k];
             to += block_elements;
