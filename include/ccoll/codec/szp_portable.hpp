@@ -461,12 +461,9 @@ struct extended_planes {
 /// The adder of add_planes, without a loop for widths up to 7: its exits would be mispredicted.
 CCOLL_SZP_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
-    if (wa == 0 || wb == 0) {
-        const unsigned width = wa | wb;
-        const u8* const other = wa == 0 ? b : a;
-        if (width <= 16) std::memcpy(out, other, 64);
-        else std::memcpy(out, other, 4 * width);
-        return width;
+    if ((wa == 0 || wb == 0) && (wa | wb) <= 16) {  // a longer one is copied by add_planes
+        std::memcpy(out, wa == 0 ? b : a, 64);
+        return wa | wb;
     }
     if ((wa | wb) > 7) return add_wide_blocks(a, wa, b, wb, out);
     const extended_planes<8> x(a, wa), y(b, wb);
