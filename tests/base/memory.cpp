@@ -85,3 +85,21 @@ TEST_CASE("a buffer returns to its workspace with its last reference, and starts
     work.drop(nullptr);
     CHECK(work.buffers() == 2);
 }
+
+TEST_CASE("a workspace gives back what is idle and keeps what somebody holds", "[base][memory]")
+{
+    ccoll::workspace work;
+    ccoll::buffer_memory* const held = work.take(100);
+    ccoll::buffer_memory* const dropped = work.take(200);
+    std::memset(held->room().data(), 3, 100);
+    work.drop(dropped);
+    work.trim();
+    CHECK(work.buffers() == 1);
+    CHECK(held->room()[99] == std::byte{3});
+    ccoll::buffer_memory* const fresh = work.take(50);
+    CHECK(work.buffers() == 2);
+    work.drop(fresh);
+    work.drop(held);
+    work.trim();
+    CHECK(work.buffers() == 0);
+}

@@ -248,7 +248,7 @@ void state_is_an_attribute(MPI_Comm world)
     const int freed = communicators_freed;
     free_users(second);
     free_users(first);
-    EXPECT(communicators_freed == freed + 4);  // each with its duplicate
+    EXPECT(communicators_freed >= freed + 2);  // their duplicates, too, if all ranks came within some milliseconds
 
     for (int i = 0; i < 50; ++i) {
         MPI_Comm_dup(world, &first);
@@ -261,6 +261,34 @@ void state_is_an_attribute(MPI_Comm world)
         MPI_Comm_dup(MPI_COMM_SELF, &first);
         if (!ring(first, i)) EXPECT(false);
         free_users(first);
+    }
+}
+
+/// MPI gives the context of a communicator to another one. What is left in it does not go along.
+void left_behind(MPI_Comm world)
+{
+    const auto number = [](int round, int rank) { return 100 * round + rank; };
+    for (int i = 0; i < 40; ++i) {
+        MPI_Comm users;
+        if (i % 3 == 2) MPI_Comm_split(world, check::rank % 2, 0, &users);
+        else MPI_Comm_dup(world, &users);
+        mpi_comm comm(users);
+        const int p = comm.size(), next = (comm.rank() + 1) % p, previous = (comm.rank() + p - 1) % p;
+        const int mine = number(i, comm.rank());
+        int theirs = -1;
+        comm.send_aside(next, 3, bytes_of(mine));
+        if (i % 4 != 0) {
+            request in = comm.post_recv(previous, 3, room_of(theirs));
+            wait(comm, in);
+            EXPECT(in.result == status::ok && in.bytes == sizeof theirs && theirs == number(i, previous));
+        }
+        if (i % 5 == 4) {  // so many that not all are on their way at once, and one rank leaves
+            for (int k = 0; k < 100; ++k) comm.send_aside(previous, 4, bytes_of(k));
+            if (comm.rank() == 0) comm.leave_unread();
+        }
+        EXPECT(ring(users, 5));
+        free_users(users);
+        EXPECT(ring(world, 6));
     }
 }
 
@@ -484,6 +512,7 @@ int main(int argc, char** argv)
     probe_and_cancel(world);
     errors(world);
     users_traffic_and_handler(world);
+    left_behind(world);
     groups(world);
     from_another_thread(world);
     natives(world);
@@ -493,7 +522,7 @@ int main(int argc, char** argv)
     static MPI_Comm forgotten;
     MPI_Comm_dup(world, &forgotten);
     EXPECT(ring(forgotten, 1) && ring(MPI_COMM_SELF, 1));
-    EXPECT(duplicates_made == communicators_freed - users_frees + 3);
+    EXPECT(duplicates_made >= communicators_freed - users_frees + 3 + 8);
 
     return check::finish([] {
         EXPECT(asked_while_finalising);

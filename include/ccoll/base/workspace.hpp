@@ -52,6 +52,12 @@ public:
         for (; fitting < n; ++fitting) grow(size);
     }
     std::size_t buffers() const noexcept { return all_.size(); }
+    /// Gives back what nobody holds.
+    void trim() noexcept
+    {
+        idle_.clear();
+        std::erase_if(all_, [](const auto& b) { return b->references == 0; });
+    }
 
     /// A number that is dear to compute and depends on the key alone, computed once. `ranks` is part of it: groups share this memory.
     template <class Compute>

@@ -135,7 +135,7 @@ public:
     void give_up(const verdict& v)
     {
         if (!gave_up_.ok()) return;
-        gave_up_ = v;
+        leave(v);
         control_message m;
         m.stamp = stamp_;
         m.stamp.kind = message_kind::give_up;
@@ -152,11 +152,12 @@ public:
         control_message m;
         m.stamp = stamp_;
         m.stamp.kind = message_kind::question;
-        send(peer, m);
+        if constexpr (requires { link_.send_aside(peer, tags_.control(), bytes_of(m)); }) link_.send_aside(peer, tags_.control(), bytes_of(m));
+        else send(peer, m);
     }
 
     /// Nothing moved for so many turns, and perhaps all wait: some 20 ms where idle() spins, 100 ms where it sleeps. A question
-    /// that crosses the awaited message is received at the end of the call, or left behind: rarely, after so long a wait.
+    /// that crosses the awaited message is received at the end of the call, or left unread: rarely, after so long a wait.
     static constexpr std::uint64_t patience = detail::spins<Link> ? 20000 : 20;
 
 private:
@@ -204,7 +205,13 @@ private:
         else if (whose == belonging::damaged || !possible) give_up({status::corrupt, link_.rank(), peer});
         else if (is_opinion) opinions_.push(m);
         else if (stamp.kind == message_kind::question) answer(stamp, peer);
-        else if (gave_up_.ok()) gave_up_ = read_verdict(std::as_bytes(std::span(&m.trouble, 1)));
+        else if (gave_up_.ok()) leave(read_verdict(std::as_bytes(std::span(&m.trouble, 1))));
+    }
+
+    void leave(const verdict& v)
+    {
+        gave_up_ = v;
+        detail::leave_unread(link_);
     }
 
     void answer(const call_stamp& theirs, int peer)

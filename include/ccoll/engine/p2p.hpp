@@ -492,6 +492,7 @@ private:
         in_.turn.leave();
         report& facts = result_.facts;
         result_.trouble = trouble_;
+        if (!trouble_.ok()) detail::leave_unread(link_);
         if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;

@@ -45,6 +45,12 @@ public:
             if (of(i) == found) return i;
         return nobody;
     }
+    void send_aside(int peer, int tag, const_byte_span data)
+        requires requires(Base& base) { base.send_aside(peer, tag, data); }
+    {
+        base_.send_aside(of(peer), tag, data);
+    }
+    void leave_unread() noexcept { detail::leave_unread(base_); }
     void poll() { base_.poll(); }
     void idle() { base_.idle(); }
 

@@ -13,13 +13,16 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <chrono>
 #include <climits>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -106,6 +109,20 @@ void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
     else select<OpTag>(static_cast<const double*>(in), static_cast<double*>(inout), *n);
 }
 
+/// MPI_Test, of a request whose status nobody needs.
+inline bool is_over(MPI_Request& r)
+{
+    int done = 0;
+    return MPI_Test(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+}
+
+/// A message that its receiver may leave unread. Sent synchronously: it is over when a receive has met it, and not before.
+struct mpi_aside {
+    static constexpr std::size_t most_bytes = 256;
+    MPI_Request handle = MPI_REQUEST_NULL;
+    std::array<std::byte, most_bytes> bytes;
+};
+
 /// What ccoll keeps for one communicator of the user: an attribute of it, freed with it.
 struct mpi_state {
     MPI_Comm users = MPI_COMM_NULL;
@@ -117,6 +134,10 @@ struct mpi_state {
     bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
     std::vector<int> nodes;  ///< of all ranks; empty until somebody asks
+    std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
+    bool unread = false;                             ///< messages to this rank may stay where they are
+    bool leaving = false;                            ///< this rank is in the barrier of `is_empty`
+    MPI_Request all_leave = MPI_REQUEST_NULL;
     char says[MPI_MAX_ERROR_STRING + 1] = "";
 
     /// Remembers MPI's text for `rc` and gives our status for it.
@@ -127,6 +148,31 @@ struct mpi_state {
         MPI_Error_class(rc, &kind);
         if (MPI_Error_string(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
+    }
+
+    /// Are all messages received, on all ranks? Nobody waits for an answer: ask again while it is no. Ranks receive what comes, and
+    /// when all that they have sent aside is received they enter a barrier that does not block. Who is behind it knows that nothing
+    /// is on its way. A rank that has left a call enters it at the `end` only, so that before nobody gets behind it.
+    bool is_empty(bool end)
+    {
+        if (unread && !end) return false;
+        drain();
+        if (!leaving && std::all_of(asides.begin(), asides.end(), [](auto& a) { return is_over(a->handle); }))
+            leaving = MPI_Ibarrier(comm, &all_leave) == MPI_SUCCESS;
+        return leaving && is_over(all_leave);
+    }
+
+private:
+    void drain()
+    {
+        std::vector<std::byte> room;
+        MPI_Status s;
+        for (int found = 1; MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &s) == MPI_SUCCESS && found != 0;) {
+            int count = 0;
+            MPI_Get_count(&s, MPI_BYTE, &count);
+            room.resize(static_cast<std::size_t>(count));
+            MPI_Recv(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm, MPI_STATUS_IGNORE);
+        }
     }
 };
 
@@ -159,6 +205,7 @@ public:
             why = "the communicator is an intercommunicator; merge its groups with MPI_Intercomm_merge and pass the result";
             return nullptr;
         }
+        free_empty(false);
         auto fresh = std::make_unique<mpi_state>();
         fresh->users = users;
         // Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths).
@@ -244,16 +291,41 @@ private:
         return true;
     }
 
-    /// MPI frees a communicator of the user, or `close` has asked for this.
+    /// MPI frees a communicator of the user, or `close` has asked for this. MPI gives the context of a duplicate that is freed to
+    /// another communicator, and with it the messages that are left there: so it is freed when there are none. Waits for 10 ms at most:
+    /// Open MPI holds a lock meanwhile, and other ranks may be long in coming.
     static int forget(MPI_Comm, int, void* stored, void*)
     {
-        const std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
+        using clock = std::chrono::steady_clock;
+        std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
+        mine->memory.trim();
+        bool empty = mine->is_empty(false);
+        for (const auto end = clock::now() + std::chrono::milliseconds(10); !empty && !mine->unread && clock::now() < end; empty = mine->is_empty(false)) sched_yield();
         {
             mpi_library& library = one();
             const std::lock_guard lock(library.mutex_);
             std::erase(library.states_, mine.get());
+            if (!empty) library.left_.push_back(std::move(mine));
         }
-        return MPI_Comm_free(&mine->comm);
+        return empty ? MPI_Comm_free(&mine->comm) : MPI_SUCCESS;
+    }
+
+    /// Frees the duplicates of communicators that are gone where no messages are left by now.    @return true when that was all
+    bool free_empty(bool end)
+    {
+        std::vector<std::unique_ptr<mpi_state>> left;
+        {
+            const std::lock_guard lock(mutex_);
+            left.swap(left_);
+        }
+        for (const auto& each : left)
+            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) MPI_Comm_free(&each->comm);
+        const auto freed = [](const auto& each) { return each->comm == MPI_COMM_NULL; };
+        const bool all = std::all_of(left.begin(), left.end(), freed);
+        if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
+        const std::lock_guard lock(mutex_);
+        left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+        return all;
     }
 
     /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF; of other communicators it promises nothing.
@@ -268,6 +340,8 @@ private:
         }
         for (const mpi_state* each : left)
             if (each->users != MPI_COMM_SELF) MPI_Comm_delete_attr(each->users, library.key_);  // SELF's own goes by itself
+        using clock = std::chrono::steady_clock;
+        for (const auto end = clock::now() + std::chrono::seconds(1); !library.free_empty(true) && clock::now() < end;) sched_yield();
         MPI_Op_free(&library.min_);
         MPI_Op_free(&library.max_);
         MPI_Comm_free_keyval(&library.key_);
@@ -277,6 +351,7 @@ private:
 
     std::mutex mutex_;
     std::vector<mpi_state*> states_;
+    std::vector<std::unique_ptr<mpi_state>> left_;  ///< of communicators that are gone, where messages may be left
     int key_ = MPI_KEYVAL_INVALID;
     int self_key_ = MPI_KEYVAL_INVALID;
     MPI_Op min_ = MPI_OP_NULL;
@@ -395,6 +470,18 @@ public:
         const int rc = MPI_Iprobe(MPI_ANY_SOURCE, tag, state_->comm, &found, &s);
         return rc == MPI_SUCCESS && found != 0 ? s.MPI_SOURCE : nobody;
     }
+
+    /// At most mpi_aside::most_bytes.
+    void send_aside(int peer, int tag, const_byte_span data)
+    {
+        auto& all = state_->asides;
+        auto place = std::find_if(all.begin(), all.end(), [](auto& a) { return detail::is_over(a->handle); });
+        if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
+        detail::mpi_aside& a = **place;
+        std::copy(data.begin(), data.end(), a.bytes.begin());
+        MPI_Issend(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle);
+    }
+    void leave_unread() noexcept { state_->unread = true; }
 
     void poll() noexcept {}  // MPI_Test makes progress
 

@@ -32,7 +32,10 @@ inline constexpr int max_tag = 32767;
 ///                    may have, but not for longer than some 10 ms
 ///
 /// A rank may send to itself. Optional: `static bool is_nobody(int peer)`, true for what the transport's users call nobody (MPI_PROC_NULL);
-/// `static constexpr bool spins`, true where idle() comes back at once.
+/// `static constexpr bool spins`, true where idle() comes back at once. And, where the messages that nobody received outlive a communicator:
+///
+///   send_aside       like post_send, for a short message (a control_message) that its receiver may leave unread; it is copied
+///   leave_unread     this rank has left a call: messages to it may stay unread
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
@@ -54,6 +57,12 @@ concept transport =
     };
 
 namespace detail {
+template <class Link>
+void leave_unread(Link& link) noexcept
+{
+    if constexpr (requires { link.leave_unread(); }) link.leave_unread();
+}
+
 template <class Link>
 inline constexpr bool spins = false;
 template <class Link>
