@@ -122,6 +122,59 @@ TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is r
     CHECK_FALSE(round_trip::within(T(1), x[5], 1.0));
 }
 
+TEMPLATE_TEST_CASE("where SZx does not look at what it cut, all values pass", "[codec][szx]", float, double)
+{
+    using T = TestType;
+    using fields_of = ccoll::detail::fields_of<T>;
+    using word = typename fields_of::word;
+    namespace szx = ccoll::detail::szx;
+    const ccoll::detail::exact_environment environment;
+    const auto whole = [](std::uint64_t power, word mantissa) { return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa)); };
+    const word mantissas = fields_of::exponent_one - 1;
+    const auto last = static_cast<std::uint64_t>(fields_of::exponent >> fields_of::mantissa_bits);
+    fields::generator random(29);
+    int certain = 0, not_certain = 0, at_the_edge = 0, largest = 0;
+    for (int trial = 0; trial < 20000; ++trial) {
+        // The powers of two of bound, largest value and radius, around the last ones that are certain, and at the ends of T.
+        const std::uint64_t near_end = random.below(6) == 0 ? random.below(4) : 4 + random.below(last - 60);
+        const std::uint64_t b = near_end + 1, e = std::min(last - 1, b + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(6));
+        const std::uint64_t r = std::min(e, b + random.below(e - b + 1));
+        word low_bits = static_cast<word>(random.bits()) & mantissas;
+        if (trial % 2 == 0) low_bits = (word{1} << (fields_of::mantissa_bits - 7)) - (trial % 4 == 0 ? 0 : 1);  // the least bound of its `room`, or the greatest
+        const T limit = whole(b, low_bits), top = whole(e, static_cast<word>(random.bits()) & mantissas);
+        const T centre = random.below(2) == 0 ? top : -top;
+        std::vector<T> x(szx::block_elements);
+        for (T& v : x) {  // half a step away from what a cut to some bytes leaves, or an ulp beside that
+            const unsigned dropped = 8 * static_cast<unsigned>(1 + random.below(sizeof(T) - 1));
+            const word halfway = static_cast<word>(((static_cast<word>(random.bits()) >> dropped) << dropped) + (word{1} << (dropped - 1)) + random.below(3) - 1) & mantissas;
+            const T away = whole(r - std::min<std::uint64_t>(r, random.below(3)), halfway);
+            v = random.below(2) == 0 ? centre + away : centre - away;
+            if (!(std::fabs(v) <= std::numeric_limits<T>::max())) v = centre;
+        }
+        const szx::block_plan<T> plan = szx::plan_block(x.data(), limit);
+        if (!plan.certain) {
+            ++not_certain;
+            continue;
+        }
+        ++certain;
+        std::vector<std::byte> room(szx::block_room<T>);
+        std::vector<T> y(x.size());
+        REQUIRE(szx::encode_block(x.data(), plan, limit, room.data()) == plan.bytes);
+        szx::decode_block(plan.bytes, room.data(), y.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const T error = std::fabs(y[i] - x[i]);
+            at_the_edge += error > T(0.98) * limit;
+            if (error < limit && round_trip::within(y[i], x[i], static_cast<double>(limit))) continue;
+            FAIL("trial " << trial << ", value " << x[i] << " became " << y[i] << ", limit " << limit);
+        }
+        largest = std::max(largest, static_cast<int>(e - b));
+    }
+    CHECK(certain > 1000);
+    CHECK(not_certain > 1000);
+    CHECK(at_the_edge > 100);
+    CHECK(largest >= fields_of::mantissa_bits - 9);
+}
+
 TEMPLATE_LIST_TEST_CASE("SZx keeps everything raw under a bound that is no normal number", "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;

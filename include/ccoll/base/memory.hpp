@@ -45,10 +45,16 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
     return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
 }
 
+#if defined(__GNUC__)
+#define CCOLL_PREFETCHES [[gnu::always_inline]] inline  // to g++ 12 a function that only prefetches has no effect: it may drop calls
+#else
+#define CCOLL_PREFETCHES inline
+#endif
+
 /// Asks for the `bytes` bytes that are `distance` further on, and soon read or written; what lies there does not matter, and no fault comes of it.
 /// @tparam Locality  3: into the innermost cache, 2: into the second one
 template <int Locality = 3>
-void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance, [[maybe_unused]] std::size_t bytes) noexcept
+CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance, [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
@@ -60,13 +66,15 @@ void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distanc
 inline constexpr std::size_t fetch_distance = 4096;
 /// For what is written: without it decoding waits for memory most of the time, for a kernel stores faster than the processor fetches lines
 /// on its own. And for frames that are read: they are short, but come from memory.
-inline void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch(at, fetch_distance, bytes); }
+CCOLL_PREFETCHES void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch(at, fetch_distance, bytes); }
 /// For what a fast kernel reads: the innermost cache waits for a dozen lines at a time, which is too few for memory; the second one for
 /// more. Both together are a tenth faster than either one, 8 to 32 KiB and 1 to 2 KiB ahead.
-inline void read_ahead(const void* at, std::size_t bytes) noexcept
+CCOLL_PREFETCHES void read_ahead(const void* at, std::size_t bytes) noexcept
 {
     fetch<2>(at, 8192, bytes);
     fetch(at, 2048, bytes);
 }
+
+#undef CCOLL_PREFETCHES
 
 }  // namespace ccoll

@@ -39,9 +39,9 @@ block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
 
 /// The chunks of SZx and PipeSZx.
 ///
-/// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded (szx_block.hpp has
-/// the proof). A block whose values do not pass is kept raw, so NaN and Inf survive bit for bit. -0.0 and denormals are
-/// ordinary values. Bounds below the smallest normal T keep everything raw.
+/// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded, except in blocks whose
+/// extremes prove that all pass (szx_block.hpp has both proofs). A block whose values do not pass is kept raw, so NaN and Inf
+/// survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
 /// Cost: two passes over a block in the innermost cache; no allocation.
 ///
 /// Source: Yu, Di, et al., "Ultrafast Error-Bounded Lossy Compression for Scientific Datasets", HPDC 2022 (SZx), used by
@@ -50,7 +50,7 @@ block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
 /// - No XOR with the previous value and no leading-byte counts: they save some bytes, but each value would wait for the one
 ///   before it. Here all values of a block are independent, and what is left is additions and shifts.
 /// - Rounded instead of truncated: the same bytes hold one bit more. Whole bytes only, no shift within a byte.
-/// - Verified, with one more byte or raw as the remedy: near the precision of T, arithmetic alone breaks the bound.
+/// - Verified near the precision of T, where arithmetic alone breaks the bound, with one more byte or raw as the remedy.
 /// - One middle value in front of each block that is not raw, and its code apart, so that a block is read without the others.
 template <element T, std::size_t ChunkElements>
 struct chunk_coder {
@@ -134,7 +134,6 @@ struct chunk_coder {
             const bool in_place = rest.size() >= block_room<T>;
             if (!in_place) std::memcpy(spare, rest.data(), bytes);
             const std::byte* const from = in_place ? rest.data() : spare;
-            fetch_ahead(out.data() + at, sizeof padded);
             if (count == block_elements) {
                 kernel.decode(code, from, out.data() + at);
             } else {

@@ -8,6 +8,7 @@
 //   code sizeof(T)          raw: the values as they are
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +17,7 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/memory.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
@@ -93,9 +95,16 @@ template <element T>
 struct block_plan {
     T middle;
     unsigned bytes;  ///< 0: the block is constant; raw_code or more: nothing is to be tried
+    bool certain = false;  ///< all values pass with so many bytes: nobody needs to look
 };
 
 /// @param low, high  the least and the largest value of a block without NaN; of two zeros, either serves
+///
+/// When a block is certain. Let all magnitudes be below 2^(e+1), the radius below 2^(r+1), 2^b the power of two in `room`, and m the
+/// bits of T's mantissa. A difference from the middle is rounded when it is taken, by at most 2^(r-m-1), and cut, by at most 2^b.
+/// The middle is no larger than the largest value: r <= e+1, the sum that a decoder takes is below 2^(e+1) + 2^(r+1) < 2^(e+3), and
+/// its rounding at most 2^(e-m+1). So arithmetic errs by 3 * 2^(e-m) at most, which for e <= b+m-9 is 3/4 of 2^(b-7), and the bound
+/// is at least 2^b + 2^(b-7): every value passes, and by more than a rounding. Nothing overflows if 2^(e+3) is a T.
 template <element T>
 block_plan<T> plan_of(T low, T high, T limit) noexcept
 {
@@ -112,8 +121,11 @@ block_plan<T> plan_of(T low, T high, T limit) noexcept
     // Rounding a difference of exponent e to m bits of mantissa errs by at most 2^(e - m - 1), which may be the bound if
     // that is at least 1 % above a power of two (for other roundings in the way); else half the bound.
     const word room = bound - (fields::exponent_one >> 7);
-    const auto excess = static_cast<unsigned>((radius >> fields::mantissa_bits) - (room >> fields::mantissa_bits));
-    return {middle, (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8};
+    const auto power = [](word magnitude) { return static_cast<int>(magnitude >> fields::mantissa_bits); };
+    const auto excess = static_cast<unsigned>(power(radius) - power(room));
+    const int largest = power(std::max(fields::magnitude(low), fields::magnitude(high)));
+    const bool certain = power(room) > 0 && largest <= power(room) + fields::mantissa_bits - 9 && largest < power(fields::exponent) - 3;
+    return {middle, (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8, certain};
 }
 
 /// Folds 2 * Half values into the least and the largest. A loop per step: compilers make registers of that, not of one long loop.
@@ -179,10 +191,14 @@ unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) n
         const unsigned dropped = 8 * (raw_code<T> - bytes);
         const word half = static_cast<word>(word{1} << (dropped - 1)), keep = static_cast<word>(~word{0} << dropped);
         word kept[block_elements], wrong = 0;
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            kept[i] = (fields::of(x[i] - middle) + half) & keep;
-            const T decoded = middle + std::bit_cast<T>(kept[i]);
-            wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
+        if (plan.certain) {
+            for (std::size_t i = 0; i < block_elements; ++i) kept[i] = (fields::of(x[i] - middle) + half) & keep;
+        } else {
+            for (std::size_t i = 0; i < block_elements; ++i) {
+                kept[i] = (fields::of(x[i] - middle) + half) & keep;
+                const T decoded = middle + std::bit_cast<T>(kept[i]);
+                wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
+            }
         }
         if ((wrong & fields::sign) == 0) {
             store_top_bytes<T>(bytes, kept, out + sizeof middle);
@@ -198,6 +214,8 @@ unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) n
 template <element T>
 void decode_block(unsigned code, const std::byte* in, T* x) noexcept
 {
+    fetch_ahead(x, block_elements * sizeof(T));
+    fetch<2>(in, 2 * fetch_distance, block_bytes<T>(code, block_elements));
     if (code == raw_code<T>) {
         std::memcpy(x, in, block_elements * sizeof(T));
         return;
