@@ -86,6 +86,42 @@ TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote i
     CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
 }
 
+TEST_CASE("what one thread has ready for its place is put there past the caches, and nothing beside it", "[codec][streamed]")
+{
+    bytes from(300), expected(600, round_trip::guard);
+    for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i % 251 + 1);
+    for (const stores how : {stores::cached, stores::streamed})
+        for (std::size_t at = 0; at < 130; ++at)
+            for (std::size_t n = 0; n <= from.size(); ++n) {
+                bytes to(expected.size(), round_trip::guard);
+                ccoll::detail::put_in_place(ccoll::byte_span(to).subspan(at), ccoll::const_byte_span(from).first(n), how);
+                bool good = std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n), to.begin() + static_cast<std::ptrdiff_t>(at));
+                for (std::size_t i = 0; i < to.size(); ++i) good = good && ((i >= at && i < at + n) || to[i] == round_trip::guard);
+                if (!good) FAIL("at " << at << ", " << n << " bytes");
+            }
+    ccoll::detail::put_in_place({}, {}, stores::streamed);
+}
+
+TEST_CASE("several threads put parts behind one another past the caches", "[codec][streamed]")
+{
+    constexpr std::size_t parts = 3000, longest = 700;
+    const auto length = [](std::size_t i) { return i * 7919 % longest; };
+    bytes expected(5), found(5 + parts * longest);
+    for (std::size_t i = 0; i < parts; ++i) expected.insert(expected.end(), length(i), static_cast<std::byte>(i));
+    for (int again = 0; again < 5; ++again) {
+        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, [&] {
+            return [&](std::size_t i, ccoll::byte_span to, std::size_t at) {
+                std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(at), length(i), static_cast<std::byte>(i));
+                return ccoll::encode_result{at + length(i)};
+            };
+        });
+        REQUIRE(r.code == status::ok);
+        REQUIRE(r.bytes == expected.size());
+        CHECK(std::equal(expected.begin() + 5, expected.end(), found.begin() + 5));
+        std::fill(found.begin(), found.end(), std::byte{0});
+    }
+}
+
 TEST_CASE("what is longer than the last cache goes past it, and nothing shorter", "[codec][streamed]")
 {
     const std::size_t cache = ccoll::detail::last_cache();

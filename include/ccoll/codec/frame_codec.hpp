@@ -143,7 +143,7 @@ struct chunked {
     {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return in_order<step * sizeof(T)>(run, chunks(n), dst, start(n), [&] {
+        return in_order<step * sizeof(T)>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), [&] {
             return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t at) {
                 return append(i, n, dst, to, at, produce, values);
             };
@@ -338,7 +338,7 @@ struct chunked_addends {
     {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), [&] {
+        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), [&] {
             return [&, produce = encoder(in, eb)](std::size_t i, byte_span to, std::size_t at) { return append(i, n, dst, to, at, produce); };
         });
         return end(all, n, dst, eb);
@@ -438,7 +438,7 @@ struct chunked_addends {
             return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
         const std::size_t n = left.header.elements;
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), [&] {
+        const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), [&] {
             return [&, chunk = pairs(left, right)](std::size_t i, byte_span to, std::size_t at) mutable {
                 const auto sum = [&](std::size_t, std::size_t count, byte_span room) {
                     const auto [x, y] = chunk.at(i);

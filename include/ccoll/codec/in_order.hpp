@@ -9,8 +9,13 @@
 #include <cstdint>
 #include <new>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/base/stores.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -73,17 +78,37 @@ constexpr std::size_t group_for(std::size_t threads, std::size_t chunks) noexcep
     return std::clamp<std::size_t>(chunks / (16 * threads), 1, 32);
 }
 
+/// As copy. Past the caches twice as fast into memory, for lines are not fetched first (frames of 80 MB: 19 instead of 10 GB/s), and a
+/// third slower into the last cache.
+inline void put_in_place(byte_span to, const_byte_span from, [[maybe_unused]] stores how) noexcept
+{
+#if defined(__SSE2__)
+    constexpr std::size_t line = 64;
+    const std::size_t ahead = (0 - reinterpret_cast<std::uintptr_t>(to.data())) % line;
+    if (how == stores::streamed && from.size() >= ahead) {
+        copy(to, from.first(ahead));
+        to = to.subspan(ahead);
+        for (from = from.subspan(ahead); from.size() >= line; from = from.subspan(line), to = to.subspan(line))
+            for (std::size_t i = 0; i < line; i += 16)
+                _mm_stream_si128(reinterpret_cast<__m128i*>(to.data() + i), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from.data() + i)));
+        settle(how);
+    }
+#endif
+    copy(to, from);
+}
+
 /// Writes chunks 0 .. chunks - 1 to `dst` from offset `start` on. Threads take groups of them in order. What one has encoded before
 /// its place is known waits in memory of the thread's own: copied from there, it costs less than to move parts of the frame together
 /// at the end, when they have left the caches. The place is handed on before the copy, so that copies are made at once, too. A
 /// thread that gets no memory waits for its turn.
 ///
 /// @tparam MostBytes    of any chunk
+/// @param  how          copies are made
 /// @param  make_writer  () -> write, one for each thread, as it may remember where it is;
 ///                      write(i, to, at) -> encode_result appends chunk i at offset `at` of `to`: bytes is the offset behind
 /// @return              bytes: the offset behind the last chunk. code: that of the first chunk with another one than ok
 template <std::size_t MostBytes, class Executor, class MakeWriter>
-encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, MakeWriter make_writer)
+encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, stores how, MakeWriter make_writer)
 {
     const std::size_t threads = threads_for(run.width(), chunks), group_chunks = group_for(threads, chunks);
     const std::size_t groups = chunks / group_chunks + (chunks % group_chunks != 0);
@@ -107,7 +132,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
                 if (!ours && (turn.is(group) || room.empty())) {
                     turn.wait_for(group);
                     ours = true;
-                    copy(dst.subspan(all.bytes), room.first(aside.bytes));
+                    put_in_place(dst.subspan(all.bytes), room.first(aside.bytes), how);
                     add(aside);
                 }
                 encode_result& so_far = ours ? all : aside;
@@ -124,7 +149,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
             if (to_copy) add(aside);
             if (all.code != status::ok) next.store(groups, std::memory_order_relaxed);
             turn.pass(group);
-            if (to_copy) copy(dst.subspan(at), room.first(aside.bytes));
+            if (to_copy) put_in_place(dst.subspan(at), room.first(aside.bytes), how);
         }
     });
     return all;
