@@ -109,14 +109,10 @@ struct chunk_coder {
     static status decode_chunk(const_byte_span src, std::span<T> out, double, stores how = stores::cached) noexcept
     {
         // Everything is believed after this: codes are valid, and the blocks end where the chunk ends.
-        const std::size_t blocks = block_count(out.size());
-        if (src.size() < blocks) return status::corrupt;
-        std::size_t expected = blocks;
-        for (std::size_t b = 0; b < blocks; ++b) {
-            const auto code = static_cast<unsigned>(src[b]);
-            if (code > raw_code<T>) return status::corrupt;
-            expected += block_bytes<T>(code, std::min(block_elements, out.size() - b * block_elements));
-        }
+        const std::size_t blocks = block_count(out.size()), whole = out.size() / block_elements;
+        if (src.size() < blocks || !are_codes<T>(src.first(blocks))) return status::corrupt;
+        std::size_t expected = blocks + bytes_of_blocks<T>(src.first(whole));
+        if (whole < blocks) expected += block_bytes<T>(static_cast<unsigned>(src[whole]), out.size() - whole * block_elements);
         if (expected != src.size()) return status::corrupt;
 
         const exact_environment environment;
