@@ -122,36 +122,34 @@ TEMPLATE_LIST_TEST_CASE("SZx sees a value beyond the bound whose difference is r
     CHECK_FALSE(round_trip::within(T(1), x[5], 1.0));
 }
 
-TEMPLATE_TEST_CASE("where SZx does not look at what it cut, all values pass", "[codec][szx]", float, double)
+TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass", "[codec][szx]", float, double)
 {
     using T = TestType;
     using fields_of = ccoll::detail::fields_of<T>;
     using word = typename fields_of::word;
     namespace szx = ccoll::detail::szx;
     const ccoll::detail::exact_environment environment;
-    const auto whole = [](std::uint64_t power, word mantissa) { return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa)); };
+    const auto number = [](std::uint64_t power, word mantissa) { return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa)); };
     const word mantissas = fields_of::exponent_one - 1;
     const auto last = static_cast<std::uint64_t>(fields_of::exponent >> fields_of::mantissa_bits);
     fields::generator random(29);
+    const auto any_mantissa = [&] { return static_cast<word>(random.bits()) & mantissas; };
     int certain = 0, not_certain = 0, at_the_edge = 0, largest = 0;
     for (int trial = 0; trial < 20000; ++trial) {
-        // The powers of two of bound, largest value and radius, around the last ones that are certain, and at the ends of T.
-        const std::uint64_t near_end = random.below(6) == 0 ? random.below(4) : 4 + random.below(last - 60);
-        const std::uint64_t b = near_end + 1, e = std::min(last - 1, b + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(6));
-        const std::uint64_t r = std::min(e, b + random.below(e - b + 1));
-        word low_bits = static_cast<word>(random.bits()) & mantissas;
-        if (trial % 2 == 0) low_bits = (word{1} << (fields_of::mantissa_bits - 7)) - (trial % 4 == 0 ? 0 : 1);  // the least bound of its `room`, or the greatest
-        const T limit = whole(b, low_bits), top = whole(e, static_cast<word>(random.bits()) & mantissas);
+        // The powers of two of limit, largest value and radius, around the last ones that are certain, and at the ends of T.
+        const std::uint64_t l = random.below(6) == 0 ? 1 + random.below(4) : 4 + random.below(last - 4);
+        const std::uint64_t e = std::min(last - 1, l + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(10));
+        const std::uint64_t r = std::min(e, l + random.below(e < l ? 1 : e - l + 1));
+        const T limit = number(l, trial % 3 == 0 ? 0 : trial % 3 == 1 ? mantissas : any_mantissa()), top = number(e, any_mantissa()), wide = number(r, any_mantissa());
+        const szx::block_scale<T> scale = szx::block_scale<T>::of(limit);
         const T centre = random.below(2) == 0 ? top : -top;
         std::vector<T> x(szx::block_elements);
-        for (T& v : x) {  // half a step away from what a cut to some bytes leaves, or an ulp beside that
-            const unsigned dropped = 8 * static_cast<unsigned>(1 + random.below(sizeof(T) - 1));
-            const word halfway = static_cast<word>(((static_cast<word>(random.bits()) >> dropped) << dropped) + (word{1} << (dropped - 1)) + random.below(3) - 1) & mantissas;
-            const T away = whole(r - std::min<std::uint64_t>(r, random.below(3)), halfway);
-            v = random.below(2) == 0 ? centre + away : centre - away;
+        for (T& v : x) {  // half a step beside a whole number of them, or an ulp beside that
+            const T steps = std::floor(static_cast<T>(random.unit()) * wide * scale.inverse) + T(0.5);
+            v = centre + std::nextafter(steps, steps + static_cast<T>(random.below(3)) - T(1)) * scale.step;
             if (!(std::fabs(v) <= std::numeric_limits<T>::max())) v = centre;
         }
-        const szx::block_plan<T> plan = szx::plan_block(x.data(), limit);
+        const szx::block_plan<T> plan = szx::plan_block(x.data(), scale);
         if (!plan.certain) {
             ++not_certain;
             continue;
@@ -159,20 +157,44 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it cut, all values pass", "[
         ++certain;
         std::vector<std::byte> room(szx::block_room<T>);
         std::vector<T> y(x.size());
-        REQUIRE(szx::encode_block(x.data(), plan, limit, room.data()) == plan.bytes);
-        szx::decode_block(plan.bytes, room.data(), y.data());
+        REQUIRE(plan.bytes > 0);
+        REQUIRE(szx::encode_block(x.data(), plan, scale, room.data()) == plan.bytes);
+        szx::decode_block(plan.bytes, room.data(), scale.step, y.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             const T error = std::fabs(y[i] - x[i]);
-            at_the_edge += error > T(0.98) * limit;
+            at_the_edge += error > T(0.969) * limit;  // half a step is 0.96875
             if (error < limit && round_trip::within(y[i], x[i], static_cast<double>(limit))) continue;
             FAIL("trial " << trial << ", value " << x[i] << " became " << y[i] << ", limit " << limit);
         }
-        largest = std::max(largest, static_cast<int>(e - b));
+        largest = std::max(largest, static_cast<int>(e) - static_cast<int>(l));
     }
     CHECK(certain > 1000);
     CHECK(not_certain > 1000);
     CHECK(at_the_edge > 100);
     CHECK(largest >= fields_of::mantissa_bits - 9);
+}
+
+TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx]", float, double)
+{
+    using T = TestType;
+    namespace szx = ccoll::detail::szx;
+    const ccoll::detail::exact_environment environment;
+    const szx::block_scale<T> scale = szx::block_scale<T>::of(T(1));
+    for (unsigned bytes = 1; bytes < sizeof(T); ++bytes)
+        for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {  // the most steps that so many bytes hold
+            if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;  // as many as T itself
+            const T most = szx::offset_of<T>(bytes) - T(1), away = (most + beyond) * scale.step;
+            std::vector<T> x(szx::block_elements), y(x.size());
+            x[7] = -away, x[100] = away;
+            const szx::block_plan<T> plan = szx::plan_block(x.data(), scale);
+            INFO(bytes << " bytes, " << most + beyond << " steps");
+            CHECK(std::min(plan.bytes, szx::raw_code<T>) == (beyond > T(0.5) ? bytes + 1 : bytes));
+            std::vector<std::byte> room(szx::block_room<T>);
+            const unsigned code = szx::encode_block(x.data(), plan, scale, room.data());
+            szx::decode_block(code, room.data(), scale.step, y.data());
+            CHECK(std::fabs(y[7] - x[7]) < T(1));
+            CHECK(std::fabs(y[100] - x[100]) < T(1));
+        }
 }
 
 TEMPLATE_LIST_TEST_CASE("SZx keeps everything raw under a bound that is no normal number", "[codec][szx]", every_combination)
@@ -304,26 +326,25 @@ std::string chunk_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEST_CASE("the bytes of SZx are those of wire version 3", "[codec][szx][golden]")
+TEST_CASE("the bytes of SZx are those of wire version 4", "[codec][szx][golden]")
 {
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
-    // Middle 3.5; differences -3.5 .. 3.5 in two bytes each: 8 bits of exponent and 7 of mantissa serve a bound of 1/4.
+    // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
-    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c03010000" "0800000000000000" "000000000000d03f" "0020000001000000");
-    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 4)) == "15000000");
-    CHECK(chunk_of<Codec::SZx>(x, 0.25) == "02" "00006040" "60c0" "20c0" "c0bf" "00bf" "003f" "c03f" "2040" "6040");
+    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c04010000" "0800000000000000" "000000000000d03f" "0020000001000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 4)) == "0d000000");
+    CHECK(chunk_of<Codec::SZx>(x, 0.25) == "01" "00006040" "797b7d7f81838587");
     // Within 5 of one another's middle they are constant; the middle of all is 3.5.
     CHECK(chunk_of<Codec::SZx>(x, 5.0) == "00" "00006040");
     CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) == "00" "00000000");  // a middle is never -0
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
-    CHECK(hex(ccoll::const_byte_span(piped).first(36)) == "43434f4c03020100" "0800000000000000" "000000000000d03f"
-                                                              "0014000001000000" "19000000");
-    CHECK(hex(ccoll::const_byte_span(piped).subspan(36)) == "02" "0000000000000c40"
-                                                              "0cc0" "04c0" "f8bf" "e0bf" "e03f" "f83f" "0440" "0c40");
+    CHECK(hex(ccoll::const_byte_span(piped).first(36)) == "43434f4c04020100" "0800000000000000" "000000000000d03f"
+                                                              "0014000001000000" "11000000");
+    CHECK(hex(ccoll::const_byte_span(piped).subspan(36)) == "01" "0000000000000c40" "797b7d7f81838587");
 }
 
-TEST_CASE("the chunks of SZx on long fields are those of wire version 1, in all later ones", "[codec][szx][golden]")
+TEST_CASE("the chunks of SZx on long fields are those of wire version 4", "[codec][szx][golden]")
 {
     // Fields of exact values only: no libm. Every code from 0 to raw occurs.
     const auto hash = []<class C, class T>(C, T) {
@@ -336,10 +357,10 @@ TEST_CASE("the chunks of SZx on long fields are those of wire version 1, in all 
             }
         return round_trip::hash(all);
     };
-    CHECK(hash(Codec::SZx{}, 0.0f) == 0x32be60cff210eec6u);
-    CHECK(hash(Codec::SZx{}, 0.0) == 0xffb9383cd13152e2u);
-    CHECK(hash(Codec::PipeSZx{}, 0.0f) == 0xf04a085caf0ff32du);
-    CHECK(hash(Codec::PipeSZx{}, 0.0) == 0x81c7e02dd90cc5ecu);
+    CHECK(hash(Codec::SZx{}, 0.0f) == 0x985080139d1739c6u);
+    CHECK(hash(Codec::SZx{}, 0.0) == 0xfa8098562b253e6u);
+    CHECK(hash(Codec::PipeSZx{}, 0.0f) == 0x85fd323cc749032eu);
+    CHECK(hash(Codec::PipeSZx{}, 0.0) == 0x6a084e0cb658db81u);
 }
 
 TEMPLATE_LIST_TEST_CASE("a chunk encoder of SZx keeps to any room that it is given", "[codec][szx]", every_combination)

@@ -35,15 +35,14 @@ TEST_CASE("the encoded frame in docs/wire_format.md is what the library writes",
     const std::vector<float> values{0, 0.25f, 0.5f, 0.75f, 1, 1.25f, 1.5f, 1.75f};
     const dump expected{
         0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
-        0x03, 0x02, 0x00, 0x00,                          //  4  version 3, codec 2 (PipeSZx), dtype 0 (f32), flags 0
+        0x04, 0x02, 0x00, 0x00,                          //  4  version 4, codec 2 (PipeSZx), dtype 0 (f32), flags 0
         0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  8 elements
         0x7B, 0x14, 0xAE, 0x47, 0xE1, 0x7A, 0x84, 0x3F,  // 16  bound 0.01
         0x00, 0x14, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  5120 elements per chunk, 1 chunk
-        0x15, 0x00, 0x00, 0x00,                          // 32  index: chunk 0 has 21 bytes and is encoded
-        0x02,                                            // 36  chunk 0: one block, code 2
+        0x0D, 0x00, 0x00, 0x00,                          // 32  index: chunk 0 has 13 bytes and is encoded
+        0x01,                                            // 36  chunk 0: one block, code 1
         0x00, 0x00, 0x60, 0x3F,                          // 37  its middle, 0.875
-        0x60, 0xBF, 0x20, 0xBF, 0xC0, 0xBE, 0x00, 0xBE,  // 41  top two bytes of value - middle: -0.875 -0.625 -0.375 -0.125
-        0x00, 0x3E, 0xC0, 0x3E, 0x20, 0x3F, 0x60, 0x3F,  // 49  0.125 0.375 0.625 0.875
+        0x53, 0x60, 0x6D, 0x7A, 0x86, 0x93, 0xA0, 0xAD,  // 41  128 and steps of 0.019375: -45 -32 -19 -6 6 19 32 45
     };
     CHECK(frame_of<Codec::PipeSZx>(values, 0.01) == expected);
     // [/doc:frame]
@@ -55,7 +54,7 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
     const std::vector<double> values{1, -2};
     const dump expected{
         0x43, 0x43, 0x4F, 0x4C,                          //  0  magic "CCOL"
-        0x03, 0x00, 0x01, 0x00,                          //  4  version 3, codec 0 (None), dtype 1 (f64), flags 0
+        0x04, 0x00, 0x01, 0x00,                          //  4  version 4, codec 0 (None), dtype 1 (f64), flags 0
         0x02, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  //  8  2 elements
         0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,  // 16  no bound
         0x00, 0x20, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00,  // 24  8192 elements per chunk, 1 chunk
@@ -118,7 +117,7 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(control_message, closing) == 172);
     CHECK(sizeof(control_message) == 176);
 
-    CHECK(ccoll::wire_version == 3);
+    CHECK(ccoll::wire_version == 4);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);
     CHECK(static_cast<int>(ccoll::message_kind::poison) == 2);
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);

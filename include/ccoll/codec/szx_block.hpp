@@ -4,11 +4,12 @@
 // same bytes.
 //
 //   code 0                  constant: the middle value
-//   code 1..sizeof(T)-1     the middle value, then for each value the top `code` bytes of (value - middle)
+//   code 1..sizeof(T)-1     the middle value, then for each value the steps that it is away from the middle, in so many bytes
 //   code sizeof(T)          raw: the values as they are
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -74,60 +75,98 @@ T error_limit(double eb) noexcept
     return static_cast<double>(nearest) > eb ? std::bit_cast<T>(fields_of<T>::of(nearest) - 1) : nearest;
 }
 
+/// What a bound means for blocks. Half a step is 1/32 less than the limit, which is room for the roundings of arithmetic; and neither
+/// step nor inverse leaves the normal numbers.
+template <element T>
+struct block_scale {
+    T limit;    ///< what errors stay below
+    T step;
+    T inverse;  ///< of the step
+
+    /// @param limit  error_limit<T>(eb), not 0
+    static block_scale of(T limit) noexcept
+    {
+        CCOLL_EXACT_BODY
+        const T step = std::min(limit, std::numeric_limits<T>::max() / T(16)) * T(1.9375);
+        return {limit, step, T(1) / step};
+    }
+};
+
+// A count of steps q is kept as q + offset, the low bytes of the mantissa of q + origin: adding the origin, between 2^m and 2^(m+1) for a mantissa
+// of m bits, rounds to whole steps and leaves the count there; its upper bits put before the bytes make it a number again. No conversion, which
+// not every instruction set has for every type.
+
+template <element T>
+inline constexpr typename fields_of<T>::word origin_bits = fields_of<T>::of(static_cast<T>(std::uint64_t{1} << fields_of<T>::mantissa_bits));
+
+/// @param bytes  1 .. sizeof(T) - 1. In so many bytes, counts are less than the offset, of either sign.
+template <element T>
+constexpr T offset_of(unsigned bytes) noexcept
+{
+    return static_cast<T>(std::uint64_t{1} << std::min(8 * static_cast<int>(bytes), fields_of<T>::mantissa_bits) >> 1);
+}
+template <element T>
+constexpr T origin_of(unsigned bytes) noexcept
+{
+    return std::bit_cast<T>(origin_bits<T>) + offset_of<T>(bytes);
+}
+
 /// The narrowest type that holds `Bytes` bytes in one store, or all of T: then the next value overwrites what is too much.
 template <element T, unsigned Bytes>
 using unit = std::conditional_t<
     Bytes == 1, std::uint8_t,
     std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, typename fields_of<T>::word>>>;
 
-/// Stores the top `bytes` bytes of each word. Instantiated for each number of bytes: the stride is then a constant.
+/// Stores the low `bytes` bytes of each word. Instantiated for each number of bytes: the stride is then a constant.
 template <element T, unsigned Bytes = 1>
-void store_top_bytes(unsigned bytes, const typename fields_of<T>::word* words, std::byte* out) noexcept
+void store_low_bytes(unsigned bytes, const typename fields_of<T>::word* words, std::byte* out) noexcept
 {
     if (bytes != Bytes) {
-        if constexpr (Bytes + 1 < sizeof(T)) store_top_bytes<T, Bytes + 1>(bytes, words, out);
+        if constexpr (Bytes + 1 < sizeof(T)) store_low_bytes<T, Bytes + 1>(bytes, words, out);
         return;
     }
     for (std::size_t i = 0; i < block_elements; ++i) {
-        const auto top = static_cast<unit<T, Bytes>>(words[i] >> (8 * (sizeof(T) - Bytes)));
-        std::memcpy(out + Bytes * i, &top, sizeof top);
+        const auto low = static_cast<unit<T, Bytes>>(words[i]);
+        std::memcpy(out + Bytes * i, &low, sizeof low);
     }
 }
 
 template <element T, unsigned Bytes = 1>
-void add_top_bytes(unsigned bytes, T middle, const std::byte* in, T* x) noexcept
+void add_steps(unsigned bytes, T middle, T step, const std::byte* in, T* x) noexcept
 {
     CCOLL_EXACT_BODY
-    using fields = fields_of<T>;
+    using word = typename fields_of<T>::word;
     if (bytes != Bytes) {
-        if constexpr (Bytes + 1 < sizeof(T)) add_top_bytes<T, Bytes + 1>(bytes, middle, in, x);
+        if constexpr (Bytes + 1 < sizeof(T)) add_steps<T, Bytes + 1>(bytes, middle, step, in, x);
         return;
     }
+    constexpr T origin = origin_of<T>(Bytes);
     for (std::size_t i = 0; i < block_elements; ++i) {
-        unit<T, Bytes> top;
-        std::memcpy(&top, in + Bytes * i, sizeof top);
-        const auto word = static_cast<typename fields::word>(static_cast<typename fields::word>(top) << (8 * (sizeof(T) - Bytes)));
-        x[i] = middle + std::bit_cast<T>(word);
+        unit<T, Bytes> low;
+        std::memcpy(&low, in + Bytes * i, sizeof low);
+        const word count = (static_cast<word>(low) & (~word{0} >> (8 * (sizeof(T) - Bytes)))) | origin_bits<T>;
+        x[i] = middle + (std::bit_cast<T>(count) - origin) * step;
     }
 }
 
-/// How a block is to be coded: the value in front of it, and how many bytes of each difference to try first.
+/// How a block is to be coded: the value in front of it, and how many bytes of each count of steps.
 template <element T>
 struct block_plan {
     T middle;
     unsigned bytes;  ///< 0: the block is constant; raw_code or more: nothing is to be tried
-    bool certain = false;  ///< all values pass with so many bytes: nobody needs to look
+    bool certain = false;  ///< all values pass: nobody needs to look
 };
 
 /// @param low, high  the least and the largest value of a block without NaN; of two zeros, either serves
 ///
-/// When a block is certain. Let all magnitudes be below 2^(e+1), the radius below 2^(r+1), 2^b the power of two in `room`, and m the
-/// bits of T's mantissa. A difference from the middle is rounded when it is taken, by at most 2^(r-m-1), and cut, by at most 2^b.
-/// The middle is no larger than the largest value: r <= e+1, the sum that a decoder takes is below 2^(e+1) + 2^(r+1) < 2^(e+3), and
-/// its rounding at most 2^(e-m+1). So arithmetic errs by 3 * 2^(e-m) at most, which for e <= b+m-9 is 3/4 of 2^(b-7), and the bound
-/// is at least 2^b + 2^(b-7): every value passes, and by more than a rounding. Nothing overflows if 2^(e+3) is a T.
+/// When a block is certain. Let all magnitudes be below 2^(e+1), 2^l the power of two in the limit L, m the bits of T's mantissa, and d the
+/// difference of a value from the middle. The middle is no larger than the largest value, so |d| < 2^(e+2). What arithmetic adds to half a
+/// step: d is rounded by 2^(e-m) at most, its quotient by |d| 2^-m (the inverse and the product), the product that a decoder
+/// takes by (|d| + step / 2) 2^(-m-1), the sum, below 2^(e+3), by 2^(e+1-m). With step / 2 < L <= radius < 2^(e+2) that is at most (1 + 4 + 4 + 2) 2^(e-m) and
+/// a little, less than 2^(e-m+4) * 3/4. Half a step is below L by more than 2^(l-5) * (1 - 2^(5-m)). So e <= l+m-9 leaves every error below
+/// L, and by more than a rounding. Nothing overflows if 2^(e+3) is a T.
 template <element T>
-block_plan<T> plan_of(T low, T high, T limit) noexcept
+block_plan<T> plan_of(T low, T high, const block_scale<T>& scale) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
@@ -136,17 +175,16 @@ block_plan<T> plan_of(T low, T high, T limit) noexcept
     // gives an infinite middle, infinite values give that or NaN, and then nothing passes.
     const T middle = T(0.5) * ((low + high) + T(0));
     const word below = fields::magnitude(middle - low), above = fields::magnitude(high - middle);
-    const word radius = below > above ? below : above, bound = fields::of(limit);
-    if (radius < bound) return {middle, 0};
+    const word radius = below > above ? below : above;
+    if (radius < fields::of(scale.limit)) return {middle, 0};
 
-    // Rounding a difference of exponent e to m bits of mantissa errs by at most 2^(e - m - 1), which may be the bound if
-    // that is at least 1 % above a power of two (for other roundings in the way); else half the bound.
-    const word room = bound - (fields::exponent_one >> 7);
+    const T most = std::bit_cast<T>(radius) * scale.inverse;
+    if (!(most < offset_of<T>(sizeof(T) - 1) - T(1))) return {middle, raw_code<T>};
+    const auto counts = static_cast<std::uint64_t>(fields::of(most + std::bit_cast<T>(origin_bits<T>)) - origin_bits<T>);
     const auto power = [](word magnitude) { return static_cast<int>(magnitude >> fields::mantissa_bits); };
-    const auto excess = static_cast<unsigned>(power(radius) - power(room));
     const int largest = power(std::max(fields::magnitude(low), fields::magnitude(high)));
-    const bool certain = power(room) > 0 && largest <= power(room) + fields::mantissa_bits - 9 && largest < power(fields::exponent) - 3;
-    return {middle, (static_cast<unsigned>(fields::exponent_bits) + excess + 7) / 8, certain};
+    const bool certain = largest <= power(fields::of(scale.limit)) + fields::mantissa_bits - 9 && largest < power(fields::exponent) - 3;
+    return {middle, static_cast<unsigned>(std::bit_width(counts) + 8) / 8, certain};
 }
 
 /// Folds 2 * Half values into the least and the largest. A loop per step: compilers make registers of that, not of one long loop.
@@ -163,10 +201,9 @@ void fold(T* low, T* high) noexcept
 
 /// The first half of the work, apart: plan the next block before encoding this one, and the processor does both at a time. What
 /// decides on the bytes is one long chain of operations, and waiting for it leaves no room for anything else.
-/// @param x      block_elements values, any.
-/// @param limit  error_limit<T>(eb), not 0.
+/// @param x      block_elements values, any
 template <element T>
-block_plan<T> plan_block(const T* x, T limit) noexcept
+block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
@@ -182,16 +219,15 @@ block_plan<T> plan_block(const T* x, T limit) noexcept
         high[k] = x[k + half] > x[k] ? x[k + half] : x[k];
     }
     fold<half / 2>(low, high);
-    return plan_of(low[0], high[0], limit);
+    return plan_of(low[0], high[0], scale);
 }
 
 /// Encodes one block so that decode_block returns values within the bound.
 ///
-/// @param x      block_elements values, any.
-/// @param plan   plan_block(x, limit).
-/// @param limit  error_limit<T>(eb), not 0.
-/// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is unspecified.
-/// @return       the code of the block.
+/// @param x      block_elements values, any
+/// @param plan   plan_block(x, scale)
+/// @param out    block_room<T> bytes, need not be aligned; block_bytes of them are the block, the rest is unspecified
+/// @return       the code of the block
 ///
 /// Why the bound holds. Let x' be what the decoder computes from the same operands, L = limit <= eb, and fl the rounding of T.
 /// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >= fl(L) = L.
@@ -199,31 +235,31 @@ block_plan<T> plan_block(const T* x, T limit) noexcept
 /// NaN and Inf are larger than every finite L: a value that is, or decodes to, no finite number never passes.
 /// Constant blocks: all values are finite and between low and high; |middle - x| is largest at one of these two.
 template <element T>
-unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) noexcept
+unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scale, std::byte* out) noexcept
 {
     CCOLL_EXACT_BODY
     using fields = fields_of<T>;
     using word = typename fields::word;
     const T middle = plan.middle;
-    const word bound = fields::of(limit);
     std::memcpy(out, &middle, sizeof middle);
     if (plan.bytes == 0) return 0;
-    for (unsigned bytes = plan.bytes; bytes < raw_code<T> && bytes <= plan.bytes + 1; ++bytes) {
-        const unsigned dropped = 8 * (raw_code<T> - bytes);
-        const word half = static_cast<word>(word{1} << (dropped - 1)), keep = static_cast<word>(~word{0} << dropped);
-        word kept[block_elements], wrong = 0;
+    if (plan.bytes < raw_code<T>) {
+        const T origin = origin_of<T>(plan.bytes), inverse = scale.inverse, step = scale.step;
+        word counts[block_elements], wrong = 0;
         if (plan.certain) {
-            for (std::size_t i = 0; i < block_elements; ++i) kept[i] = (fields::of(x[i] - middle) + half) & keep;
+            for (std::size_t i = 0; i < block_elements; ++i) counts[i] = fields::of((x[i] - middle) * inverse + origin);
         } else {
+            const word bound = fields::of(scale.limit);
             for (std::size_t i = 0; i < block_elements; ++i) {
-                kept[i] = (fields::of(x[i] - middle) + half) & keep;
-                const T decoded = middle + std::bit_cast<T>(kept[i]);
+                const T moved = (x[i] - middle) * inverse + origin;
+                counts[i] = fields::of(moved);
+                const T decoded = middle + (moved - origin) * step;
                 wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
             }
         }
         if ((wrong & fields::sign) == 0) {
-            store_top_bytes<T>(bytes, kept, out + sizeof middle);
-            return bytes;
+            store_low_bytes<T>(plan.bytes, counts, out + sizeof middle);
+            return plan.bytes;
         }
     }
     std::memcpy(out, x, block_elements * sizeof(T));
@@ -231,12 +267,12 @@ unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) n
 }
 
 /// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values
-/// What an encoder wrote gives the same bits everywhere; so do other bytes, but for the payload of the sum of two NaN.
+/// What an encoder wrote gives the same bits everywhere, and so do other bytes.
 template <element T>
-void decode_block(unsigned code, const std::byte* in, T* x) noexcept
+void decode_block(unsigned code, const std::byte* in, T step, T* x) noexcept
 {
     fetch_ahead(x, block_elements * sizeof(T));
-    fetch<2>(in, 2 * fetch_distance, block_bytes<T>(code, block_elements));
+    fetch_ahead(in, block_bytes<T>(code, block_elements));
     if (code == raw_code<T>) {
         std::memcpy(x, in, block_elements * sizeof(T));
         return;
@@ -246,7 +282,7 @@ void decode_block(unsigned code, const std::byte* in, T* x) noexcept
     if (code == 0)
         for (std::size_t i = 0; i < block_elements; ++i) x[i] = middle;
     else
-        add_top_bytes<T>(code, middle, in + sizeof middle, x);
+        add_steps<T>(code, middle, step, in + sizeof middle, x);
 }
 
 CCOLL_EXACT_END

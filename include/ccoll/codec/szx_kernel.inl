@@ -5,7 +5,7 @@
 
 /// As szx::plan_block. NaN are looked for, since a minimum overlooks them; an infinity needs no search, for nothing passes then.
 template <element T>
-CCOLL_TARGET block_plan<T> plan_block(const T* x, T limit) noexcept
+CCOLL_TARGET block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t lanes = register_bytes / sizeof(T);
@@ -17,37 +17,34 @@ CCOLL_TARGET block_plan<T> plan_block(const T* x, T limit) noexcept
         high = higher(high, higher(a, b));
         wild = either(wild, unordered(a, b));
     }
-    return any(wild) ? block_plan<T>{T(0), raw_code<T>} : plan_of(lowest_of(low), highest_of(high), limit);
+    return any(wild) ? block_plan<T>{T(0), raw_code<T>} : plan_of(lowest_of(low), highest_of(high), scale);
 }
 
 /// As szx::encode_block. Bytes are stored before the verdict on them: a block that fails is written again.
 template <element T>
-CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, T limit, std::byte* out) noexcept
+CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scale, std::byte* out) noexcept
 {
     CCOLL_EXACT_BODY
-    using word = typename fields_of<T>::word;
     constexpr std::size_t lanes = register_bytes / sizeof(T);
     std::memcpy(out, &plan.middle, sizeof plan.middle);
     if (plan.bytes == 0) return 0;
-    const auto middle = fill(plan.middle), bound = fill(limit);
-    for (unsigned bytes = plan.bytes; bytes < raw_code<T> && bytes <= plan.bytes + 1; ++bytes) {
-        const unsigned dropped = 8 * (raw_code<T> - bytes);
-        const auto half = fill(std::bit_cast<T>(static_cast<word>(word{1} << (dropped - 1))));
-        const auto keep = fill(std::bit_cast<T>(static_cast<word>(~word{0} << dropped)));
-        const auto squeeze = squeeze_of<T>(bytes);
-        auto worst = fill(T(0));
+    if (plan.bytes < raw_code<T>) {
+        const auto middle = fill(plan.middle), inverse = fill(scale.inverse), origin = fill(origin_of<T>(plan.bytes));
+        const auto squeeze = squeeze_of<T>(plan.bytes);
         std::byte* to = out + sizeof(T);
         if (plan.certain) {
-            for (std::size_t i = 0; i < block_elements; i += lanes, to += bytes * lanes)
-                put_top_bytes<T>(to, bits(cut(load(x + i) - middle, half, keep)), squeeze, bytes);
-            return bytes;
+            for (std::size_t i = 0; i < block_elements; i += lanes, to += plan.bytes * lanes)
+                put_low_bytes<T>(to, bits((load(x + i) - middle) * inverse + origin), squeeze, plan.bytes);
+            return plan.bytes;
         }
-        for (std::size_t i = 0; i < block_elements; i += lanes, to += bytes * lanes) {
-            const auto value = load(x + i), kept = cut(value - middle, half, keep);
-            worst = worse(worst, (middle + kept) - value, bound);
-            put_top_bytes<T>(to, bits(kept), squeeze, bytes);
+        const auto step = fill(scale.step), bound = fill(scale.limit);
+        auto worst = fill(T(0));
+        for (std::size_t i = 0; i < block_elements; i += lanes, to += plan.bytes * lanes) {
+            const auto value = load(x + i), moved = (value - middle) * inverse + origin;
+            worst = worse(worst, (middle + (moved - origin) * step) - value, bound);
+            put_low_bytes<T>(to, bits(moved), squeeze, plan.bytes);
         }
-        if (below(worst, bound)) return bytes;
+        if (below(worst, bound)) return plan.bytes;
     }
     std::memcpy(out, x, block_elements * sizeof(T));
     return raw_code<T>;
@@ -59,12 +56,12 @@ CCOLL_OPERATION void look_ahead(const std::byte* in, [[maybe_unused]] To& to, st
 {
     if (i * sizeof(T) % 64 != 0) return;
     if constexpr (std::is_pointer_v<To>) fetch_ahead(to + i, 1);
-    fetch<2>(in, 2 * fetch_distance, 1);
+    fetch_ahead(in, 1);
 }
 
 /// As szx::decode_block. @param to  a pointer, or lines
 template <element T, class To = T*>
-CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, To to) noexcept
+CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T step, To to) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t lanes = register_bytes / sizeof(T);
@@ -86,25 +83,26 @@ CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, To to) noexce
         return;
     }
     const auto spread = spread_of<T>(code);
+    const auto origin = fill(origin_of<T>(code)), steps = fill(step);
     in += sizeof value;
     for (std::size_t i = 0; i < block_elements; i += lanes, in += code * lanes) {
         look_ahead<T>(in, to, i);
-        write(to, i, middle + top_bytes<T>(in, spread, code));
+        write(to, i, middle + (low_bytes<T>(in, spread, code) - origin) * steps);
     }
 }
 
 /// Decodes whole blocks past the caches, as long as a register may be read behind them. @return how many
 template <element T>
-CCOLL_TARGET std::size_t stream_blocks(const std::byte* codes, std::size_t blocks, const_byte_span rest, T* x) noexcept
+CCOLL_TARGET std::size_t stream_blocks(const std::byte* codes, std::size_t blocks, const_byte_span rest, T step, T* x) noexcept
 {
     if (blocks == 0 || rest.size() < block_room<T>) return 0;
-    decode_block<T>(static_cast<unsigned>(codes[0]), rest.data(), x);
+    decode_block<T>(static_cast<unsigned>(codes[0]), rest.data(), step, x);
     lines to(x + block_elements);
     std::size_t b = 1;
     for (;; ++b) {
         rest = rest.subspan(block_bytes<T>(static_cast<unsigned>(codes[b - 1]), block_elements));
         if (b == blocks || rest.size() < block_room<T>) break;
-        decode_block<T, lines&>(static_cast<unsigned>(codes[b]), rest.data(), to);
+        decode_block<T, lines&>(static_cast<unsigned>(codes[b]), rest.data(), step, to);
     }
     to.finish();
     return b;

@@ -32,14 +32,14 @@ struct alignas(64) word_shuffle {
     std::uint16_t from[32];
 };
 
-/// The top bytes of all values, together.
+/// The low bytes of all values, together.
 template <element T>
 inline constexpr auto squeeze_lane = [] {
     std::array<lane_shuffle, sizeof(T)> table{};
     for (std::size_t bytes = 1; bytes < sizeof(T); ++bytes)
         for (std::size_t i = 0; i < 16; ++i) {
-            const std::size_t value = i / bytes, byte = i % bytes, dropped = sizeof(T) - bytes;
-            table[bytes].from[i] = value < lane_elements<T> ? static_cast<std::uint8_t>(value * sizeof(T) + dropped + byte) : zero_byte;
+            const std::size_t value = i / bytes, byte = i % bytes;
+            table[bytes].from[i] = value < lane_elements<T> ? static_cast<std::uint8_t>(value * sizeof(T) + byte) : zero_byte;
         }
     return table;
 }();
@@ -50,8 +50,8 @@ inline constexpr auto spread_lane = [] {
     std::array<lane_shuffle, sizeof(T)> table{};
     for (std::size_t bytes = 1; bytes < sizeof(T); ++bytes)
         for (std::size_t i = 0; i < 16; ++i) {
-            const std::size_t value = i / sizeof(T), byte = i % sizeof(T), dropped = sizeof(T) - bytes;
-            table[bytes].from[i] = byte < dropped ? zero_byte : static_cast<std::uint8_t>(value * bytes + byte - dropped);
+            const std::size_t value = i / sizeof(T), byte = i % sizeof(T);
+            table[bytes].from[i] = byte < bytes ? static_cast<std::uint8_t>(value * bytes + byte) : zero_byte;
         }
     return table;
 }();
@@ -83,8 +83,8 @@ CCOLL_EXACT_BEGIN
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// The operations of one instruction set. `unordered` and `either` make a mask of lanes, `any` asks it. `cut` adds and masks bit
-// fields. `worse` collects errors, as their largest magnitude or as a mask, whichever is cheap, and `below` gives the verdict.
+// The operations of one instruction set. `unordered` and `either` make a mask of lanes, `any` asks it. `low_bytes` are
+// completed to numbers by the origin's upper bits. `worse` collects errors, as their largest magnitude or as a mask, whichever is cheap, and `below` gives the verdict.
 
 #define CCOLL_TARGET __attribute__((target("avx512f,avx512bw")))
 #define CCOLL_OPERATION CCOLL_TARGET __attribute__((always_inline)) inline
@@ -114,14 +114,6 @@ CCOLL_OPERATION unsigned unordered(__m512d a, __m512d b) { return _mm512_cmp_pd_
 CCOLL_OPERATION unsigned either(unsigned a, unsigned b) { return a | b; }
 CCOLL_OPERATION bool any(unsigned mask) { return mask != 0; }
 
-CCOLL_OPERATION __m512 cut(__m512 v, __m512 half, __m512 keep)
-{
-    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_add_epi32(bits(v), bits(half)), bits(keep)));
-}
-CCOLL_OPERATION __m512d cut(__m512d v, __m512d half, __m512d keep)
-{
-    return _mm512_castsi512_pd(_mm512_and_si512(_mm512_add_epi64(bits(v), bits(half)), bits(keep)));
-}
 CCOLL_OPERATION __m512 worse(__m512 worst, __m512 error, __m512)
 {
     return _mm512_castsi512_ps(_mm512_max_epu32(bits(worst), bits(_mm512_abs_ps(error))));
@@ -150,15 +142,20 @@ CCOLL_OPERATION shuffles spread_of(unsigned bytes)
 {
     return load(spread_lane<T>[bytes], part_lanes<T>[bytes]);
 }
+// No more than half a register where that holds it: what crosses lines for nothing costs a tenth.
 template <element T>
-CCOLL_OPERATION void put_top_bytes(std::byte* out, __m512i v, const shuffles& squeeze, unsigned)
+CCOLL_OPERATION void put_low_bytes(std::byte* out, __m512i v, const shuffles& squeeze, unsigned bytes)
 {
-    _mm512_storeu_si512(out, _mm512_permutexvar_epi16(squeeze.words, _mm512_shuffle_epi8(v, squeeze.bytes)));
+    const __m512i packed = _mm512_permutexvar_epi16(squeeze.words, _mm512_shuffle_epi8(v, squeeze.bytes));
+    if (2 * bytes <= sizeof(T)) _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), _mm512_castsi512_si256(packed));
+    else _mm512_storeu_si512(out, packed);
 }
 template <element T>
-CCOLL_OPERATION auto top_bytes(const std::byte* in, const shuffles& spread, unsigned)
+CCOLL_OPERATION auto low_bytes(const std::byte* in, const shuffles& spread, unsigned bytes)
 {
-    const __m512i v = _mm512_shuffle_epi8(_mm512_permutexvar_epi16(spread.words, _mm512_loadu_si512(in)), spread.bytes);
+    const __m512i packed = 2 * bytes <= sizeof(T) ? _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))) : _mm512_loadu_si512(in);
+    const __m512i low = _mm512_shuffle_epi8(_mm512_permutexvar_epi16(spread.words, packed), spread.bytes);
+    const __m512i v = _mm512_or_si512(low, bits(fill(std::bit_cast<T>(origin_bits<T>))));
     if constexpr (sizeof(T) == 4) return _mm512_castsi512_ps(v);
     else return _mm512_castsi512_pd(v);
 }
@@ -212,14 +209,6 @@ CCOLL_OPERATION __m256d either(__m256d a, __m256d b) { return _mm256_or_pd(a, b)
 CCOLL_OPERATION bool any(__m256 mask) { return _mm256_movemask_ps(mask) != 0; }
 CCOLL_OPERATION bool any(__m256d mask) { return _mm256_movemask_pd(mask) != 0; }
 
-CCOLL_OPERATION __m256 cut(__m256 v, __m256 half, __m256 keep)
-{
-    return _mm256_and_ps(_mm256_castsi256_ps(_mm256_add_epi32(bits(v), bits(half))), keep);
-}
-CCOLL_OPERATION __m256d cut(__m256d v, __m256d half, __m256d keep)
-{
-    return _mm256_and_pd(_mm256_castsi256_pd(_mm256_add_epi64(bits(v), bits(half))), keep);
-}
 CCOLL_OPERATION __m256 worse(__m256 worst, __m256 error, __m256 bound)
 {
     return either(worst, _mm256_cmp_ps(_mm256_andnot_ps(fill(-0.0f), error), bound, _CMP_NLT_UQ));
@@ -246,17 +235,18 @@ CCOLL_OPERATION __m256i spread_of(unsigned bytes)
     return load(spread_lane<T>[bytes]);
 }
 template <element T>
-CCOLL_OPERATION void put_top_bytes(std::byte* out, __m256i v, __m256i squeeze, unsigned bytes)
+CCOLL_OPERATION void put_low_bytes(std::byte* out, __m256i v, __m256i squeeze, unsigned bytes)
 {
     const __m256i packed = _mm256_shuffle_epi8(v, squeeze);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm256_castsi256_si128(packed));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(out + bytes * lane_elements<T>), _mm256_extracti128_si256(packed, 1));
 }
 template <element T>
-CCOLL_OPERATION auto top_bytes(const std::byte* in, __m256i spread, unsigned bytes)
+CCOLL_OPERATION auto low_bytes(const std::byte* in, __m256i spread, unsigned bytes)
 {
     const auto* const second = reinterpret_cast<const __m128i*>(in + bytes * lane_elements<T>);
-    const __m256i v = _mm256_shuffle_epi8(_mm256_loadu2_m128i(second, reinterpret_cast<const __m128i*>(in)), spread);
+    const __m256i low = _mm256_shuffle_epi8(_mm256_loadu2_m128i(second, reinterpret_cast<const __m128i*>(in)), spread);
+    const __m256i v = _mm256_or_si256(low, bits(fill(std::bit_cast<T>(origin_bits<T>))));
     if constexpr (sizeof(T) == 4) return _mm256_castsi256_ps(v);
     else return _mm256_castsi256_pd(v);
 }

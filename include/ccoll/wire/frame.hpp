@@ -18,7 +18,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-inline constexpr std::uint8_t wire_version = 3;
+inline constexpr std::uint8_t wire_version = 4;
 
 struct frame_header {
     std::uint32_t magic = 0x4C4F4343;
