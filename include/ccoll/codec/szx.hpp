@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx.hpp - floor 2. Codec::SZx: blocks of 128 values, constant or cut to their leading bytes.
+// codec/szx.hpp - floor 2. Codec::SZx: blocks of 128 values, constant or in steps from their middle, of few bytes each.
 //
 //   chunk   u8 code[blocks]     one per block of 128 values; the last block may be shorter
 //   ..      blocks              drawn in szx_block.hpp; together they fill the chunk
