@@ -128,7 +128,7 @@ struct chunk_coder {
         const_byte_span rest = src.subspan(blocks);
         std::size_t streamed = 0;
         if (how == stores::streamed && kernel.stream != nullptr) streamed = kernel.stream(src.data(), out.size() / block_elements, rest, step, out.data());
-        for (std::size_t b = 0; b < streamed; ++b) rest = rest.subspan(block_bytes<T>(static_cast<unsigned>(src[b]), block_elements));
+        rest = rest.subspan(bytes_of_blocks<T>(src.first(streamed)));
         for (std::size_t b = streamed; b < blocks; ++b) {
             const std::size_t at = b * block_elements, count = std::min(block_elements, out.size() - at);
             const auto code = static_cast<unsigned>(src[b]);

@@ -291,16 +291,26 @@ private:
         return true;
     }
 
+    /// Asks until `holds` says yes, or for so long.    @return what it said last
+    template <class Condition>
+    static bool within(std::chrono::milliseconds time, Condition holds)
+    {
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (!holds()) {
+            if (std::chrono::steady_clock::now() >= end) return false;
+            sched_yield();
+        }
+        return true;
+    }
+
     /// MPI frees a communicator of the user, or `close` has asked for this. MPI gives the context of a duplicate that is freed to
     /// another communicator, and with it the messages that are left there: so it is freed when there are none. Waits for 10 ms at most:
     /// Open MPI holds a lock meanwhile, and other ranks may be long in coming.
     static int forget(MPI_Comm, int, void* stored, void*)
     {
-        using clock = std::chrono::steady_clock;
         std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
         mine->memory.trim();
-        bool empty = mine->is_empty(false);
-        for (const auto end = clock::now() + std::chrono::milliseconds(10); !empty && !mine->unread && clock::now() < end; empty = mine->is_empty(false)) sched_yield();
+        const bool empty = !mine->unread && within(std::chrono::milliseconds(10), [&] { return mine->is_empty(false); });
         {
             mpi_library& library = one();
             const std::lock_guard lock(library.mutex_);
@@ -340,8 +350,7 @@ private:
         }
         for (const mpi_state* each : left)
             if (each->users != MPI_COMM_SELF) MPI_Comm_delete_attr(each->users, library.key_);  // SELF's own goes by itself
-        using clock = std::chrono::steady_clock;
-        for (const auto end = clock::now() + std::chrono::seconds(1); !library.free_empty(true) && clock::now() < end;) sched_yield();
+        within(std::chrono::seconds(1), [&] { return library.free_empty(true); });
         MPI_Op_free(&library.min_);
         MPI_Op_free(&library.max_);
         MPI_Comm_free_keyval(&library.key_);
