@@ -2,7 +2,7 @@
 // codec.hpp - floor 5. The codecs alone, for files, checkpoints and other people's transports. No MPI, no engine.
 #pragma once
 
-#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/half.hpp>
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/none.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.hpp, codec/frame_codec.hpp, codec/none.hpp, wire/frame.hpp: what all codecs share.
+// codec.hpp, codec/chunked.hpp, codec/none.hpp, wire/frame.hpp: what all codecs share.
 #include "catch.hpp"
 
 #include <cmath>

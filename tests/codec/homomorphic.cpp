@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.hpp, codec/frame_codec.hpp: a codec from outside, and sums of frames without decoding.
+// codec.hpp, codec/chunked_addends.hpp: a codec from outside, and sums of frames without decoding.
 #include "catch.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/frame_codec.hpp, codec.hpp: sums of encoded streams in the memory of an operand.
+// codec/chunked_addends.hpp, codec.hpp: sums of encoded streams in the memory of an operand.
 #include "catch.hpp"
 
 #include <random>

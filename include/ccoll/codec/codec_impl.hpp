@@ -20,7 +20,7 @@ template <class Tag, class T, class Space>
 struct codec_impl;
 
 /// What a host codec provides for one element type: chunks, and nothing else. Frame, index, pieces that do not fit,
-/// hostile headers and the size limit are the library's business (frame_codec.hpp).
+/// hostile headers and the size limit are the library's business (chunked.hpp).
 ///
 /// @param in   1..chunk_elements values.          @param out  as many as were encoded.
 /// @param dst  as long as the raw values: an encoder that needs more returns out_of_space and the chunk travels raw.

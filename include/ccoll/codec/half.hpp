@@ -16,7 +16,7 @@
 #include <ccoll/base/half.hpp>
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/lookup.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
 namespace ccoll::inline CCOLL_ABI {

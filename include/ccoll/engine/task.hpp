@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include <ccoll/algo/collective.hpp>
-#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/lookup.hpp>
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/wire/message.hpp>

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/chunked.hpp - floor 2. How the chunks of any codec become frames, and are read again: header, index, chunks that travel raw,
+// and the size limit are written here, once for all codecs.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/frame_codec.hpp>
+#include <ccoll/codec/in_order.hpp>
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/wire/frame.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
+    requires chunk_codec<Impl, T>
+struct chunked {
+    static constexpr std::size_t step = Impl::chunk_elements;
+    static_assert(step >= 1 && step <= max_chunk_elements, "ccoll: chunk_elements of a codec must be 1..8192");
+    static constexpr bool pipelined = [] {
+        if constexpr (requires { Impl::pipelined; }) return bool{Impl::pipelined};
+        else return false;
+    }();
+
+    /// Messages are moved on after this many elements of codec work, 10 to 50 us: more often cost up to six times the call where a vain
+    /// poll sleeps, and less often delays what others wait for (64 MiB allreduce, 4 ranks on 1 Gb/s links). Codecs differ by a factor of ten.
+    static constexpr std::size_t elements_between_polls = [] {
+        if constexpr (requires { Impl::elements_between_polls; }) return std::size_t{Impl::elements_between_polls};
+        else return std::size_t{16384};
+    }();
+
+    static constexpr std::size_t chunks(std::size_t n) noexcept { return n / step + (n % step != 0); }
+    static constexpr std::size_t start(std::size_t n) noexcept { return sizeof(frame_header) + 4 * chunks(n); }
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return start(n) + n * sizeof(T); }
+
+    static frame_header header(std::size_t n, double eb) noexcept
+    {
+        frame_header h;
+        h.codec = Tag::wire_id;
+        h.dtype = dtype_of<T>;
+        h.elements = n;
+        h.bound = eb;
+        h.chunk_elements = static_cast<std::uint32_t>(step);
+        h.chunks = static_cast<std::uint32_t>(chunks(n));
+        return h;
+    }
+
+    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`; what `produce` cannot or would not encode is stored raw, so a frame
+    /// never expands.
+    /// @param produce  (i, count, room) -> encode_result    @param values  (i, count) -> span<const T>, the values themselves
+    /// @return         bytes: the offset behind it
+    template <class Produce, class Values>
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t at, Produce& produce, Values& values) noexcept
+    {
+        const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
+        const byte_span room = to.subspan(at, raw);
+        const encode_result one = produce(i, count, room);
+        const bool encoded = one.code == status::ok && one.bytes < raw;
+        if (!encoded) copy(room, std::as_bytes(values(i, count)));
+        const std::size_t bytes = encoded ? one.bytes : raw;
+        store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(bytes) | (encoded ? 0 : raw_chunk));
+        return {at + bytes, status::ok, !Tag::lossy ? 0 : encoded ? one.raw_blocks : 1};
+    }
+    static status begin(std::size_t n, byte_span dst, double eb) noexcept
+    {
+        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return status::out_of_space;
+        store(dst, 0, header(n, eb));
+        return status::ok;
+    }
+    template <class Produce, class Values>
+    static encode_result write(std::size_t n, byte_span dst, double eb, between_chunks tell, Produce produce, Values values) noexcept
+    {
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        encode_result all{start(n)};
+        for (std::size_t i = 0; i < chunks(n); ++i) {
+            const encode_result one = append(i, n, dst, dst, all.bytes, produce, values);
+            all.bytes = one.bytes;
+            all.raw_blocks += one.raw_blocks;
+            if (pipelined) tell(std::min(step, n - i * step));
+        }
+        return all;
+    }
+
+    static auto encoder(std::span<const T> in, double eb) noexcept
+    {
+        return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_chunk(in.subspan(i * step, count), to, eb); };
+    }
+    static auto source(std::span<const T> in) noexcept
+    {
+        return [=](std::size_t i, std::size_t count) { return in.subspan(i * step, count); };
+    }
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    {
+        return write(in.size(), dst, eb, tell, encoder(in, eb), source(in));
+    }
+    template <codec_executor Executor>
+    static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
+    {
+        const std::size_t n = in.size();
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        return in_order<step * sizeof(T)>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), [&] {
+            return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t at) {
+                return append(i, n, dst, to, at, produce, values);
+            };
+        });
+    }
+
+    static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
+    static constexpr std::size_t longest_addend(std::size_t count) noexcept
+    {
+        if constexpr (adds) return Impl::max_addend_bytes(count);
+        else return 0;
+    }
+
+    static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out, [[maybe_unused]] stores how = stores::cached) noexcept
+    {
+        const double eb = view.header.bound;
+        if constexpr (adds)
+            if ((view.header.flags & addend_flag) != 0) {
+                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); }) return Impl::decode_addend(piece.data, out, eb, how);
+                else return Impl::decode_addend(piece.data, out, eb);
+            }
+        if (!piece.raw) {
+            if constexpr (requires { Impl::decode_chunk(piece.data, out, eb, how); }) return Impl::decode_chunk(piece.data, out, eb, how);
+            else return Impl::decode_chunk(piece.data, out, eb);
+        }
+        if (piece.data.size() != out.size_bytes()) return status::corrupt;
+        copy(std::as_writable_bytes(out), piece.data);
+        return status::ok;
+    }
+
+    static status open(const_byte_span src, frame_view& view) noexcept
+    {
+        if (const status s = read_frame(src, view); s != status::ok) return s;
+        const frame_header& h = view.header;
+        if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
+        if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
+        const bool addend = (h.flags & addend_flag) != 0;
+        if (addend && !adds) return status::corrupt;
+        if ((h.flags & too_large_flag) != 0) return view.payload.empty() ? status::too_large : status::corrupt;
+        for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
+            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T), entry = view.entry(i);
+            if (addend ? entry > longest_addend(count) : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
+        }
+        return status::ok;
+    }
+    static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
+    {
+        const status s = open(src, view);
+        return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
+    }
+
+    static status decode(const_byte_span src, std::span<T> out, stores how, between_chunks tell) noexcept
+    {
+        frame_view view;
+        status s = open(src, out.size(), view);
+        how = stores_at(out.data(), how);
+        std::size_t offset = 0;
+        for (std::uint32_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
+            const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
+            s = read_chunk(view, view.chunk(i, offset), to, how);
+            if (pipelined && s == status::ok) tell(to.size());
+        }
+        settle(how);
+        return s;
+    }
+
+    template <codec_executor Executor>
+    static status decode(const_byte_span src, std::span<T> out, stores how, const Executor& run)
+    {
+        frame_view view;
+        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
+        std::array<status, most_threads> read{};
+        how = stores_at(out.data(), how);
+        run(parts, [&](std::size_t part) {
+            const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
+            std::size_t offset = 0;
+            for (std::size_t i = 0; i < first; ++i) offset += view.entry(static_cast<std::uint32_t>(i)) & ~raw_chunk;
+            for (std::size_t i = first; i < last && read[part] == status::ok; ++i)
+                read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)), how);
+            settle(how);
+        });
+        for (const status s : read)
+            if (s != status::ok) return s;
+        return status::ok;
+    }
+
+    static status decode_reduce(const_byte_span src, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
+    {
+        frame_view view;
+        if (const status s = open(src, own.size(), view); s != status::ok) return s;
+        std::array<T, step> theirs;
+        std::size_t offset = 0;
+        for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
+            const std::size_t at = i * step, count = std::min(step, own.size() - at);
+            if (const status s = read_chunk(view, view.chunk(i, offset), std::span<T>(theirs.data(), count)); s != status::ok) return s;
+            op.apply(out + at, own.data() + at, theirs.data(), count);
+            if (pipelined) tell(count);
+        }
+        return status::ok;
+    }
+
+    static encode_result decode_reduce_encode(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
+                                              between_chunks tell) noexcept
+    {
+        frame_view view;
+        if (const status s = open(src, own.size(), view); s != status::ok) return {0, s};
+        std::array<T, step> sum;
+        std::size_t offset = 0;
+        status read = status::ok;
+        encode_result result = write(
+            own.size(), dst, eb, tell,
+            [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
+                const status s = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), std::span<T>(sum.data(), count));
+                if (read == status::ok) read = s;
+                op.apply(sum.data(), own.data() + i * step, sum.data(), count);
+                return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);
+            },
+            [&](std::size_t, std::size_t count) { return std::span<const T>(sum.data(), count); });
+        if (read != status::ok) result.code = read;
+        return result;
+    }
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

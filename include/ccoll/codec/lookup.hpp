@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/lookup.hpp - floor 2. From a codec tag and an element type to the functions that the engine calls.
+#pragma once
+
+#include <ccoll/codec/chunked_addends.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+template <class Tag, class T, class Space = host_space>
+concept has_codec = element<T> && chunk_codec<codec_impl<Tag, T, Space>, T>;
+
+template <class Tag, class T>
+concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<codec_impl<Tag, T, host_space>, T>;
+
+/// The run-time face of codec `Tag` for elements T.
+template <class Tag, element T>
+inline constexpr frame_codec<T> frame_codec_of = [] {
+    using all = detail::chunked<Tag, T>;
+    return frame_codec<T>{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, all::step, all::elements_between_polls};
+}();
+
+template <class Tag, element T>
+    requires has_homomorphic_codec<Tag, T>
+inline constexpr addend_codec<T> addend_codec_of = [] {
+    using all = detail::chunked_addends<Tag, T>;
+    using impl = codec_impl<Tag, T, host_space>;
+    constexpr std::size_t self_checked = [] {
+        if constexpr (requires { impl::self_checked_addends; }) return std::size_t{impl::self_checked_addends};
+        else return std::size_t{0};
+    }();
+    return addend_codec<T>{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
+}();
+
+}  // namespace ccoll
