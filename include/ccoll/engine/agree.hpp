@@ -76,7 +76,7 @@ public:
             const int left = (me - distance + p) % p;
             if (!spoken_) {
                 peer_in_turn_ = left;
-                merged_.step = round_;
+                merged_.round = round_;
                 send((me + distance) % p, merged_);
                 spoken_ = moved_ = true;
             }
@@ -196,7 +196,7 @@ private:
         const belonging whose = s == status::corrupt ? belonging::damaged : belongs(stamp_.call, stamp.call, call_tags::period);
         const int p = link_.size();
         const bool is_opinion = stamp.kind == message_kind::opinion;
-        const bool possible = is_opinion ? m.step >= 0 && m.step < most_rounds && (peer + (1 << m.step) % p) % p == link_.rank() &&
+        const bool possible = is_opinion ? m.round >= 0 && m.round < most_rounds && (peer + (1 << m.round) % p) % p == link_.rank() &&
                                                m.trouble.code <= last_status && in_order(m.closing, peer)
                                          : stamp.kind == message_kind::give_up || stamp.kind == message_kind::question;
         if (whose == belonging::left_over) return;
@@ -232,14 +232,14 @@ private:
         const int me = link_.rank(), p = link_.size(), distance = (me - peer + p) % p;
         if (distance < (me - peer_in_turn_ + p) % p) return true;
         for (std::size_t i = 0; i < opinions_.size(); ++i)
-            if (opinions_[i].closing == 0 && (1 << opinions_[i].step) == distance) return true;
+            if (opinions_[i].closing == 0 && (1 << opinions_[i].round) == distance) return true;
         return false;
     }
 
     bool heard(int closing, int round, control_message& found)
     {
         for (std::size_t i = 0; i < opinions_.size(); ++i)
-            if (opinions_[i].closing == closing && opinions_[i].step == round) {
+            if (opinions_[i].closing == closing && opinions_[i].round == round) {
                 found = opinions_.take(i);
                 return true;
             }
@@ -278,9 +278,7 @@ private:
             return a.rank != b.rank ? a.rank < b.rank : a.code < b.code;
         };
         if (before(theirs.trouble, mine.trouble)) mine.trouble = theirs.trouble;
-        mine.lowest = std::min(mine.lowest, theirs.lowest);
-        mine.highest = std::max(mine.highest, theirs.highest);
-        mine.largest = std::max(mine.largest, theirs.largest);
+        mine.facts.merge(theirs.facts);
         mine.least = std::min(mine.least, theirs.least);
         mine.most = std::max(mine.most, theirs.most);
     }

@@ -31,19 +31,23 @@ public:
         buffer_memory* spare = nullptr;
         buffer_memory* frame = nullptr;
         std::size_t frame_at = 0, frame_size = 0;
+        frame_view parsed{};  ///< of the frame, once it has been read or needed; of a frame without a header: not yet
 
         const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
         bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
+        bool is_parsed() const { return parsed.header.version != 0; }
     };
 
-    block_store(const task<T>& what, int me, int p, workspace& memory)
-        : task_(what), memory_(memory), blocks_(what.path.blocks(p))
+    /// @param memory    of the transport: for what the engine notes
+    /// @param messages, elements   of the task's memory space
+    block_store(const task<T>& what, int me, int p, workspace& memory, workspace& messages, workspace& elements)
+        : task_(what), memory_(memory), messages_(messages), elements_(elements), blocks_(what.path.blocks(p))
     {
         slices_ = std::max<std::size_t>(1, (what.longest + what.slice_elements - 1) / what.slice_elements);
         places_ = table<place>(static_cast<std::size_t>(blocks_));
         const auto given = what.facts.before(me, what.root, blocks_), wanted = what.facts.after(me, what.root, blocks_);
         const call_buffers<T>& d = what.data;
-        for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : equal_part(d.count, blocks_, b).count;
+        for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : what.cut(blocks_, b).count;
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
             const part from = where(what.facts.send, d.send_parts, what.facts.send_part(me, p, b));
@@ -107,33 +111,28 @@ public:
     std::span<T> writable(block& b)
     {
         const bool fits = b.out != nullptr && b.out_count == b.count;
-        if (!fits && b.spare == nullptr) b.spare = memory_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
+        if (!fits && b.spare == nullptr) b.spare = elements_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
         T* const to = fits ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
         b.elements = to;
         return {to, b.count};
     }
 
     /// From now on the block's frame is `bytes`, which lie in `holder`.
-    void hold(block& b, buffer_memory* holder, const_byte_span bytes)
+    /// @param view  what has been read of it; empty where nobody has looked yet
+    void hold(block& b, buffer_memory* holder, const_byte_span bytes, const frame_view& view)
     {
         ++holder->references;
-        memory_.drop(b.frame);
+        messages_.drop(b.frame);
         b.frame = holder;
         b.frame_at = static_cast<std::size_t>(bytes.data() - holder->bytes.get());
         b.frame_size = bytes.size();
-    }
-
-    /// Puts the final elements into the user's buffer.
-    void deliver(block& b, int p)
-    {
-        if (b.elements != b.out && b.count > 0) std::copy_n(b.elements, b.count, b.out);
-        if (task_.op.divide != nullptr) task_.op.divide(b.out, p, b.count);
+        b.parsed = view;
     }
 
     void release(block& b)
     {
-        memory_.drop(std::exchange(b.frame, nullptr));
-        memory_.drop(std::exchange(b.spare, nullptr));
+        messages_.drop(std::exchange(b.frame, nullptr));
+        elements_.drop(std::exchange(b.spare, nullptr));
     }
 
 private:
@@ -151,7 +150,7 @@ private:
     part where(extent holds, std::span<const part> parts, int which) const
     {
         if (holds == extent::own) return {0, task_.data.own};
-        return parts.empty() ? equal_part(task_.data.count, blocks_, which) : parts[static_cast<std::size_t>(which)];
+        return parts.empty() ? task_.cut(blocks_, which) : parts[static_cast<std::size_t>(which)];
     }
     part slice_of(std::size_t all, std::size_t slice) const
     {
@@ -160,7 +159,7 @@ private:
     }
 
     const task<T>& task_;
-    workspace& memory_;
+    workspace &memory_, &messages_, &elements_;
     int blocks_;
     std::size_t slices_ = 1, opened_ = 0, borrowed_ = 0;
     buffer_memory* tables_[most_tables] = {};

@@ -33,6 +33,7 @@ struct error_machine {
         constexpr void decode() { mine.elements = incoming; }
         constexpr void combine() { mine.elements = joined(mine.elements, incoming); }
         constexpr void add() { mine.frame = joined(mine.frame, incoming); }
+        constexpr void encode_and_add() { mine.frame = joined(mine.elements + 1, incoming); }
     };
 
     placement_rules rules;

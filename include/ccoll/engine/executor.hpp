@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp - floor 3. The one loop of the library: runs any schedule with any codec, placement and transport.
+// engine/executor.hpp - floor 3. The one loop of the library: runs any schedule with any codec, placement, memory space and transport.
 //
-// The vector is cut twice: into the blocks of the schedule, and every block into slices. Slice j of all blocks is a lane.
-// A lane walks the whole schedule on its own and no lane ever needs another, so lanes are the pipeline, within a step and
-// across steps: while one waits for the link, the next encodes.
+// The vector is cut twice: into the blocks of the schedule, and every block into slices. Slice j of all blocks is walked by a lane. A lane
+// walks the whole schedule on its own and no lane ever needs another, so lanes are the pipeline, within a step and across steps: while one
+// waits for the link, the next encodes.
+//
+// A step of a lane has three stages. Codec work is begun in one and settled before the next; where a queue works at once, that is the same.
+//
+//   encode     the receive is posted, and what leaves is being encoded
+//   exchange   it has left; the step's message is awaited
+//   combine    what arrived is being decoded, added or reduced; the send is awaited
+//
+// Delivering a result is begun when its last step is over, and is awaited before the lane closes.
 #pragma once
 
-#include <ccoll/engine/agree.hpp>
-#include <ccoll/engine/blocks.hpp>
+#include <utility>
+
+#include <ccoll/engine/lane_work.hpp>
 #include <ccoll/instrument/report.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -17,12 +26,20 @@ class executor {
 public:
     /// @param agreed  ranks have compared their arguments: nobody can be on another way.
     executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
-        : task_(what), link_(link), talk_(talk), agreed_(agreed), me_(link.rank()), p_(link.size()), blocks_(what.path.blocks(p_)),
-          steps_(what.path.steps(p_)), tags_(what.stamp.call), store_(what, me_, p_, link.memory())
+        : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk), agreed_(agreed), me_(link.rank()),
+          p_(link.size()), blocks_(what.path.blocks(p_)), steps_(what.path.steps(p_)), tags_(what.stamp.call),
+          store_(what, me_, p_, link.memory(), messages_, what.space.element_memory(link.memory()))
     {
         lanes_ = store_.template table<lane>(store_.lanes());
-        link_.memory().reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
-        for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].slice = i;
+        messages_.reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
+        for (std::size_t i = 0; i < lanes_.size(); ++i) {
+            lanes_[i].slice = i;
+            lanes_[i].queue = task_.queue(i);
+        }
+        if (lanes_[0].queue.at_once()) return;
+        const std::size_t most = work::most_per_block * static_cast<std::size_t>(blocks_);
+        const std::span<piece> pieces = store_.template table<piece>(lanes_.size() * most);
+        for (std::size_t i = 0; i < lanes_.size(); ++i) lanes_[i].begun = work(pieces.subspan(i * most, most));
     }
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
@@ -33,11 +50,13 @@ public:
     {
         link_.poll();
         moved_ = false;
+        bool works = false;
         for (lane& l : lanes_) {
             if (!l.open && l.slice < store_.slices() && !left_) open(l);
             while (l.open && advance(l)) moved_ = true;
+            works = works || !l.begun.empty();
         }
-        vain_ = moved_ ? 0 : vain_ + 1;
+        vain_ = moved_ || works ? 0 : vain_ + 1;
         if (done() || moved_) {
             if (done() && !agreed_) talk_.listen(agreed_);  // takes questions that came too late to matter
             return done();
@@ -49,10 +68,15 @@ public:
     }
     /// Did the last progress() come any further?
     bool moved() const { return moved_; }
-    /// After a progress() in vain: sleeps until something may have moved.
+    /// After a progress() in vain: sleeps until something may have moved. Nobody wakes a rank when codec work is done, so it only yields then.
     void idle()
     {
         typename Clock::scope time(clock_, phase::wait);
+        for (lane& l : lanes_)
+            if (!l.begun.empty()) {
+                if (l.queue.yield != nullptr) l.queue.yield(l.queue.self);
+                return;
+            }
         link_.idle();
     }
 
@@ -89,37 +113,49 @@ private:
     /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
     static constexpr std::size_t buffers_per_lane = 5;
     using block = typename block_store<T>::block;
+    using work = lane_work<T>;
+    using piece = begun_work<T>;
 
     /// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so that its tag is enough to tell messages apart.
     struct lane {
+        enum class stage : unsigned char { encode, exchange, combine, close };
+
         std::size_t slice = 0;  // the current one, or the next if the lane is not open
         int step = 0;
+        stage at = stage::encode;
         bool open = false, received = false;
         std::span<block> blocks;
         buffer_memory* inbox = nullptr;   // where the message of this step arrives
         buffer_memory* outbox = nullptr;  // what leaves in this step
         typename Link::request send{}, recv{};
+        codec_queue queue;
+        work begun;
     };
 
-    /// The transitions of placement.hpp on real bytes.
+    /// The transitions of placement.hpp on real bytes: each begins codec work.
     struct byte_work {
         executor& engine;
+        lane& on;
         block& mine;
-        const_byte_span incoming;        // one frame
+        frame_view incoming{};
         buffer_memory* holder = nullptr;  // of the message that it arrived in
+        const_byte_span bytes{};          // of the frame, there
         stores how = stores::cached;      // of what is decoded
+        bool last = false;                // the block is delivered
 
         using scope = typename Clock::scope;
+        using kind = typename piece::kind;
 
         void encode()
         {
             scope time(engine.clock_, phase::encode);
-            buffer_memory* b = engine.fresh();
             const task<T>& what = engine.task_;
             const std::span<const T> own(mine.elements, mine.count);
-            if (!what.rules.reduce_encoded) take(b, what.codec.encode(own, frame_room(b), what.eb, engine.polling()));
-            else if (what.refuses) take(b, what.addends.refuse(own.size(), frame_room(b), what.eb), true);
-            else take(b, what.addends.encode(own, frame_room(b), what.eb, engine.polling()), what.unlooked);
+            into_a_frame(what.unlooked || what.refuses, [&](byte_span room, codec_work& w) {
+                if (!what.rules.reduce_encoded) what.codec.encode(on.queue, own, room, engine.context(on), w);
+                else if (what.refuses) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+                else what.addends.encode(on.queue, own, room, engine.context(on), w);
+            });
         }
         void adopt()
         {
@@ -128,68 +164,136 @@ private:
                 engine.too_large_ = true;
                 return;
             }
-            check(engine.task_.codec.decode(mine.frame_bytes(), engine.store_.writable(mine), how, engine.polling()));
+            if (parsed()) restore(mine.parsed);
         }
-        void keep() { engine.store_.hold(mine, holder, incoming); }
+        void keep() { engine.store_.hold(mine, holder, bytes, incoming); }
         void decode()
         {
             scope time(engine.clock_, phase::decode);
-            check(engine.task_.codec.decode(incoming, engine.store_.writable(mine), how, engine.polling()));
+            restore(incoming);
         }
         void combine()
         {
             scope time(engine.clock_, phase::reduce);
             const std::span<const T> own(mine.elements, mine.count);
             T* const into = engine.store_.writable(mine).data();
-            check(engine.task_.codec.decode_reduce(incoming, own, into, engine.operation(), engine.polling()));
+            engine.start(on, {.of = &mine}, [&](codec_work& w) {
+                engine.task_.codec.decode_reduce(on.queue, incoming, own, into, engine.operation(), engine.context(on), w);
+            });
         }
         void add()
         {
             scope time(engine.clock_, phase::encode);
-            buffer_memory* b = engine.fresh();
+            if (!parsed()) return;
             const bool theirs_first = engine.operation().theirs_on_the_left;
-            const const_byte_span own = mine.frame_bytes();
-            take(b, engine.task_.addends.add(theirs_first ? incoming : own, theirs_first ? own : incoming, frame_room(b), engine.polling()),
-                 says_too_large(incoming) || says_too_large(own));
+            const frame_view& own = mine.parsed;
+            into_a_frame(says_too_large(bytes) || says_too_large(mine.frame_bytes()), [&](byte_span room, codec_work& w) {
+                engine.task_.addends.add(on.queue, theirs_first ? incoming : own, theirs_first ? own : incoming, room, engine.context(on), w);
+            });
+        }
+        /// In one pass, in which the frame of this rank's own values never exists: it is needed once.
+        void encode_and_add()
+        {
+            scope time(engine.clock_, phase::encode);
+            const task<T>& what = engine.task_;
+            const std::span<const T> own(mine.elements, mine.count);
+            into_a_frame(what.unlooked || what.refuses || says_too_large(bytes), [&](byte_span room, codec_work& w) {
+                if (what.refuses || says_too_large(bytes)) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+                else what.addends.encode_add(on.queue, own, incoming, room, engine.operation().theirs_on_the_left, engine.context(on), w);
+            });
         }
         /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
         void combine_and_encode()
         {
             scope time(engine.clock_, phase::reduce);
-            buffer_memory* b = engine.fresh();
             const std::span<const T> own(mine.elements, mine.count);
-            take(b, engine.task_.codec.decode_reduce_encode(incoming, own, frame_room(b), engine.task_.eb, engine.operation(), engine.polling()));
+            into_a_frame(false, [&](byte_span room, codec_work& w) {
+                engine.task_.codec.decode_reduce_encode(on.queue, incoming, own, room, engine.operation(), engine.context(on), w);
+            });
+        }
+        /// Puts the final elements into the user's buffer.
+        void deliver()
+        {
+            scope time(engine.clock_, phase::copy);
+            const task<T>& what = engine.task_;
+            const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divide != nullptr;
+            const T* const from = mine.elements;
+            T* const to = mine.out;
+            if (copies)
+                engine.start(on, {.of = &mine, .what = kind::delivers},
+                             [&](codec_work& w) { what.space.copy(on.queue, from, to, mine.count, w); });
+            if (divides)
+                engine.start(on, {.of = &mine, .what = kind::delivers},
+                             [&](codec_work& w) { what.space.divide(on.queue, what.op.divide, to, engine.p_, mine.count, w); });
         }
 
-        static byte_span frame_room(buffer_memory* b) { return b->room().subspan(sizeof(call_stamp)); }
-        /// @param expected  the frame says too_large because another one does. Otherwise a codec has broken its word that it can add.
-        void take(buffer_memory* b, const encode_result& r, bool expected = false)
+    private:
+        template <class Begin>
+        void into_a_frame(bool may_be_too_large, Begin begin)
         {
-            store(b->room(), 0, engine.task_.stamp);
-            b->used = sizeof(call_stamp) + r.bytes;
-            engine.store_.hold(mine, b, b->message().subspan(sizeof(call_stamp)));
-            engine.link_.memory().drop(b);
-            engine.counts_.fallback_blocks += r.raw_blocks;
-            if (r.code != status::too_large || !expected) check(r.code);
+            buffer_memory* const b = engine.fresh();
+            engine.start(on, {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
+                         [&](codec_work& w) { begin(body_room<call_stamp>(*b), w); });
         }
-        void check(status s)
+        void restore(const frame_view& view)
         {
-            if (s != status::ok) engine.poison({s, engine.me_, engine.peer_, engine.step_});
+            const std::span<T> out = engine.store_.writable(mine);
+            codec_context context = engine.context(on);
+            context.how = how;
+            engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
+                         [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
+        }
+        /// Reads header and index of the block's own frame, unless they have been read before.
+        bool parsed()
+        {
+            if (mine.is_parsed()) return true;
+            const status s = engine.task_.codec.open(mine.frame_bytes(), mine.parsed);
+            if (s != status::ok && s != status::too_large) engine.poison(engine.here_.found(s));
+            return s == status::ok || s == status::too_large;
         }
     };
 
-    reduction<T> operation() const
+    // ---- codec work ----
+
+    /// Begins a piece of work. Where the queue works at once, it is settled, too.
+    template <class Begin>
+    void start(lane& l, piece p, Begin begin)
     {
-        reduction<T> op = task_.op;
-        op.theirs_on_the_left = peer_ < me_;
-        return op;
+        p.where = here_;
+        if (l.queue.at_once()) {
+            begin(p.work);
+            settle(p);
+        } else {
+            begin(l.begun.add(p).work);
+        }
+    }
+    void settle(piece& p)
+    {
+        const encode_result& r = p.work.result;
+        if (p.into != nullptr) {
+            seal(*p.into, task_.stamp, r.bytes);
+            store_.hold(*p.of, p.into, p.into->message().subspan(sizeof(call_stamp)), {});
+            messages_.drop(p.into);
+            counts_.fallback_blocks += r.raw_blocks;
+        }
+        if (r.code != status::ok && (r.code != status::too_large || !p.may_be_too_large)) poison(p.where.found(r.code));
+        if (p.last) store_.release(*p.of);
+    }
+    /// Settles what is done. @return true when nothing is left that a message or a later step waits for
+    bool settled(lane& l)
+    {
+        while (!l.begun.empty() && l.queue.is_done(l.begun.oldest().work)) {
+            settle(l.begun.oldest());
+            l.begun.remove_oldest();
+            moved_ = true;
+        }
+        return !l.begun.due();
     }
 
-    buffer_memory* fresh() { return link_.memory().take(task_.room_bytes); }
-
-    between_chunks polling()
+    codec_context context(const lane& l)
     {
-        return {[](void* self, std::size_t elements) noexcept { static_cast<executor*>(self)->between(elements); }, this};
+        const bool polls = l.queue.at_once();
+        return {task_.eb, stores::cached, polls ? between_chunks{[](void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }, this} : between_chunks{}};
     }
     void between(std::size_t elements) noexcept
     {
@@ -201,6 +305,15 @@ private:
             link_.test(l.send);
         }
     }
+    reduction<T> operation() const
+    {
+        reduction<T> op = task_.op;
+        op.theirs_on_the_left = here_.sender < me_;
+        return op;
+    }
+    buffer_memory* fresh() { return messages_.take(task_.room_bytes); }
+
+    // ---- a lane ----
 
     void open(lane& l)
     {
@@ -209,42 +322,77 @@ private:
         moved_ = true;
         l.blocks = store_.open(index_of(l), l.slice);
         finish(l, -1);
-        if (steps_ == 0) close(l);
-        else post(l);
+        if (steps_ == 0) l.at = lane::stage::close;
+        else begin_step(l);
     }
 
-    /// One transition of a lane, if its messages allow it.
+    /// One transition of a lane, if its messages and its codec work allow it.
     bool advance(lane& l)
     {
         typename Clock::scope time(clock_, phase::communicate);
-        if (!l.received) {
-            if (!link_.test(l.recv)) return false;
-            l.received = receive(l);
+        const bool ready = settled(l);
+        switch (l.at) {
+        case lane::stage::encode:
+            if (!ready) return false;
+            send(l);
+            l.at = lane::stage::exchange;
+            return true;
+        case lane::stage::exchange:
+            if (!l.received) {
+                if (!link_.test(l.recv)) return false;
+                l.received = receive(l);
+                return true;
+            }
+            l.at = lane::stage::combine;
+            return true;
+        case lane::stage::combine: {
+            if (!ready) return false;
+            messages_.drop(std::exchange(l.inbox, nullptr));
+            if (!link_.test(l.send)) return false;
+            if (l.send.result != status::ok) poison({l.send.result, me_, step_at(l).send_to, l.step});
+            messages_.drop(std::exchange(l.outbox, nullptr));
+            const int done = l.step++;
+            if (l.step < steps_ && !left_) begin_step(l);
+            else l.at = lane::stage::close;
+            finish(l, done);
             return true;
         }
-        if (!link_.test(l.send)) return false;
-        if (l.send.result != status::ok) poison({l.send.result, me_, step_at(l).send_to, l.step});
-        link_.memory().drop(std::exchange(l.outbox, nullptr));
-        const int done = l.step++;
-        if (l.step < steps_ && !left_) post(l);
-        finish(l, done);
-        if (l.step == steps_) close(l);
-        return true;
+        case lane::stage::close:
+            if (!l.begun.empty()) return false;
+            l.open = false;
+            l.slice += lanes_.size();
+            ++finished_;
+            return true;
+        }
+        return false;
     }
 
-    void post(lane& l)
+    /// Posts the receive, and begins to encode what leaves. What is encoded at once leaves at once: before results are delivered here.
+    void begin_step(lane& l)
     {
         const step now = step_at(l);
+        l.at = lane::stage::encode;
         l.received = now.recv_from == nobody;
         if (!l.received) {
             l.inbox = fresh();
-            l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
+            post_receive(l, now);
         }
-        note_position(me_, l.step);
+        here_ = {me_, me_, l.step};
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
-            byte_work work{*this, at(l, now.send, i), {}};
+            byte_work work{*this, l, at(l, now.send, i)};
             before_send(work.mine.now, work);
         }
+        if (l.begun.due()) return;
+        send(l);
+        l.at = lane::stage::exchange;
+    }
+    void post_receive(lane& l, const step& now)
+    {
+        l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
+    }
+    void send(lane& l)
+    {
+        const step now = step_at(l);
         if (now.send_to != nobody) {
             l.outbox = outgoing(l, now);
             l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), l.outbox->message());
@@ -258,24 +406,20 @@ private:
     {
         for (int i = 0; i < now.send.count; ++i) counts_.raw_bytes += at(l, now.send, i).count * sizeof(T);
         buffer_memory* message = nullptr;
-        if (trouble_.ok() && now.send.count == 1 && at(l, now.send, 0).is_whole_message()) {
+        if (!trouble_.ok()) {
+            seal_poison(*(message = fresh()), task_.stamp, trouble_);
+        } else if (now.send.count == 1 && at(l, now.send, 0).is_whole_message()) {
             message = at(l, now.send, 0).frame;
             ++message->references;
         } else {
             message = fresh();
-            call_stamp stamp = task_.stamp;
-            if (!trouble_.ok()) stamp.kind = message_kind::poison;
-            store(message->room(), 0, stamp);
-            message->used = sizeof stamp;
-            if (!trouble_.ok()) {
-                store(message->room(), message->used, trouble_);
-                message->used += sizeof trouble_;
-            }
-            for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
+            byte_span room = body_room<call_stamp>(*message);
+            for (int i = 0; i < now.send.count; ++i) {
                 const const_byte_span frame = at(l, now.send, i).frame_bytes();
-                copy(message->room().subspan(message->used), frame);
-                message->used += frame.size();
+                copy(room, frame);
+                room = room.subspan(frame.size());
             }
+            seal(*message, task_.stamp, body_room<call_stamp>(*message).size() - room.size());
         }
         counts_.sent_bytes += message->used;
         return message;
@@ -285,54 +429,34 @@ private:
     bool receive(lane& l)
     {
         const step now = step_at(l);
-        buffer_memory* const inbox = std::exchange(l.inbox, nullptr);
-        inbox->used = l.recv.bytes;
-        note_position(now.recv_from, l.step);
-        const bool mine = l.recv.result != status::ok || read_message(l, now, inbox);
-        if (!mine && !left_) {
-            l.inbox = inbox;
-            inbox->used = 0;
-            l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), inbox->room().first(task_.room_bytes));
-            return false;
+        here_ = {me_, now.recv_from, l.step};
+        l.inbox->used = l.recv.bytes;
+        if (l.recv.result == status::truncated) {
+            poison(here_.found(status::truncated, static_cast<double>(task_.room_bytes), static_cast<double>(l.recv.bytes)));
+        } else if (l.recv.result != status::ok) {
+            lost(here_.found(l.recv.result));
+        } else {
+            const accepted message = accept(l.inbox->message(), task_.stamp, here_);
+            if (message.what == arrival::left_over && !left_) {
+                l.inbox->used = 0;
+                post_receive(l, now);
+                return false;
+            }
+            // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
+            if (message.what == arrival::other_way) give_up(message.why);
+            else if (message.what == arrival::trouble) poison(message.why);
+            else if (message.what == arrival::data) take_frames(l, now, message.body);
         }
-        if (l.recv.result == status::truncated)
-            poison({status::truncated, me_, peer_, step_, static_cast<double>(task_.room_bytes), static_cast<double>(l.recv.bytes)});
-        else if (l.recv.result != status::ok) lost({l.recv.result, me_, peer_, step_});
-        link_.memory().drop(inbox);
         return true;
     }
 
-    /// @return false when the message belongs to another call.
-    bool read_message(lane& l, const step& now, buffer_memory* inbox)
+    void take_frames(lane& l, const step& now, const_byte_span rest)
     {
-        const const_byte_span message = inbox->message();
-        call_stamp stamp;
-        if (const status s = read_stamp(message, stamp); s != status::ok) return poison({s, me_, peer_, step_}), true;
-        const belonging whose = belongs(task_.stamp.call, stamp.call, call_tags::period);
-        if (whose == belonging::left_over) return false;
-        verdict v = compare(task_.stamp.arguments, stamp.arguments);
-        if (whose == belonging::damaged) v = {status::corrupt};
-        if (!v.ok()) v.rank = me_, v.peer = peer_, v.step = step_;
-        if (stamp.kind == message_kind::poison) v = read_verdict(message.subspan(sizeof stamp));
-        else if (v.ok() && stamp.kind != message_kind::data) v = {status::corrupt, me_, peer_, step_};
-        if (!v.ok()) {
-            // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
-            if (same_way(stamp.arguments, task_.stamp.arguments)) poison(v);
-            else give_up(v);
-            return true;
-        }
-        const_byte_span rest = message.subspan(sizeof stamp);
         for (int i = 0; i < now.recv.count && trouble_.ok(); ++i) {
-            frame_view view;
             block& b = at(l, now.recv, i);
-            if (const status s = read_frame(rest, view); s != status::ok) return poison({s, me_, peer_, step_}), true;
-            if (task_.data.varied && now.action == on_receive::replace && view.header.elements <= task_.slice_elements)
-                b.count = static_cast<std::size_t>(view.header.elements);  // the sender knows how long its part is
-            if (task_.data.varied && view.header.elements != b.count)
-                return poison({status::count_differs, me_, peer_, step_, static_cast<double>(b.count), static_cast<double>(view.header.elements)}), true;
-            if (view.header.elements != b.count || view.header.bound != task_.eb || view.bytes() > task_.max_frame_bytes(b.count))
-                return poison({status::corrupt, me_, peer_, step_}), true;
-            byte_work work{*this, b, rest.first(view.bytes()), inbox};
+            frame_view view;
+            if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
+            byte_work work{*this, l, b, view, l.inbox, rest.first(view.bytes())};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
                 if (b.now == form::encoded) work.adopt();
                 work.combine_and_encode();
@@ -342,8 +466,20 @@ private:
             }
             rest = rest.subspan(view.bytes());
         }
-        if (trouble_.ok() && !rest.empty()) poison({status::corrupt, me_, peer_, step_});
-        return true;
+        if (trouble_.ok() && !rest.empty()) poison(here_.found(status::corrupt));
+    }
+    /// Reads the frame at the begin of `rest`, which must be one of this block, in this call.
+    verdict check_frame(block& b, const step& now, const_byte_span rest, frame_view& view)
+    {
+        const status s = task_.codec.open(rest, view);
+        if (s != status::ok && s != status::too_large) return here_.found(s);
+        const std::uint64_t elements = view.header.elements;
+        if (task_.data.varied && now.action == on_receive::replace && elements <= task_.slice_elements)
+            b.count = static_cast<std::size_t>(elements);  // the sender knows how long its part is
+        if (task_.data.varied && elements != b.count)
+            return here_.found(status::count_differs, static_cast<double>(b.count), static_cast<double>(elements));
+        const bool fits = elements == b.count && view.header.bound == task_.eb && view.bytes() <= task_.max_frame_bytes(b.count);
+        return fits ? verdict{} : here_.found(status::corrupt);
     }
 
     /// A reduced block whose next event is to be encoded for a send: the partial result itself is needed by nobody.
@@ -353,23 +489,23 @@ private:
                task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
     }
 
-    /// Delivers blocks that no later step touches and gives their memory back.
+    /// Begins to deliver blocks that no later step touches; their memory is given back when that is settled.
     void finish(lane& l, int step)
     {
         const auto last_used = [&](int b) {
             block& mine = l.blocks[static_cast<std::size_t>(b)];
             if (store_.last_step(b) != step) return;
             if (mine.out != nullptr && mine.count != mine.out_count) {
-                poison({status::count_differs, me_, peer_, step_, static_cast<double>(mine.out_count), static_cast<double>(mine.count)});
+                poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
             } else if (mine.out != nullptr && trouble_.ok()) {
-                note_position(me_, l.step);
-                byte_work work{*this, mine, {}};
+                here_ = {me_, me_, l.step};
+                byte_work work{*this, l, mine};
+                work.last = true;
                 if (task_.op.divide == nullptr) work.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
                 at_end(mine.now, work);
-                typename Clock::scope time(clock_, phase::copy);
-                if (!too_large_) store_.deliver(mine, p_);
+                if (!too_large_) work.deliver();
             }
-            store_.release(mine);
+            release(l, mine);
         };
         if (step < 0) {
             for (int b = 0; b < blocks_; ++b) last_used(b);
@@ -380,12 +516,11 @@ private:
         for (int i = 0; i < now.recv.count; ++i)
             if (!now.send.contains(now.recv.at(i, blocks_), blocks_)) last_used(now.recv.at(i, blocks_));
     }
-
-    void close(lane& l)
+    /// Now, or when what has been begun is done.
+    void release(lane& l, block& b)
     {
-        l.open = false;
-        l.slice += lanes_.size();
-        ++finished_;
+        if (l.begun.empty()) return store_.release(b);
+        l.begun.add({.of = &b, .what = piece::kind::delivers, .last = true, .where = here_});
     }
 
     /// No message of this peer will come any more. If it has said why, that is the trouble.
@@ -401,13 +536,18 @@ private:
         left_ = true;
     }
 
-    /// Takes back whatever is under way. Memory of a send that cannot be taken back is never handed out again.
+    /// Waits for codec work, which uses the user's buffers, and takes back whatever is under way. Memory of a send that cannot be taken
+    /// back is never handed out again.
     void leave()
     {
         for (lane& l : lanes_) {
+            for (; !l.begun.empty(); l.begun.remove_oldest()) {
+                l.queue.wait(l.begun.oldest().work);
+                messages_.drop(l.begun.oldest().into);
+            }
             if (!link_.test(l.recv)) link_.cancel(l.recv);
-            link_.memory().drop(std::exchange(l.inbox, nullptr));
-            if (link_.test(l.send) || link_.cancel(l.send)) link_.memory().drop(std::exchange(l.outbox, nullptr));
+            messages_.drop(std::exchange(l.inbox, nullptr));
+            if (link_.test(l.send) || link_.cancel(l.send)) messages_.drop(std::exchange(l.outbox, nullptr));
         }
     }
 
@@ -415,10 +555,10 @@ private:
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
     step step_at(const lane& l) const { return task_.path.step_at(me_, p_, task_.root, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
-    void note_position(int peer, int step) { peer_ = peer, step_ = step; }
 
     const task<T>& task_;
     Link& link_;
+    workspace& messages_;
     control<Link>& talk_;
     const bool agreed_;
     const int me_, p_, blocks_, steps_;
@@ -429,7 +569,7 @@ private:
     bool moved_ = false, left_ = false, too_large_ = false;
     std::uint64_t vain_ = 0;  // turns since something moved
     verdict trouble_;
-    int peer_ = 0, step_ = 0;  // where the engine stands, for error sentences
+    message_place here_;  // where the engine stands, for error sentences
     report counts_;
     [[no_unique_address]] Clock clock_;
 };

@@ -91,25 +91,38 @@ inline void pending_call::leave()
     list_ = nullptr;
 }
 
-/// How long a call has waited in vain. The clock comes from the plan: only one with a Timeout has any.
-class stop_watch {
-public:
-    /// @return seconds since the first turn in vain
-    double waited(bool moved, double now)
-    {
-        if (moved || !waiting_) since_ = now;
-        waiting_ = !moved;
-        return now - since_;
-    }
-
-private:
-    bool waiting_ = false;
-    double since_ = 0;
+/// How long a call may wait in vain.
+struct time_limit {
+    double seconds = 0;           ///< 0: for ever
+    double (*now_s)() = nullptr;  ///< a clock, where there is a limit: only a plan with a Timeout has one
 };
 inline double steady_seconds()
 {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
+
+/// Times the turns in vain of one call.
+class stop_watch {
+public:
+    explicit stop_watch(const time_limit& limit) : limit_(limit) {}
+
+    /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or timed_out on rank `me`
+    template <class Awaited>
+    verdict after_turn(bool moved, int me, Awaited whom)
+    {
+        if (!(limit_.seconds > 0)) return {};
+        const double now = limit_.now_s();
+        if (moved || !waiting_) since_ = now;
+        waiting_ = !moved;
+        const double waited = now - since_;
+        return waited > limit_.seconds ? verdict{status::timed_out, me, whom(), -1, limit_.seconds, waited} : verdict{};
+    }
+
+private:
+    time_limit limit_;
+    bool waiting_ = false;
+    double since_ = 0;
+};
 
 /// Waits for one call, and moves the thread's others on meanwhile.
 CCOLL_OPAQUE inline void complete(pending_call& call)

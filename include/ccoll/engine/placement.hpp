@@ -7,7 +7,7 @@
 //   event            forward_encoded = no        forward_encoded = yes          and reduce_encoded = yes
 //   before a send    encode                      encode, unless encoded         the same
 //   replace          decode, forget the frame    keep the frame                 keep the frame
-//   reduce           decode, combine             adopt, decode, combine         encode own, add frames
+//   reduce           decode, combine             adopt, decode, combine         encode own and add, or add frames
 //   at the end       -                           adopt                          adopt
 //   placement        PerHop                      Once, DecodeReduceEncode       Homomorphic
 //
@@ -51,8 +51,9 @@ constexpr void received(placement_rules rules, form& now, on_receive action, Wor
         else work.decode();
         now = rules.forward_encoded ? form::encoded : form::raw;
     } else if (rules.reduce_encoded) {
-        before_send(now, work);
-        work.add();
+        if (now == form::raw) work.encode_and_add();
+        else work.add();
+        now = form::encoded;
     } else {
         if (now == form::encoded) work.adopt();
         work.combine();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wire/message.hpp - floor 1. What a collective puts around frames: a stamp that says which call a message belongs to, and
+// wire/message.hpp - floor 1. What goes around frames on the way between ranks: a stamp that says which call a message belongs to, and
 // the small control messages by which ranks compare their arguments or tell each other of trouble.
 // Drawn byte by byte in docs/wire_format.md.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
@@ -14,7 +16,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 enum class message_kind : std::uint8_t {
     data = 1,     ///< frames follow, one per block
-    poison = 2,   ///< a verdict follows: the sender keeps to its schedule but has no data any more
+    poison = 2,   ///< a verdict follows: the sender keeps to its schedule but no longer has data
     opinion = 3,  ///< control: the sender compares its arguments
     give_up = 4,  ///< control: a verdict; the sender has left the schedule
     question = 5  ///< control: the sender has waited long for this rank, and shows its arguments
@@ -26,7 +28,7 @@ struct call_arguments {
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
     std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
-    std::int32_t root = 0;  ///< point to point: the user's tag
+    std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 
     friend constexpr bool operator==(const call_arguments& a, const call_arguments& b) noexcept
@@ -45,17 +47,43 @@ struct call_arguments {
 };
 static_assert(sizeof(call_arguments) == 32, "ccoll: call arguments have 32 bytes on the wire");
 
-/// Equal on all ranks of a healthy call, so that a forwarded message need not be stamped again.
+/// In front of every message of a collective. Equal on all ranks of a healthy call, so a forwarded message need not be stamped again.
 struct call_stamp {
-    std::uint32_t magic = 0x534D4343;  ///< "CCMS"
+    static constexpr std::uint32_t magic_of_kind = 0x534D4343;  // "CCMS"
+    static constexpr message_kind last_kind = message_kind::question;
+
+    std::uint32_t magic = magic_of_kind;
     std::uint8_t version = wire_version;
     message_kind kind = message_kind::data;
-    std::uint16_t reserved = 0;
-    std::uint32_t call = 0;  ///< how many calls this communicator saw before
-    std::uint32_t reserved_too = 0;
+    std::uint16_t trailer_bytes = 0;  ///< behind the body, for a check of integrity; none is defined yet
+    std::uint32_t call = 0;           ///< how many calls this communicator saw before
+    std::uint32_t reserved = 0;
     call_arguments arguments;
+
+    constexpr bool reserved_is_zero() const noexcept { return reserved == 0; }
 };
 static_assert(sizeof(call_stamp) == 48, "ccoll: a call stamp has 48 bytes on the wire");
+
+/// In front of every message of a point-to-point call.
+struct pair_stamp {
+    static constexpr std::uint32_t magic_of_kind = 0x50504343;  // "CCPP"
+    static constexpr message_kind last_kind = message_kind::poison;
+
+    std::uint32_t magic = magic_of_kind;
+    std::uint8_t version = wire_version;
+    message_kind kind = message_kind::data;
+    std::uint16_t trailer_bytes = 0;
+    std::uint32_t number = 0;  ///< of this message within its call
+    std::uint32_t total = 0;   ///< messages of the call
+    std::uint64_t count = 0;   ///< elements of the call
+    double bound = 0;          ///< 0: exact
+    std::uint32_t plan = 0;    ///< hash of codec, element type, kind of bound
+    std::uint32_t check = 0;   ///< of number and total (counted_check): they decide how many others are waited for
+    std::uint64_t reserved = 0;
+
+    constexpr bool reserved_is_zero() const noexcept { return reserved == 0; }
+};
+static_assert(sizeof(pair_stamp) == 48, "ccoll: a pair stamp has 48 bytes on the wire");
 
 /// FNV-1a, chained over what ranks must have in common.
 constexpr std::uint32_t mixed(std::uint32_t seed, const char* text) noexcept
@@ -87,14 +115,22 @@ constexpr verdict compare(const call_arguments& mine, const call_arguments& thei
     return {};
 }
 
-/// Reads the stamp at the start of a message. Total. @return ok, corrupt, or wire_version.
-inline status read_stamp(const_byte_span from, call_stamp& stamp) noexcept
+/// Damage to the numbers by which a receiver knows how many messages to wait for is seen by this.
+constexpr std::uint32_t counted_check(const pair_stamp& s) noexcept
 {
-    if (from.size() < sizeof(call_stamp)) return status::corrupt;
-    stamp = load<call_stamp>(from, 0);
-    if (stamp.magic != call_stamp{}.magic) return status::corrupt;
+    return mixed(mixed(hash_seed, std::uint64_t{s.number}), std::uint64_t{s.total});
+}
+
+/// Reads the stamp at the start of a message: a call_stamp or a pair_stamp. Total. @return ok, corrupt, or wire_version.
+template <class Stamp>
+status read_stamp(const_byte_span from, Stamp& stamp) noexcept
+{
+    if (from.size() < sizeof(Stamp)) return status::corrupt;
+    stamp = load<Stamp>(from, 0);
+    if (stamp.magic != Stamp::magic_of_kind) return status::corrupt;
     if (stamp.version != wire_version) return status::wire_version;
-    return stamp.kind >= message_kind::data && stamp.kind <= message_kind::question ? status::ok : status::corrupt;
+    if (stamp.trailer_bytes != 0 || !stamp.reserved_is_zero()) return status::corrupt;
+    return stamp.kind >= message_kind::data && stamp.kind <= Stamp::last_kind ? status::ok : status::corrupt;
 }
 
 /// Whose message is this? Tags return after `period` calls, so what an earlier call left over has an older number, by a multiple
@@ -115,16 +151,37 @@ inline verdict read_verdict(const_byte_span from) noexcept
     return v;
 }
 
+/// What ranks find out together before a call.
+struct shared_facts {
+    double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
+    double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` where there is no finite value, or nobody asks
+    double largest = 0;                                         ///< largest |x| of the input of the ranks that have looked
+    std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
+    std::uint32_t some_have_looked = 0;                         ///< 1: for some rank at least `largest` speaks
+    std::uint32_t some_will_look_later = 0;                     ///< 1: for some rank it does not
+
+    void merge(const shared_facts& theirs) noexcept
+    {
+        lowest = std::min(lowest, theirs.lowest);
+        highest = std::max(highest, theirs.highest);
+        largest = std::max(largest, theirs.largest);
+        longest_part = std::max(longest_part, theirs.longest_part);
+        some_have_looked |= theirs.some_have_looked;
+        some_will_look_later |= theirs.some_will_look_later;
+    }
+    bool has_range() const noexcept { return lowest <= highest; }
+};
+static_assert(sizeof(shared_facts) == 40, "ccoll: the shared facts have 40 bytes on the wire");
+
 /// One control message. Ranks merge these until all hold the same.
 struct control_message {
     call_stamp stamp;
-    verdict trouble;                 ///< of the lowest rank that has any
-    double lowest = 0, highest = 0;  ///< finite range of the inputs, for relative bounds; lowest > highest: no input
-    double largest = 0;              ///< largest |x| of the inputs, where frames are to be added; where data only move: longest part
-    call_arguments least, most;      ///< of all ranks heard so far; they differ when any two do
-    std::int32_t step = 0;
+    verdict trouble;             ///< of the lowest rank that has any
+    shared_facts facts;          ///< of all ranks heard so far
+    call_arguments least, most;  ///< of all ranks heard so far; they differ when any two do
+    std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 176, "ccoll: a control message has 176 bytes on the wire");
+static_assert(sizeof(control_message) == 192, "ccoll: a control message has 192 bytes on the wire");
 
 }  // namespace ccoll

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/call_head.hpp - floor 3. The head of a collective call, whatever runs it: numbers, stamp, fitted buffers, the bound, what is asked
+// of the values, the agreement, and the time limit.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include <ccoll/engine/agree.hpp>
+#include <ccoll/engine/element_work.hpp>
+#include <ccoll/engine/promise.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+template <element T, transport Link>
+class call_head {
+public:
+    call_head(const call_order<T, Link>& begun, Link& link)
+        : order(begun), me(link.rank()), p(link.size()), numbers(link), elements(begun.plan.what.space, begun.plan.what.queue(0), link.memory()),
+          link_(link), watch_(begun.plan.patience)
+    {
+        stamp = begun.plan.what.stamp;
+        stamp.call = numbers.next();
+        second_call = numbers.next();
+    }
+    call_head(const call_head&) = delete;
+    call_head& operator=(const call_head&) = delete;
+    ~call_head() { link_.memory().drop(tables_); }
+
+    /// Fits the user's buffers; what does not fit becomes `trouble`, which the caller makes everybody's.
+    /// @return false for a root that does not exist. There is no schedule to keep to then: everybody has been told.
+    bool open()
+    {
+        talk.emplace(link_, stamp);
+        const int root = order.root;
+        if (root < 0 || root >= p) {
+            trouble = {status::bad_argument, me, me, -1, static_cast<double>(p - 1), static_cast<double>(root)};
+            talk->give_up(trouble);
+            return false;
+        }
+        fitted = fit(order.user, order.plan.what.facts, me, p, root, tables());
+        trouble = fitted.trouble;
+        stamp.arguments.root = root;
+        stamp.arguments.count = fitted.data.count;
+        return true;
+    }
+
+    /// The bound that the user asks for; trouble where it is none. A relative one is a fraction until the range is known.
+    double asked_bound()
+    {
+        const bound_wish& wish = order.plan.bound;
+        if (!wish.lossy) return 0;
+        const double asked = wish.at_run_time ? order.eb : wish.value;
+        if (is_bound(asked)) return asked;
+        if (trouble.ok()) trouble = {status::bad_bound, me, me};
+        return 1;
+    }
+
+    /// Begins to look at what this rank puts in, piece by piece.
+    void look_at_input(const value_survey& wanted)
+    {
+        elements.ask(wanted);
+        if (!trouble.ok() || (!wanted.range && !wanted.magnitude)) return;
+        const call_buffers<T>& data = fitted.data;
+        if (data.send_parts.empty()) elements.look(data.send, fitted.send_elements);
+        for (const part& each : data.send_parts) elements.look(data.send + each.offset, each.count);
+    }
+
+    /// Begins an agreement. @param facts  of this rank    @param closing  on the verdict, after the last element
+    void compare(const shared_facts& facts, bool closing)
+    {
+        control_message mine;
+        mine.trouble = trouble;
+        mine.facts = facts;
+        mine.closing = closing ? 1 : 0;
+        talk->begin(mine);
+    }
+
+    /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or the verdict with which to give up
+    template <class Awaited>
+    verdict after_turn(bool moved, Awaited whom)
+    {
+        return watch_.after_turn(moved, me, whom);
+    }
+
+    const call_order<T, Link> order;
+    const int me, p;
+    call_stamp stamp;
+    call_numbers numbers;            ///< the next ones of this call
+    std::uint32_t second_call = 0;   ///< for what cannot be added
+    std::optional<control<Link>> talk;
+    fitted_buffers<T> fitted;
+    verdict trouble;
+    element_work<T> elements;
+
+private:
+    std::span<part> tables()
+    {
+        if (!order.user.varied) return {};
+        const std::size_t entries = 2 * static_cast<std::size_t>(p);
+        tables_ = link_.memory().take(entries * sizeof(part));
+        part* const first = reinterpret_cast<part*>(tables_->bytes.get());
+        std::uninitialized_value_construct_n(first, entries);
+        return {first, entries};
+    }
+
+    Link& link_;
+    buffer_memory* tables_ = nullptr;
+    stop_watch watch_;
+};
+
+}  // namespace ccoll

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/decision.hpp - floor 3. A plan as values, and what a facade hands over to begin a call with it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ccoll/engine/buffers.hpp>
+#include <ccoll/engine/pending.hpp>
+#include <ccoll/engine/task.hpp>
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/transport/transport.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+enum class check_level { local, automatic, collective };
+
+/// An algorithm for one collective.
+struct algorithm_way {
+    const char* name = "";
+    schedule path;
+    std::uint32_t hash = 0;  ///< of collective and algorithm, for the stamp
+};
+
+/// What a plan says about the bound.
+struct bound_wish {
+    bool lossy = false;
+    bound_kind kind = bound_kind::none;
+    bool end_to_end = false;    ///< of the result
+    bool at_run_time = false;   ///< the call brings the value
+    double value = 0;
+    error_growth growth = error_growth::adds;
+    /// How often the bound of one compression may add up in an element of the result.
+    double (*units)(const schedule&, placement_rules, error_growth, int p, int root) = nullptr;
+};
+
+/// A plan as values. `what` lacks only what a call adds: way, buffers, root, bound and sizes.
+template <element T>
+struct decision {
+    algorithm_way way, other_way;
+    bool (*takes_other_way)(std::size_t bytes, int p) = nullptr;  ///< of the whole vector; null: never
+    const char* codec_name = "";
+    task<T> what;
+    bound_wish bound;
+    check_level checks = check_level::automatic;
+    time_limit patience;
+};
+
+/// The transport's own collective, where it has one: false when nothing was done, because a count is too large for it.
+template <element T, transport Link>
+using native_call = bool (*)(Link&, const task<T>&, T* recv, typename Link::request* begun);
+
+/// The decisions of Algo::Hierarchical for what happens within a node.
+template <element T>
+struct inner_decisions {
+    const decision<T>* reduce = nullptr;
+    const decision<T>* bcast = nullptr;
+};
+
+/// All that a facade hands over to begin a call.
+template <element T, transport Link>
+struct call_order {
+    const decision<T>& plan;
+    user_buffers<T> user;
+    int root;
+    double eb;                    ///< the bound, where the plan says RuntimeBound
+    native_call<T, Link> native;  ///< null, or what the plan may hand over to
+    inner_decisions<T> inner{};   ///< of Algo::Hierarchical
+};
+
+}  // namespace ccoll

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/lane_work.hpp - floor 3. Codec work that a lane has begun and that is not yet settled, oldest first.
+//
+// A queue does work in the order in which it was begun, so a lane settles it in that order, too: what is settled may be read, sent and given
+// back. Where work is done at once, it is settled at once, and nothing is noted.
+#pragma once
+
+#include <span>
+
+#include <ccoll/engine/blocks.hpp>
+#include <ccoll/engine/message.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+template <element T>
+struct begun_work {
+    enum class kind : unsigned char {
+        encodes,   ///< a frame for `into`
+        restores,  ///< elements of a block
+        delivers   ///< a block's result; nothing else waits for it
+    };
+
+    codec_work work{};
+    typename block_store<T>::block* of = nullptr;
+    buffer_memory* into = nullptr;     ///< where a frame is written
+    kind what = kind::restores;
+    bool may_be_too_large = false;     ///< the frame may say so without a codec having broken its word that it can add
+    bool last = false;                 ///< no later step needs the block
+    message_place where{};
+};
+
+/// As many pieces as one lane can have under way.
+template <element T>
+class lane_work {
+public:
+    using piece = begun_work<T>;
+
+    /// Of each block one frame may be under way and two restorations, and three pieces of work that deliver it.
+    static constexpr std::size_t most_per_block = 6;
+
+    lane_work() = default;
+    explicit lane_work(std::span<piece> room) : room_(room) {}
+
+    bool empty() const { return first_ == last_; }
+    /// Is there anything that a message or a later step waits for?
+    bool due() const { return due_ > 0; }
+    piece& oldest() { return room_[first_ % room_.size()]; }
+    piece& add(const piece& p)
+    {
+        due_ += p.what != piece::kind::delivers;
+        return room_[last_++ % room_.size()] = p;
+    }
+    void remove_oldest()
+    {
+        due_ -= oldest().what != piece::kind::delivers;
+        ++first_;
+    }
+
+private:
+    std::span<piece> room_;
+    std::size_t first_ = 0, last_ = 0, due_ = 0;
+};
+
+}  // namespace ccoll

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/message.hpp - floor 3. One message: sealed before it leaves, read when it arrives, its frames checked once. Collectives and
+// point-to-point calls stand on it. A check of integrity belongs here: seal() is where its trailer is written, accept() where it is read.
+#pragma once
+
+#include <ccoll/base/workspace.hpp>
+#include <ccoll/engine/agree.hpp>
+#include <ccoll/wire/message.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// Where a message's frames go, and how much room there is for them.
+template <class Stamp>
+byte_span body_room(buffer_memory& message) noexcept
+{
+    return message.room().subspan(sizeof(Stamp));
+}
+
+/// Makes a message of the `body_bytes` bytes that lie in its body_room.
+template <class Stamp>
+void seal(buffer_memory& message, const Stamp& stamp, std::size_t body_bytes) noexcept
+{
+    store(message.room(), 0, stamp);
+    message.used = sizeof(Stamp) + body_bytes;
+}
+
+/// Makes a message that says what went wrong in place of data.
+template <class Stamp>
+void seal_poison(buffer_memory& message, Stamp stamp, const verdict& trouble) noexcept
+{
+    stamp.kind = message_kind::poison;
+    store(body_room<Stamp>(message), 0, trouble);
+    seal(message, stamp, sizeof trouble);
+}
+
+/// Who reads a message, from whom, and in which step: what a verdict says beside what is wrong.
+struct message_place {
+    int reader = nobody, sender = nobody, step = -1;
+
+    verdict found(status code, double expected = 0, double actual = 0) const noexcept
+    {
+        return {code, reader, sender, step, expected, actual};
+    }
+};
+
+/// What a message turned out to be.
+enum class arrival : unsigned char {
+    data,       ///< frames of this call
+    trouble,    ///< poison, or damage: the sender keeps to the schedule
+    left_over,  ///< of an earlier call: it does not count, and another message is awaited
+    other_way   ///< the sender walks another schedule, or none
+};
+
+struct accepted {
+    arrival what = arrival::trouble;
+    verdict why{};           ///< of trouble and of another way
+    const_byte_span body{};  ///< of data: the frames, one behind another
+};
+
+/// Reads a message of a collective. Total: any bytes are safe.
+/// @param ours  the stamp of this rank's call
+inline accepted accept(const_byte_span message, const call_stamp& ours, message_place here) noexcept
+{
+    call_stamp theirs;
+    if (const status s = read_stamp(message, theirs); s != status::ok) return {arrival::trouble, here.found(s)};
+    const belonging whose = belongs(ours.call, theirs.call, call_tags::period);
+    if (whose == belonging::left_over) return {arrival::left_over};
+
+    const const_byte_span body = message.subspan(sizeof theirs);
+    verdict v = whose == belonging::damaged ? verdict{status::corrupt} : compare(ours.arguments, theirs.arguments);
+    v.rank = here.reader, v.peer = here.sender, v.step = here.step;
+    if (theirs.kind == message_kind::poison) v = read_verdict(body);
+    else if (v.ok() && theirs.kind != message_kind::data) v = here.found(status::corrupt);
+    if (v.ok()) return {arrival::data, {}, body};
+    return {same_way(theirs.arguments, ours.arguments) ? arrival::trouble : arrival::other_way, v};
+}
+
+}  // namespace ccoll

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/promise.hpp - floor 3. From the bound that a user asks for to the bound of one compression, and back to what is promised for the
+// result.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <ccoll/base/workspace.hpp>
+#include <ccoll/engine/decision.hpp>
+#include <ccoll/engine/error_model.hpp>
+#include <ccoll/engine/space.hpp>
+#include <ccoll/instrument/report.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// A bound of which `parts` do not exceed `whole`, rounding of the product included.
+inline double share_of(double whole, double parts)
+{
+    double share = whole / parts;
+    while (share * parts > whole) share = std::nextafter(share, 0.0);
+    return share;
+}
+
+/// The absolute bound that a relative one stands for. Data without a range are constant: any bound is kept exactly.
+template <element T>
+double bound_from_range(double fraction, double lowest, double highest)
+{
+    if constexpr (floating_element<T>) {
+        const double eb = fraction * (highest - lowest);
+        constexpr double least = std::numeric_limits<looked_at<T>>::min();
+        if (!(lowest < highest) || !(eb >= least)) return least;
+        return std::min(eb, 1e299);
+    } else {
+        return 0;
+    }
+}
+
+/// What worst_case_units depends on beside the schedule.
+constexpr int variant_of(placement_rules rules, error_growth growth, int root)
+{
+    return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 + static_cast<int>(growth);
+}
+
+/// How the bound of one compression, the bound of the result, and the number of compressions between them belong together.
+class promise {
+public:
+    promise() = default;
+
+    /// @param p, root   of the ranks between which there is a codec
+    /// @param divides   by how much the sum is divided in the end: 1, or the number of ranks whose values are averaged
+    promise(const bound_wish& wish, const schedule& path, placement_rules rules, workspace& memory, int p, int root, int divides)
+        : divides_(divides), growth_(wish.growth), rules_(rules)
+    {
+        const double sum = memory.remember(reinterpret_cast<const void*>(path.step_at), variant_of(rules, wish.growth, root), p,
+                                           [&] { return wish.units(path, rules, wish.growth, p, root); });
+        units_ = sum / divides;
+        if (wish.end_to_end && units_ > 0) parts_ = units_;
+    }
+
+    /// The bound of one compression. @param asked  of one compression or of the result, as the plan says
+    double of_one(double asked) const { return share_of(asked, parts_); }
+
+    /// @param eb  of one compression
+    void write(report& facts, double eb) const
+    {
+        facts.error_bound = eb;
+        facts.worst_case_error = eb * units_;
+        facts.probable_error = eb * probable_units(units_ * divides_, growth_) / divides_;
+        facts.exact = false;
+        facts.same_bits = rules_.forward_encoded;
+    }
+
+private:
+    double units_ = 0, parts_ = 1, divides_ = 1;
+    error_growth growth_ = error_growth::adds;
+    placement_rules rules_{};
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

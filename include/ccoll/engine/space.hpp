@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/space.hpp - floor 3. A memory space as a value: all that the engine does to elements itself. The engine dereferences no element
+// pointer; whether the host could is known here alone. A device header specialises memory_space for its own space.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include <ccoll/base/exact.hpp>
+#include <ccoll/base/workspace.hpp>
+#include <ccoll/codec/codec_queue.hpp>
+#include <ccoll/policy/element.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// What is asked of some values, and what was found in those looked at so far.
+struct value_survey {
+    bool range = false;              ///< asks for lowest and highest
+    bool magnitude = false;          ///< asks for largest
+    bool counts_non_finite = false;  ///< Inf and NaN are larger than all; else they do not count
+    double lowest = std::numeric_limits<double>::infinity();  ///< of the finite values; above `highest` when there are none
+    double highest = -std::numeric_limits<double>::infinity();
+    double largest = 0;  ///< |x|
+};
+
+/// Everything is begun on a queue and done in order: a later piece of work on it finds the result of an earlier one.
+template <element T>
+struct space_operations {
+    /// Working memory for elements, in this space, and for messages, which host and codec can read and write both.
+    /// @param of_link  the transport's own, which is the host's
+    workspace& (*element_memory)(workspace& of_link) noexcept = nullptr;
+    workspace& (*message_memory)(workspace& of_link) noexcept = nullptr;
+    /// The queue of a lane.
+    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
+    /// Between buffers of this space that may overlap.
+    void (*copy)(const codec_queue&, const T* from, T* to, std::size_t n, codec_work&) noexcept = nullptr;
+    /// @param by  an operation's division by the number of ranks
+    void (*divide)(const codec_queue&, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n, codec_work&) noexcept = nullptr;
+    /// @param found  must stay until the work is done
+    void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
+};
+
+namespace detail {
+
+/// What values of T are looked at as.
+template <floating_element T>
+using looked_at = std::conditional_t<native_float<T>, T, float>;
+
+template <floating_element T>
+void widen_range(const T* values, std::size_t n, double& lowest, double& highest)
+{
+    using real = looked_at<T>;
+    real low = std::numeric_limits<real>::max(), high = std::numeric_limits<real>::lowest();
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto x = static_cast<real>(values[i]);
+        const bool finite = std::fabs(x) <= std::numeric_limits<real>::max();
+        low = finite && x < low ? x : low;
+        high = finite && x > high ? x : high;
+    }
+    if (low > high) return;
+    lowest = std::min(lowest, static_cast<double>(low));
+    highest = std::max(highest, static_cast<double>(high));
+}
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// Largest |x|. Inf and NaN do not count, or are larger than all.
+template <floating_element T>
+double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
+{
+    using fields = fields_of<looked_at<T>>;
+    constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
+    typename fields::signed_word largest = 0, finite = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto w = fields::signed_magnitude(static_cast<looked_at<T>>(values[i])), counted = w < infinite ? w : 0;
+        largest = w > largest ? w : largest;
+        finite = counted > finite ? counted : finite;
+    }
+    if (largest >= infinite && counts_non_finite) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(std::bit_cast<looked_at<T>>(static_cast<typename fields::word>(finite)));
+}
+
+CCOLL_EXACT_END
+
+}  // namespace detail
+
+/// Adds `n` values to what has been found. On the host; a device has a reduction of its own. Elements that are no floats are not looked at.
+template <element T>
+void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [[maybe_unused]] value_survey& found) noexcept
+{
+    if constexpr (floating_element<T>) {
+        if (found.range) detail::widen_range(values, n, found.lowest, found.highest);
+        if (found.magnitude) found.largest = std::max(found.largest, detail::largest_magnitude(values, n, found.counts_non_finite));
+    }
+}
+
+/// Specialise it for a space of yours: `static constexpr space_operations<T> operations`.
+template <class Space, class T>
+struct memory_space;
+
+template <element T>
+struct memory_space<host_space, T> {
+    static workspace& memory(workspace& of_link) noexcept { return of_link; }
+    static codec_queue no_queue(std::size_t) noexcept { return {}; }
+    static void copy(const codec_queue& queue, const T* from, T* to, std::size_t n, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] {
+            if (n > 0) std::memmove(static_cast<void*>(to), from, n * sizeof(T));
+            return encode_result{};
+        });
+    }
+    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] {
+            by(values, ranks, n);
+            return encode_result{};
+        });
+    }
+    static void survey(const codec_queue& queue, const T* values, std::size_t n, value_survey& found, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=, to = &found] {
+            look_at(values, n, *to);
+            return encode_result{};
+        });
+    }
+    static constexpr space_operations<T> operations{&memory, &memory, &no_queue, &copy, &divide, &survey};
+};
+
+/// May buffers of this space be passed to a collective?
+template <class Space, class T>
+concept has_memory_space = requires { memory_space<Space, T>::operations; };
+
+}  // namespace ccoll
