@@ -51,7 +51,12 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     using T = buffer_pointee<Buffer>;
     static_assert(has_codec<Codec, T>, "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
                                        "implementation for; include the codec's header, or specialise ccoll::codec_impl");
-    if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), stores_for(as_span(out).size_bytes()), {});
+    if constexpr (has_codec<Codec, T>) {
+        const std::span<T> to = as_span(out);
+        frame_view view;
+        const status s = frame_codec_of<Codec, T>.open(src, to.size(), view);
+        return s == status::ok ? frame_codec_of<Codec, T>.decode(view, to, stores_for(to.size_bytes()), {}) : s;
+    }
     return status::unsupported;
 }
 
@@ -82,6 +87,20 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
     return {0, status::unsupported};
 }
 
+namespace detail {
+
+/// Opens two frames and hands them to `join`; a status, if one is not a frame of this codec.
+template <class Codec, element T, class Join>
+encode_result with_both(const_byte_span a, const_byte_span b, Join join)
+{
+    frame_view left, right;
+    for (const status s : {chunked<Codec, T>::open(a, left), chunked<Codec, T>::open(b, right)})
+        if (s != status::ok && s != status::too_large) return {0, s};
+    return join(left, right);
+}
+
+}  // namespace detail
+
 /// The addend of the element-wise sum of two addends of one codec, count and bound, without decoding them. Its bytes do not
 /// depend on the order in which more than two are added.
 /// @param dst  capacity >= max_addend_bytes of the frames' element count. It may begin where a or b begins (or both: 2 a), or lie apart from
@@ -96,7 +115,8 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
     static_assert(Op::linear && has_homomorphic_codec<Codec, T>,
                   "ccoll::reduce_encoded: needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum)");
-    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>) return addend_codec_of<Codec, T>.add(a, b, dst, {});
+    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>)
+        return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) { return addend_codec_of<Codec, T>.add(x, y, dst, {}); });
     return {0, status::unsupported};
 }
 
@@ -108,7 +128,8 @@ encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int
 {
     static_assert(has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
                   "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
-    return detail::chunked_addends<Codec, T>::combine(factor_a, a, factor_b, b, dst);
+    return detail::with_both<Codec, T>(
+        a, b, [&](const frame_view& x, const frame_view& y) { return detail::chunked_addends<Codec, T>::combine(factor_a, x, factor_b, y, dst); });
 }
 
 /// The addend of factor a; within |factor| eb.
@@ -132,7 +153,11 @@ template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, buffer_pointee<Buffer>>
 status decode(const_byte_span src, Buffer&& out, const Executor& run)
 {
-    return detail::chunked<Codec, buffer_pointee<Buffer>>::decode(src, as_span(out), stores_for(as_span(out).size_bytes()), run);
+    using all = detail::chunked<Codec, buffer_pointee<Buffer>>;
+    const auto to = as_span(out);
+    frame_view view;
+    const status s = all::open(src, to.size(), view);
+    return s == status::ok ? all::decode(view, to, stores_for(to.size_bytes()), run) : s;
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
@@ -145,7 +170,8 @@ template <class Codec, class Op, element T, codec_executor Executor>
     requires(Op::linear && has_homomorphic_codec<Codec, T>)
 encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
 {
-    return detail::chunked_addends<Codec, T>::add(a, b, dst, run);
+    return detail::with_both<Codec, T>(
+        a, b, [&](const frame_view& x, const frame_view& y) { return detail::chunked_addends<Codec, T>::add(x, y, dst, run); });
 }
 
 }  // namespace ccoll

@@ -9,6 +9,7 @@
 #include "acme_fixed16.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
+#include "support/opened.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -212,7 +213,7 @@ TEMPLATE_LIST_TEST_CASE("a frame with any bit flipped gives a status and stays i
     const std::size_t n = 300;
     const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
     const auto own = fields::smooth<T>(n, 2);
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     T marker;
     std::memset(&marker, 0xA5, sizeof marker);
@@ -271,7 +272,7 @@ TEMPLATE_LIST_TEST_CASE("decode_reduce is decode and then the operation, also in
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
         const bytes frame = round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3);
         const auto own = fields::random<T>(n, 3);
@@ -289,7 +290,7 @@ TEMPLATE_LIST_TEST_CASE("decode_reduce_encode gives the bytes of the three steps
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     const double eb = C::lossy ? 1e-3 : 0;
     for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
@@ -325,7 +326,7 @@ TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks,
     } seen;
     const bool pipelined = std::is_same_v<C, Codec::None> || std::is_same_v<C, Codec::PipeSZx> || std::is_same_v<C, Codec::SZp>;
     const std::size_t n = 3 * 8192 + 5;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     const std::size_t elements = pipelined ? n : 0, calls = pipelined ? (n + face.chunk_elements - 1) / face.chunk_elements : 0;
     const auto x = fields::smooth<T>(n);

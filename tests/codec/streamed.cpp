@@ -13,6 +13,7 @@
 
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
+#include "support/opened.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -38,7 +39,7 @@ bytes decoded(const bytes& frame, std::size_t n, stores how, std::size_t shift)
     bytes room(n * sizeof(T) + 4 * line, round_trip::guard);
     const std::size_t past = reinterpret_cast<std::uintptr_t>(room.data()) % line, begin = (line - past) % line + line + 4 * shift;
     T* const to = reinterpret_cast<T*>(room.data() + begin);
-    if (ccoll::frame_codec_of<C, T>.decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
+    if (opened::frames<C, T>().decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
     for (std::size_t i = 0; i < room.size(); ++i)
         if ((i < begin || i >= begin + n * sizeof(T)) && room[i] != round_trip::guard) return {};
     return {room.begin() + static_cast<std::ptrdiff_t>(begin), room.begin() + static_cast<std::ptrdiff_t>(begin + n * sizeof(T))};
@@ -81,8 +82,10 @@ TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote i
     const std::size_t n = 1000003;
     const bytes frame = round_trip::frame_of<TestType>(fields::smooth<float>(n), 1e-3);
     std::vector<float> expected(n), found(n);
-    REQUIRE(ccoll::frame_codec_of<TestType, float>.decode(frame, expected, stores::cached, {}) == status::ok);
-    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(frame, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
+    REQUIRE(opened::frames<TestType, float>().decode(frame, expected, stores::cached, {}) == status::ok);
+    ccoll::frame_view view;
+    REQUIRE(ccoll::frame_codec_of<TestType, float>.open(frame, n, view) == status::ok);
+    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
     CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
 }
 

@@ -10,6 +10,7 @@
 #include "codec/round_trip.hpp"
 #include "codec/szp_reader.hpp"
 #include "fields.hpp"
+#include "support/opened.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -94,7 +95,7 @@ szp_reader::contents checked(const quanta& q)
         CHECK(round_trip::frame_of<C>(x, eb) == frame);
         for (const ccoll::stores how : {ccoll::stores::cached, ccoll::stores::streamed}) {
             std::vector<T> y(q.size());
-            CHECK(ccoll::frame_codec_of<C, T>.decode(frame, std::span<T>(y), how, {}) == status::ok);
+            CHECK(opened::frames<C, T>().decode(frame, std::span<T>(y), how, {}) == status::ok);
             CHECK(y == expected);
         }
     }

@@ -131,15 +131,16 @@ struct chunked {
         return status::ok;
     }
 
+    /// The only place where header and index of a frame are checked. @see frame_codec::open
     static status open(const_byte_span src, frame_view& view) noexcept
     {
         if (const status s = read_frame(src, view); s != status::ok) return s;
         const frame_header& h = view.header;
         if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
-        const bool addend = (h.flags & addend_flag) != 0;
+        const bool addend = view.is_addend();
         if (addend && !adds) return status::corrupt;
-        if ((h.flags & too_large_flag) != 0) return view.payload.empty() ? status::too_large : status::corrupt;
+        if (view.says_too_large()) return view.payload.empty() ? status::too_large : status::corrupt;
         for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
             const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T), entry = view.entry(i);
             if (addend ? entry > longest_addend(count) : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
@@ -151,11 +152,16 @@ struct chunked {
         const status s = open(src, view);
         return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
     }
-
-    static status decode(const_byte_span src, std::span<T> out, stores how, between_chunks tell) noexcept
+    /// What a caller that mixes up views would get instead of a decoded frame.
+    static status decodable(const frame_view& view, std::size_t n) noexcept
     {
-        frame_view view;
-        status s = open(src, out.size(), view);
+        if (view.header.elements != n) return status::count_differs;
+        return view.says_too_large() ? status::too_large : status::ok;
+    }
+
+    static status decode(const frame_view& view, std::span<T> out, stores how, between_chunks tell) noexcept
+    {
+        status s = decodable(view, out.size());
         how = stores_at(out.data(), how);
         std::size_t offset = 0;
         for (std::uint32_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
@@ -168,10 +174,9 @@ struct chunked {
     }
 
     template <codec_executor Executor>
-    static status decode(const_byte_span src, std::span<T> out, stores how, const Executor& run)
+    static status decode(const frame_view& view, std::span<T> out, stores how, const Executor& run)
     {
-        frame_view view;
-        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        if (const status s = decodable(view, out.size()); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
         how = stores_at(out.data(), how);
@@ -188,10 +193,9 @@ struct chunked {
         return status::ok;
     }
 
-    static status decode_reduce(const_byte_span src, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
+    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
     {
-        frame_view view;
-        if (const status s = open(src, own.size(), view); s != status::ok) return s;
+        if (const status s = decodable(view, own.size()); s != status::ok) return s;
         std::array<T, step> theirs;
         std::size_t offset = 0;
         for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
@@ -203,11 +207,10 @@ struct chunked {
         return status::ok;
     }
 
-    static encode_result decode_reduce_encode(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
+    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
                                               between_chunks tell) noexcept
     {
-        frame_view view;
-        if (const status s = open(src, own.size(), view); s != status::ok) return {0, s};
+        if (const status s = decodable(view, own.size()); s != status::ok) return {0, s};
         std::array<T, step> sum;
         std::size_t offset = 0;
         status read = status::ok;

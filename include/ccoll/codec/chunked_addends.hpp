@@ -84,20 +84,13 @@ struct chunked_addends {
         return end(all, n, dst, eb);
     }
 
-    static status open(const_byte_span src, frame_view& view) noexcept
+    /// May two opened frames be added? too_large: one of them says so, hence the sum does.
+    static status addable(const frame_view& a, const frame_view& b) noexcept
     {
-        const status s = frames::open(src, view);
-        return s == status::ok && (view.header.flags & addend_flag) == 0 ? status::not_an_addend : s;
-    }
-    static status open_both(const_byte_span a, const_byte_span b, frame_view& left, frame_view& right, double& eb) noexcept
-    {
-        const status x = open(a, left), y = open(b, right);
-        for (const status s : {x, y})
-            if (s != status::ok && s != status::too_large) return s;
-        if (left.header.elements != right.header.elements) return status::count_differs;
-        if (left.header.bound != right.header.bound) return status::bound_differs;
-        eb = left.header.bound;
-        return x != status::ok ? x : y;
+        if (!a.is_addend() || !b.is_addend()) return status::not_an_addend;
+        if (a.header.elements != b.header.elements) return status::count_differs;
+        if (a.header.bound != b.header.bound) return status::bound_differs;
+        return a.says_too_large() || b.says_too_large() ? status::too_large : status::ok;
     }
     /// Chunks of two frames, in rising order; some may be left out.
     class pairs {
@@ -125,16 +118,16 @@ struct chunked_addends {
     /// that is being read, it may: that one is read from a copy.
     /// @param add_chunk  (a, b, count, room) -> encode_result
     template <class AddChunk>
-    static encode_result sum_in_place(const_byte_span a, const_byte_span b, frame_view& left, frame_view& right, byte_span dst, between_chunks tell,
-                                      AddChunk add_chunk) noexcept
+    static encode_result sum_in_place(frame_view left, frame_view right, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
     {
         const std::size_t n = left.header.elements;
         const double eb = left.header.bound;
         if (dst.size() < max_bytes(n)) return {0, status::out_of_space};
-        const byte_span moved = dst.first(max_bytes(n)).last((a.data() == dst.data() ? left : right).payload.size());
-        if (!moved.empty()) std::memmove(moved.data(), dst.data() + frames::start(n), moved.size());
-        if (a.data() == dst.data()) left.payload = moved;
-        if (b.data() == dst.data()) right.payload = moved;
+        const bool into_left = left.whole.data() == dst.data(), into_right = right.whole.data() == dst.data();
+        const byte_span at_end = dst.first(max_bytes(n)).last((into_left ? left : right).payload.size());
+        if (!at_end.empty()) std::memmove(at_end.data(), dst.data() + frames::start(n), at_end.size());
+        if (into_left) left.payload = at_end;
+        if (into_right) right.payload = at_end;
         std::array<std::byte, Impl::max_addend_bytes(step)> aside;
         pairs chunk(left, right);
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
@@ -147,39 +140,39 @@ struct chunked_addends {
             return add_chunk(x, y, count, to);
         });
     }
-    template <class AddChunk>
-    static encode_result join(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
+    static bool in_memory_of_operand(const frame_view& a, const frame_view& b, byte_span dst) noexcept
     {
-        frame_view left, right;
-        double eb = 0;
-        if (const status s = open_both(a, b, left, right, eb); s != status::ok)
-            return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
-        if (a.data() == dst.data() || b.data() == dst.data()) return sum_in_place(a, b, left, right, dst, tell, add_chunk);
-        const std::size_t n = left.header.elements;
+        return a.whole.data() == dst.data() || b.whole.data() == dst.data();
+    }
+    template <class AddChunk>
+    static encode_result join(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
+    {
+        const std::size_t n = a.header.elements;
+        const double eb = a.header.bound;
+        if (const status s = addable(a, b); s != status::ok) return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
+        if (in_memory_of_operand(a, b, dst)) return sum_in_place(a, b, dst, tell, add_chunk);
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        pairs chunk(left, right);
+        pairs chunk(a, b);
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) {
             const auto [x, y] = chunk.at(i);
             return add_chunk(x, y, count, to);
         });
     }
-    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, between_chunks tell) noexcept
+    static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell) noexcept
     {
         return join(a, b, dst, tell, [](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) { return Impl::add_chunks(x, y, count, to); });
     }
     /// In the memory of an operand, with one thread.
     template <codec_executor Executor>
-    static encode_result add(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
+    static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, const Executor& run)
     {
-        if (a.data() == dst.data() || b.data() == dst.data()) return add(a, b, dst, between_chunks{});
-        frame_view left, right;
-        double eb = 0;
-        if (const status s = open_both(a, b, left, right, eb); s != status::ok)
-            return s == status::too_large ? refuse(left.header.elements, dst, eb) : encode_result{0, s};
-        const std::size_t n = left.header.elements;
+        if (in_memory_of_operand(a, b, dst)) return add(a, b, dst, between_chunks{});
+        const std::size_t n = a.header.elements;
+        const double eb = a.header.bound;
+        if (const status s = addable(a, b); s != status::ok) return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         const encode_result all = in_order<Impl::max_addend_bytes(step)>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), [&] {
-            return [&, chunk = pairs(left, right)](std::size_t i, byte_span to, std::size_t at) mutable {
+            return [&, chunk = pairs(a, b)](std::size_t i, byte_span to, std::size_t at) mutable {
                 const auto sum = [&](std::size_t, std::size_t count, byte_span room) {
                     const auto [x, y] = chunk.at(i);
                     return Impl::add_chunks(x, y, count, room);
@@ -189,7 +182,7 @@ struct chunked_addends {
         });
         return end(all, n, dst, eb);
     }
-    static encode_result combine(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
+    static encode_result combine(std::int32_t factor_a, const frame_view& a, std::int32_t factor_b, const frame_view& b, byte_span dst) noexcept
         requires linear_chunk_codec<Impl, T>
     {
         return join(a, b, dst, {}, [=](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) {

@@ -16,7 +16,9 @@ concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<cod
 template <class Tag, element T>
 inline constexpr frame_codec<T> frame_codec_of = [] {
     using all = detail::chunked<Tag, T>;
-    return frame_codec<T>{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, all::step, all::elements_between_polls};
+    using opens = status (*)(const_byte_span, std::size_t, frame_view&) noexcept;
+    return frame_codec<T>{
+        &all::max_bytes, &all::encode, static_cast<opens>(&all::open), &all::decode, &all::decode_reduce, &all::decode_reduce_encode, all::step, all::elements_between_polls};
 }();
 
 template <class Tag, element T>

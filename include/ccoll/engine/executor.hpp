@@ -160,7 +160,9 @@ private:
         void adopt()
         {
             scope time(engine.clock_, phase::decode);
-            if (engine.task_.rules.reduce_encoded && says_too_large(mine.frame_bytes())) {
+            frame_view own;
+            status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, own);
+            if (engine.task_.rules.reduce_encoded && s == status::too_large) {
                 engine.too_large_ = true;
                 return;
             }

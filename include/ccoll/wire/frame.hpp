@@ -42,10 +42,13 @@ struct frame_view {
     };
 
     frame_header header;
-    const_byte_span index, payload;
+    const_byte_span whole, index, payload;
 
     std::uint32_t entry(std::uint32_t i) const noexcept { return load<std::uint32_t>(index, 4 * std::size_t{i}); }
-    std::size_t bytes() const noexcept { return sizeof(frame_header) + index.size() + payload.size(); }
+    std::size_t bytes() const noexcept { return whole.size(); }
+    bool is_addend() const noexcept;
+    /// An addend that its codec could not hold. It has no chunks.
+    bool says_too_large() const noexcept;
 
     /// Chunk i, which begins at `offset` of the payload; moves `offset` behind it. Read chunks in order, from offset 0.
     piece chunk(std::uint32_t i, std::size_t& offset) const noexcept
@@ -69,17 +72,18 @@ inline status read_frame(const_byte_span from, frame_view& view) noexcept
     if (h.chunks != h.elements / h.chunk_elements + (h.elements % h.chunk_elements != 0)) return status::corrupt;
     const auto rest = from.subspan(sizeof h);
     if (rest.size() / 4 < h.chunks) return status::corrupt;
-    view = {h, rest.first(4 * std::size_t{h.chunks}), rest.subspan(4 * std::size_t{h.chunks})};
+    view = {h, from, rest.first(4 * std::size_t{h.chunks}), rest.subspan(4 * std::size_t{h.chunks})};
     std::size_t length = 0;
     for (std::uint32_t i = 0; i < h.chunks; ++i) {
         length += view.entry(i) & ~raw_chunk;
         if (length > view.payload.size()) return status::corrupt;
     }
     view.payload = view.payload.first(length);
+    view.whole = from.first(sizeof h + view.index.size() + length);
     return status::ok;
 }
 
-/// Of a frame that has been read before, or written here.
-inline bool says_too_large(const_byte_span frame) noexcept { return (load<std::uint8_t>(frame, 7) & too_large_flag) != 0; }
+inline bool frame_view::is_addend() const noexcept { return (header.flags & addend_flag) != 0; }
+inline bool frame_view::says_too_large() const noexcept { return (header.flags & too_large_flag) != 0; }
 
 }  // namespace ccoll
