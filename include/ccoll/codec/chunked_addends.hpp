@@ -162,6 +162,24 @@ struct chunked_addends {
     {
         return join(a, b, dst, tell, [](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) { return Impl::add_chunks(x, y, count, to); });
     }
+    /// The frame that add() gives for the frame of `own` and `theirs`, chunk by chunk: the addend of own values is written to the innermost
+    /// cache alone. `theirs` has been opened and is of as many elements.
+    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, double eb, between_chunks tell) noexcept
+    {
+        const std::size_t n = own.size();
+        if (!theirs.is_addend()) return {0, status::not_an_addend};
+        if (theirs.header.elements != n) return {0, status::count_differs};
+        if (theirs.header.bound != eb) return {0, status::bound_differs};
+        if (theirs.says_too_large()) return refuse(n, dst, eb);
+        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
+        std::array<std::byte, Impl::max_addend_bytes(step)> mine;
+        std::size_t offset = 0;
+        return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
+            const encode_result r = Impl::encode_addend(own.subspan(i * step, count), byte_span(mine).first(Impl::max_addend_bytes(count)), eb);
+            if (r.code != status::ok) return r;
+            return Impl::add_chunks(const_byte_span(mine).first(r.bytes), theirs.chunk(static_cast<std::uint32_t>(i), offset).data, count, to);
+        });
+    }
     /// In the memory of an operand, with one thread.
     template <codec_executor Executor>
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, const Executor& run)

@@ -9,11 +9,11 @@
 #include <type_traits>
 
 #include <ccoll/base/error.hpp>
-#include <ccoll/base/stores.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Work that has been begun. Owns nothing, and must stay where it is until it is done.
+/// Work that has been begun. Owns nothing, and must stay where it is until it is done. It may be handed to the same queue again before: it is
+/// done when the last of its jobs is, and tells that one's result. Trouble with a queue is the result of all that comes after it.
 struct codec_work {
     encode_result result{};    ///< once it is done: what an encoder or adder wrote; of any other work the code alone
     std::uint64_t ticket = 0;  ///< 0: done
@@ -59,24 +59,6 @@ struct codec_queue {
         while (!is_done(work))
             if (yield != nullptr) yield(self);
     }
-};
-
-/// Called between chunks with the elements done since the last call, so that messages move on while a codec works.
-struct between_chunks {
-    void (*call)(void* self, std::size_t elements) noexcept = nullptr;
-    void* self = nullptr;
-
-    void operator()(std::size_t elements) const noexcept
-    {
-        if (call != nullptr) call(self, elements);
-    }
-};
-
-/// What every piece of codec work may have to know beside its operands.
-struct codec_context {
-    double eb = 0;                   ///< of what is encoded
-    stores how = stores::cached;     ///< of what is decoded
-    between_chunks between{};        ///< only on a queue that works at once: it is called by whoever does the work
 };
 
 /// Hands `f`, which gives an encode_result, to the queue; or calls it where there is none.

@@ -31,11 +31,11 @@ public:
         buffer_memory* spare = nullptr;
         buffer_memory* frame = nullptr;
         std::size_t frame_at = 0, frame_size = 0;
-        frame_view parsed{};  ///< of the frame, once it has been read or needed; of a frame without a header: not yet
+        frame_view parsed{};  ///< the frame's header and index, once somebody has read them
 
         const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
         bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
-        bool is_parsed() const { return parsed.header.version != 0; }
+        bool is_parsed() const { return parsed.whole.data() != nullptr; }
     };
 
     /// @param memory    of the transport: for what the engine notes

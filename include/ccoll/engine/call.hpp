@@ -19,7 +19,7 @@
 namespace ccoll::inline CCOLL_ABI {
 
 enum class call_fault {
-    none, plan, buffer, space, element, mixed_elements, communicator, lossy_element, codec, schedule, vary, once, nothing_to_reduce, operation, homomorphic, extra, code_later, bound_missing, bound_extra
+    none, plan, buffer, mixed_spaces, space, element, mixed_elements, communicator, lossy_element, codec, schedule, vary, once, nothing_to_reduce, operation, homomorphic, extra, code_later, bound_missing, bound_extra
 };
 
 namespace detail {
@@ -29,8 +29,8 @@ inline constexpr bool names_no_algo = std::is_same_v<typename Plan::algo, polici
 template <class Collective, class Plan>
 using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Collective>::usual, typename Plan::algo>;
 
-template <class Plan, class Collective, class T>
-inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_homomorphic_codec<typename Plan::codec, T>;
+template <class Plan, class Collective, class T, class Space>
+inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_queued_addends<typename Plan::codec, T, Space>;
 
 template <class E>
 inline constexpr bool is_bound_argument = std::is_arithmetic_v<std::remove_cvref_t<E>>;
@@ -60,21 +60,22 @@ consteval call_fault first_call_fault()
     constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
     if constexpr (Plan::fault != plan_fault::none) return call_fault::plan;
     else if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
-    else if constexpr (!std::is_same_v<buffer_space<Recv>, host_space>) return call_fault::space;
+    else if constexpr (!std::is_same_v<buffer_space<Recv>, buffer_space<Send>>) return call_fault::mixed_spaces;
+    else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
     else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
     else if constexpr (Plan::codec::lossy && !floating_element<engine_element<buffer_pointee<Recv>, Collective, Plan>> &&
-                       !has_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>>)
+                       !has_queued_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>, buffer_space<Recv>>)
         return call_fault::lossy_element;
-    else if constexpr (!has_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>>) return call_fault::codec;
+    else if constexpr (!has_queued_codec<typename Plan::codec, engine_element<buffer_pointee<Recv>, Collective, Plan>, buffer_space<Recv>>) return call_fault::codec;
     else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
     else if (Collective::reduces && std::is_same_v<typename Plan::placement, policies::Placement::Once>) return call_fault::once;
     else if (!Collective::reduces && (Plan::template names<axis::op> || std::is_same_v<typename Plan::placement, policies::Placement::DecodeReduceEncode>))
         return call_fault::nothing_to_reduce;
     else if (Collective::reduces && !operation_on<typename Plan::op, engine_element<buffer_pointee<Recv>, Collective, Plan>>) return call_fault::operation;
     else if (std::is_same_v<typename Plan::placement, policies::Placement::Homomorphic> &&
-             !may_add_frames<Plan, Collective, engine_element<buffer_pointee<Recv>, Collective, Plan>>)
+             !may_add_frames<Plan, Collective, engine_element<buffer_pointee<Recv>, Collective, Plan>, buffer_space<Recv>>)
         return call_fault::homomorphic;
     else if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
     else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
@@ -97,6 +98,8 @@ constexpr void refuse()
     static_assert(Fault != call_fault::buffer,
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
                   "and for another container specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::mixed_spaces,
+                  "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
     static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
     static_assert(Fault != call_fault::element,
                   "ccoll: the result buffer must hold non-const elements that may be copied byte by byte (numbers, or structs of them; no "
@@ -140,7 +143,7 @@ constexpr void refuse()
 
 namespace detail {
 
-template <class Plan, class Collective, class T>
+template <class Plan, class Collective, class T, class Space>
 consteval placement_rules rules_for()
 {
     using namespace policies;
@@ -148,7 +151,7 @@ consteval placement_rules rules_for()
     if (std::is_same_v<wish, Placement::PerHop>) return {"PerHop", false, false};
     if (!Collective::reduces) return {"Once", true, false};
     const bool wanted = std::is_same_v<wish, Placement::Homomorphic> || std::is_same_v<wish, Placement::Auto>;
-    return wanted && may_add_frames<Plan, Collective, T> ? placement_rules{"Homomorphic", true, true}
+    return wanted && may_add_frames<Plan, Collective, T, Space> ? placement_rules{"Homomorphic", true, true}
                                                          : decode_reduce_encode;
 }
 
@@ -166,23 +169,25 @@ template <class Tag, class Collective>
 inline constexpr algorithm_way way_of{Tag::name, schedule_view<schedule_for<Tag, Collective>>, mixed_algo<Tag>::with(mixed(hash_seed, Collective::name))};
 
 /// The plan as values, built once per plan and element type.
-template <class Collective, class Plan, class T>
+template <class Collective, class Plan, class T, class Space = host_space>
 inline constexpr decision<T> decision_of = [] {
     using plan_algo = algo_of<Collective, Plan>;
     using plan_codec = typename Plan::codec;
     using plan_op = typename Plan::op;
     using plan_bound = typename Plan::bound;
     using plan_check = typename Plan::check;
-    constexpr placement_rules rules = rules_for<Plan, Collective, T>();
+    constexpr placement_rules rules = rules_for<Plan, Collective, T, Space>();
     decision<T> d;
     d.way = way_of<plan_algo, Collective>;
     d.codec_name = plan_codec::name;
     d.what.facts = facts_of<Collective>;
-    d.what.codec = frame_codec_of<plan_codec, T>;
+    d.what.codec = queued_codecs<plan_codec, T, Space>::frames;
     if constexpr (rules.reduce_encoded) {
-        d.what.addends = addend_codec_of<plan_codec, T>;
-        d.what.exact = frame_codec_of<policies::Codec::None, T>;
+        d.what.addends = queued_codecs<plan_codec, T, Space>::addends;
+        d.what.exact = queued_codecs<policies::Codec::None, T, Space>::frames;
     }
+    d.what.space = memory_space<Space, T>::operations;
+    d.what.queue = d.what.space.queue;
     if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
     d.what.stamp.arguments.plan = hash_seed;
@@ -196,17 +201,14 @@ inline constexpr decision<T> decision_of = [] {
         d.other_way = way_of<typename auto_rule<Collective>::other, Collective>;
         d.takes_other_way = &auto_rule<Collective>::takes_other;
     }
-    d.units = &worst_case_units<Collective>;
-    d.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
-    d.lossy = plan_codec::lossy;
-    d.bound = plan_bound::kind;
-    d.end_to_end = plan_bound::end_to_end;
-    d.bound_value = plan_bound::value;
-    d.bound_at_run_time = plan_bound::given_at_run_time;
-    if constexpr (Plan::timeout::seconds > 0) {
-        d.timeout_s = Plan::timeout::seconds;
-        d.now_s = &steady_seconds;
-    }
+    d.bound.lossy = plan_codec::lossy;
+    d.bound.kind = plan_bound::kind;
+    d.bound.end_to_end = plan_bound::end_to_end;
+    d.bound.at_run_time = plan_bound::given_at_run_time;
+    d.bound.value = plan_bound::value;
+    d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
+    d.bound.units = &worst_case_units<Collective>;
+    if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
     d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
                : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
                                                                   : check_level::automatic;
@@ -312,36 +314,36 @@ struct preparing {
 };
 
 /// What runs a plan on two levels, or on one.
-template <class Tag, class Plan, class T>
+template <class Tag, class Plan, class T, class Space>
 struct levels {
     template <class Link>
     using call = running_call<T, Link, clock_of<Plan>>;
     static constexpr inner_decisions<T> inner{};
 };
-template <class Inner, class Outer, class Plan, class T>
-struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T> {
+template <class Inner, class Outer, class Plan, class T, class Space>
+struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     template <class Link>
     using call = hierarchical_call<T, Link, clock_of<Plan>>;
     using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
     using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
     static constexpr const decision<T>* reduces = [] {
-        if constexpr (operation_on<typename Plan::op, T>) return &decision_of<collective::reduce, inner_plan, T>;
+        if constexpr (operation_on<typename Plan::op, T>) return &decision_of<collective::reduce, inner_plan, T, Space>;
         else return nullptr;
     }();
-    static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T>};
+    static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T, Space>};
 };
 
 /// Every facade ends here. @param root  0 where the collective has none.
-template <class How, class Collective, class Plan, element T, class Comm, class... Extra>
+template <class How, class Collective, class Plan, element T, class Space, class Comm, class... Extra>
 typename How::result perform(const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
     auto link = as_transport(comm);
     using transport_type = decltype(link);
     const extras more(extra...);
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(Collective::name, refusal, link.explain(), more.code);
-    using level = levels<typename Plan::algo, Plan, T>;
+    using level = levels<typename Plan::algo, Plan, T, Space>;
     const call_order<T, transport_type> order{
-        decision_of<Collective, Plan, T>, user, root, more.eb, native_of<Collective, Plan, T, transport_type>(), level::inner};
+        decision_of<Collective, Plan, T, Space>, user, root, more.eb, native_of<Collective, Plan, T, Space, transport_type>(), level::inner};
     return How::template run<typename level::template call<transport_type>>(order, std::move(link), more.code);
 }
 
@@ -371,7 +373,7 @@ typename How::result call_ranges(Send&& send, Recv&& recv, With with, int root, 
         user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
         u.strided = !is_contiguous(send) || !is_contiguous(recv);
         with(u, times);
-        return perform<How, Collective, Plan, T>(u, root, comm, extra...);
+        return perform<How, Collective, Plan, T, buffer_space<Recv>>(u, root, comm, extra...);
     }
 }
 
@@ -397,7 +399,7 @@ typename How::result call_pointers(const A* send, B* recv, std::size_t n, With w
         if (u.in_place && u.send == nullptr) u.send = u.recv;
         if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // MPI_Scatter's root keeps its own block where it is
         with(u, times);
-        return perform<How, Collective, Plan, T>(u, root, comm, extra...);
+        return perform<How, Collective, Plan, T, host_space>(u, root, comm, extra...);
     }
 }
 
@@ -414,10 +416,10 @@ constexpr double worst_case(int p, int root = 0)
     static_assert(plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
                   "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
     const auto& d = detail::decision_of<Collective, plan, float>;
-    if (!d.lossy || p == 1) return 0;
-    if (d.end_to_end) return d.bound_value;
-    const double units = d.units(d.way.path, d.what.rules, d.growth, p, root);
-    return d.bound_value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
+    if (!d.bound.lossy || p == 1) return 0;
+    if (d.bound.end_to_end) return d.bound.value;
+    const double units = d.bound.units(d.way.path, d.what.rules, d.bound.growth, p, root);
+    return d.bound.value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
 }
 
 }  // namespace ccoll

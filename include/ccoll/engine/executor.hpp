@@ -139,7 +139,6 @@ private:
         block& mine;
         frame_view incoming{};
         buffer_memory* holder = nullptr;  // of the message that it arrived in
-        const_byte_span bytes{};          // of the frame, there
         stores how = stores::cached;      // of what is decoded
         bool last = false;                // the block is delivered
 
@@ -160,15 +159,11 @@ private:
         void adopt()
         {
             scope time(engine.clock_, phase::decode);
-            frame_view own;
-            status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, own);
-            if (engine.task_.rules.reduce_encoded && s == status::too_large) {
-                engine.too_large_ = true;
-                return;
-            }
-            if (parsed()) restore(mine.parsed);
+            if (!parsed()) return;
+            if (engine.task_.rules.reduce_encoded && mine.parsed.says_too_large()) engine.too_large_ = true;
+            else restore(mine.parsed);
         }
-        void keep() { engine.store_.hold(mine, holder, bytes, incoming); }
+        void keep() { engine.store_.hold(mine, holder, incoming.whole, incoming); }
         void decode()
         {
             scope time(engine.clock_, phase::decode);
@@ -189,7 +184,7 @@ private:
             if (!parsed()) return;
             const bool theirs_first = engine.operation().theirs_on_the_left;
             const frame_view& own = mine.parsed;
-            into_a_frame(says_too_large(bytes) || says_too_large(mine.frame_bytes()), [&](byte_span room, codec_work& w) {
+            into_a_frame(incoming.says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
                 engine.task_.addends.add(on.queue, theirs_first ? incoming : own, theirs_first ? own : incoming, room, engine.context(on), w);
             });
         }
@@ -199,9 +194,9 @@ private:
             scope time(engine.clock_, phase::encode);
             const task<T>& what = engine.task_;
             const std::span<const T> own(mine.elements, mine.count);
-            into_a_frame(what.unlooked || what.refuses || says_too_large(bytes), [&](byte_span room, codec_work& w) {
-                if (what.refuses || says_too_large(bytes)) w = {what.addends.refuse(own.size(), room, what.eb), 0};
-                else what.addends.encode_add(on.queue, own, incoming, room, engine.operation().theirs_on_the_left, engine.context(on), w);
+            into_a_frame(what.unlooked || what.refuses || incoming.says_too_large(), [&](byte_span room, codec_work& w) {
+                if (what.refuses || incoming.says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+                else what.addends.encode_add(on.queue, own, incoming, room, engine.context(on), w);
             });
         }
         /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
@@ -249,7 +244,7 @@ private:
         bool parsed()
         {
             if (mine.is_parsed()) return true;
-            const status s = engine.task_.codec.open(mine.frame_bytes(), mine.parsed);
+            const status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, mine.parsed);
             if (s != status::ok && s != status::too_large) engine.poison(engine.here_.found(s));
             return s == status::ok || s == status::too_large;
         }
@@ -381,8 +376,8 @@ private:
         }
         here_ = {me_, me_, l.step};
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
-            byte_work work{*this, l, at(l, now.send, i)};
-            before_send(work.mine.now, work);
+            byte_work transition{*this, l, at(l, now.send, i)};
+            before_send(transition.mine.now, transition);
         }
         if (l.begun.due()) return;
         send(l);
@@ -458,13 +453,13 @@ private:
             block& b = at(l, now.recv, i);
             frame_view view;
             if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
-            byte_work work{*this, l, b, view, l.inbox, rest.first(view.bytes())};
+            byte_work transition{*this, l, b, view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
-                if (b.now == form::encoded) work.adopt();
-                work.combine_and_encode();
+                if (b.now == form::encoded) transition.adopt();
+                transition.combine_and_encode();
                 b.now = form::encoded;
             } else {
-                received(task_.rules, b.now, now.action, work);
+                received(task_.rules, b.now, now.action, transition);
             }
             rest = rest.subspan(view.bytes());
         }
@@ -473,8 +468,8 @@ private:
     /// Reads the frame at the begin of `rest`, which must be one of this block, in this call.
     verdict check_frame(block& b, const step& now, const_byte_span rest, frame_view& view)
     {
-        const status s = task_.codec.open(rest, view);
-        if (s != status::ok && s != status::too_large) return here_.found(s);
+        const status s = task_.codec.open(rest, b.count, view);
+        if (s != status::ok && s != status::too_large && s != status::count_differs) return here_.found(s);
         const std::uint64_t elements = view.header.elements;
         if (task_.data.varied && now.action == on_receive::replace && elements <= task_.slice_elements)
             b.count = static_cast<std::size_t>(elements);  // the sender knows how long its part is
@@ -501,11 +496,11 @@ private:
                 poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
             } else if (mine.out != nullptr && trouble_.ok()) {
                 here_ = {me_, me_, l.step};
-                byte_work work{*this, l, mine};
-                work.last = true;
-                if (task_.op.divide == nullptr) work.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
-                at_end(mine.now, work);
-                if (!too_large_) work.deliver();
+                byte_work transition{*this, l, mine};
+                transition.last = true;
+                if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
+                at_end(mine.now, transition);
+                if (!too_large_) transition.deliver();
             }
             release(l, mine);
         };

@@ -75,4 +75,22 @@ inline accepted accept(const_byte_span message, const call_stamp& ours, message_
     return {same_way(theirs.arguments, ours.arguments) ? arrival::trouble : arrival::other_way, v};
 }
 
+/// A message of a point-to-point call, as far as it can be believed.
+struct pair_message {
+    status read = status::corrupt;  ///< ok, corrupt, or wire_version
+    pair_stamp stamp;
+    const_byte_span body;
+};
+
+/// Reads one. Total: any bytes are safe.
+inline pair_message read_pair_message(const_byte_span message) noexcept
+{
+    pair_message m;
+    m.read = read_stamp(message, m.stamp);
+    if (m.read != status::ok) return m;
+    if (m.stamp.check != counted_check(m.stamp) || m.stamp.number >= m.stamp.total) m.read = status::corrupt;
+    else m.body = message.subspan(sizeof m.stamp);
+    return m;
+}
+
 }  // namespace ccoll

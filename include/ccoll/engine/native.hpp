@@ -4,7 +4,8 @@
 
 #include <type_traits>
 
-#include <ccoll/engine/running_call.hpp>
+#include <ccoll/engine/decision.hpp>
+#include <ccoll/policy/plan.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -48,11 +49,11 @@ bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request
 }  // namespace detail
 
 /// What a plan hands over to, when it asks for nothing of ours: exact, and neither algorithm, placement nor patience named. Else null.
-template <class Collective, class Plan, element T, class Link>
+template <class Collective, class Plan, element T, class Space, class Link>
 constexpr native_call<T, Link> native_of()
 {
     using namespace policies;
-    constexpr bool asks_for_nothing = std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<typename Plan::algo, Algo::Auto> &&
+    constexpr bool asks_for_nothing = std::is_same_v<Space, host_space> && std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<typename Plan::algo, Algo::Auto> &&
                                       std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0;
     if constexpr (asks_for_nothing && detail::has_native<Collective, typename Plan::op, T, Link>)
         return &detail::run_native<Collective, typename Plan::op, T, Link>;

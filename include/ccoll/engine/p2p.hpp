@@ -14,8 +14,11 @@
 #include <memory>
 #include <utility>
 
-#include <ccoll/engine/agree.hpp>
-#include <ccoll/engine/running_call.hpp>
+#include <ccoll/engine/blocks.hpp>
+#include <ccoll/engine/element_work.hpp>
+#include <ccoll/engine/message.hpp>
+#include <ccoll/engine/pending.hpp>
+#include <ccoll/engine/promise.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -35,13 +38,13 @@ namespace detail {
 
 /// The longest slice of a codec, in elements: whole chunks, of which the frame fits p2p_room.
 template <element T>
-constexpr std::size_t longest_p2p_slice(const frame_codec<T>& codec)
+constexpr std::size_t longest_p2p_slice(const queued_codec<T>& codec)
 {
     const std::size_t chunk = codec.chunk_elements;
     std::size_t fits = 1, over = (usual_slice_elements + chunk - 1) / chunk + 1;
     while (over - fits > 1) {
         const std::size_t middle = (fits + over) / 2;
-        (sizeof(call_stamp) + codec.max_bytes(middle * chunk) <= p2p_room ? fits : over) = middle;
+        (sizeof(pair_stamp) + codec.max_bytes(middle * chunk) <= p2p_room ? fits : over) = middle;
     }
     return fits * chunk;
 }
@@ -52,12 +55,14 @@ constexpr std::size_t longest_p2p_slice(const frame_codec<T>& codec)
 template <element T>
 struct p2p_decision {
     const char* codec_name = "";
-    frame_codec<T> codec;
+    queued_codec<T> codec;
+    space_operations<T> space;
+    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
     std::size_t most_elements = 1;  ///< of one message
     std::uint32_t plan = 0;         ///< hash of what both ends must have in common
     bool lossy = false, relative = false, bound_at_run_time = false;
-    double bound_value = 0, timeout_s = 0;
-    double (*now_s)() = nullptr;  ///< a clock, where there is a time-out
+    double bound_value = 0;
+    time_limit patience;
 
     /// Of one message of n elements in all. At least four messages where they are long enough.
     constexpr std::size_t slice(std::size_t n) const
@@ -137,14 +142,6 @@ private:
     turns* list_ = nullptr;
 };
 
-inline constexpr std::uint32_t p2p_path = mixed(hash_seed, "PointToPoint");
-
-/// Number and total of a message decide how many others are waited for: damage to them is seen.
-constexpr std::uint32_t p2p_check(const call_stamp& s)
-{
-    return mixed(mixed(hash_seed, std::uint64_t{s.call}), static_cast<std::uint64_t>(static_cast<std::uint32_t>(s.arguments.root)));
-}
-
 }  // namespace detail
 
 /// All that a facade hands over to begin a call.
@@ -159,15 +156,18 @@ struct p2p_order {
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
-    p2p_call(const p2p_order<T>& order, Link link, bool) : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank())
+    p2p_call(const p2p_order<T>& order, Link link, bool)
+        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
+          elements_(d_.space, d_.queue(out_lane), link_.memory()), watch_(d_.patience)
     {
+        out_.queue = d_.queue(out_lane);
+        in_.queue = d_.queue(in_lane);
         begin(order.eb);
     }
     ~p2p_call() override
     {
         cancel_receives();
         leave_sends();
-        link_.memory().drop(copied_);
     }
 
     bool progress() override
@@ -176,14 +176,25 @@ public:
         link_.poll();
         moved_ = false;
         while (turn()) moved_ = true;
-        if (out_.done() && in_.done()) end();
-        else if (d_.timeout_s > 0) watch();
+        if (out_.done() && in_.done()) {
+            end();
+        } else {
+            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
+            if (!late.ok()) give_up(late);
+        }
         return ended_;
     }
     bool moved() const override { return moved_; }
+    /// Nobody wakes a rank when codec work is done, so it only yields then.
     void idle() override
     {
         typename Clock::scope time(clock_, phase::wait);
+        if (!elements_.done()) return elements_.yield();
+        for (const end_point* e : {&out_, &in_})
+            if (e->works()) {
+                if (e->queue.yield != nullptr) e->queue.yield(e->queue.self);
+                return;
+            }
         link_.idle();
     }
     void abandon() override { give_up({status::abandoned, me_, me_}); }
@@ -193,22 +204,32 @@ public:
 private:
     /// Messages of one direction under way at once: those of four lanes (blocks.hpp).
     static constexpr std::size_t window = block_store<T>::most_lanes;
+    static constexpr std::size_t out_lane = 0, in_lane = 1;
 
     struct slot {
         buffer_memory* memory = nullptr;
         typename Link::request request{};
+        codec_work work{};
     };
-    /// Message i is in slot i modulo `slots`; `finished` to `posted` - 1 are under way.
+    /// Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its way, it has
+    /// left. Receiving: it is awaited, it is being decoded, it is done.
     struct end_point {
         int peer = nobody;
-        std::size_t total = 0, posted = 0, finished = 0, slots = 0;
+        std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
         bool counted = false;  // is `total` what the sender says?
         double eb = 0;
+        codec_queue queue;
         detail::p2p_turn turn;
         std::array<slot, window> all{};
 
         slot& at(std::size_t i) { return all[i % slots]; }
         bool done() const { return finished == total; }
+        bool works() const
+        {
+            for (const slot& s : all)
+                if (!s.work.done()) return true;
+            return false;
+        }
     };
 
     void begin(double run_time_bound)
@@ -219,32 +240,28 @@ private:
         facts.placement = "Once";
         if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
 
-        double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
+        const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_});
         in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
-        if constexpr (floating_element<T>)
-            if (d_.relative && user_.destination != nobody) {
-                double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-                detail::widen_range(user_.send, user_.send_count, lowest, highest);
-                eb = detail::bound_from_range<T>(eb, lowest, highest);
-            }
         out_.eb = eb;
-
-        if (user_.destination != nobody) {
-            if (user_.source != nobody && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0) {
-                copied_ = link_.memory().take(user_.send_count * sizeof(T));
-                copy(copied_->room(), std::as_bytes(std::span<const T>(user_.send, user_.send_count)));
-                user_.send = reinterpret_cast<const T*>(copied_->bytes.get());
-            }
+        const bool sends = user_.destination != nobody, receives = user_.source != nobody;
+        if (d_.relative && sends) {
+            elements_.ask({.range = true});
+            elements_.look(user_.send, user_.send_count);
+            needs_range_ = true;
+        }
+        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
+            user_.send = elements_.put_aside(user_.send, user_.send_count);
+        if (sends) {
             slice_out_ = d_.slice(user_.send_count);
-            const std::size_t needed = sizeof(call_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
+            const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
             // In powers of two, so that messages of many lengths share memory.
             const std::size_t room = needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
             open(out_, user_.destination, d_.messages(user_.send_count), room, true);
         }
-        if (user_.source != nobody) {
+        if (receives) {
             slice_in_ = d_.slice(user_.recv_count);
-            room_in_ = std::max(p2p_room, sizeof(call_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
+            room_in_ = std::max(p2p_room, sizeof(pair_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
             open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
         }
     }
@@ -280,7 +297,7 @@ private:
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
-        for (std::size_t i = 0; i < e.slots; ++i) e.all[i].memory = link_.memory().take(room);
+        for (std::size_t i = 0; i < e.slots; ++i) e.all[i].memory = messages_.take(room);
         e.turn.join({&link_.memory(), peer, user_.tag, sends});
     }
     int tag() const { return first_p2p_tag + user_.tag; }
@@ -293,53 +310,72 @@ private:
         return sent || received;
     }
 
+    // ---- sending ----
+
     bool send_more()
     {
+        if (needs_range_ && !take_range()) return false;
         bool moved = false;
-        while (out_.finished < out_.posted && link_.test(out_.at(out_.finished).request)) {
+        while (out_.finished < out_.halfway && link_.test(out_.at(out_.finished).request)) {
             const status s = out_.at(out_.finished++).request.result;
             moved = true;
             if (s == status::ok) continue;
             fail({s, me_, out_.peer});
-            out_.total = out_.posted;  // nobody takes the rest
+            out_.total = out_.begun = out_.halfway;  // nobody takes the rest
         }
-        if (out_.posted < out_.total && out_.posted - out_.finished < out_.slots && out_.turn.has_come()) {
+        if (out_.begun < out_.total && out_.begun - out_.finished < out_.slots && out_.turn.has_come()) {
+            encode_slice();
+            moved = true;
+        }
+        while (out_.halfway < out_.begun && out_.queue.is_done(out_.at(out_.halfway).work)) {
             post_slice();
             moved = true;
         }
-        if (out_.posted >= out_.total) out_.turn.leave();
+        if (out_.halfway >= out_.total) out_.turn.leave();
         return moved;
     }
+    /// @return false while the range of the values is not yet known
+    bool take_range()
+    {
+        if (!elements_.done()) return false;
+        out_.eb = detail::bound_from_range<T>(out_.eb, elements_.found().lowest, elements_.found().highest);
+        needs_range_ = false;
+        return true;
+    }
 
+    std::size_t slice_count(std::size_t number) const { return std::min(slice_out_, user_.send_count - number * slice_out_); }
+    void encode_slice()
+    {
+        typename Clock::scope time(clock_, phase::encode);
+        const std::size_t number = out_.begun++;
+        slot& s = out_.at(number);
+        const std::span<const T> values(user_.send + number * slice_out_, slice_count(number));
+        d_.codec.encode(out_.queue, values, body_room<pair_stamp>(*s.memory), context(out_), s.work);
+    }
     void post_slice()
     {
-        slot& s = out_.at(out_.posted);
-        const std::size_t first = out_.posted * slice_out_, count = std::min(slice_out_, user_.send_count - first);
-        encode_result r;
-        {
-            typename Clock::scope time(clock_, phase::encode);
-            r = d_.codec.encode(std::span<const T>(user_.send + first, count), s.memory->room().subspan(sizeof(call_stamp)), out_.eb, polling());
-        }
+        slot& s = out_.at(out_.halfway);
+        const encode_result& r = s.work.result;
         if (r.code != status::ok) {  // a codec that breaks its word
             fail({r.code, me_, me_});
             return stop_sending(trouble_);
         }
-        store(s.memory->room(), 0, stamp(message_kind::data, out_.posted, out_.total));
-        s.memory->used = sizeof(call_stamp) + r.bytes;
+        seal(*s.memory, stamp(out_.halfway, out_.total), r.bytes);
         s.request = link_.post_send(out_.peer, tag(), s.memory->message());
-        ++out_.posted;
         result_.facts.sent_bytes += s.memory->used;
-        result_.facts.raw_bytes += count * sizeof(T);
+        result_.facts.raw_bytes += slice_count(out_.halfway) * sizeof(T);
         result_.facts.fallback_blocks += r.raw_blocks;
+        ++out_.halfway;
     }
-
-    call_stamp stamp(message_kind kind, std::size_t number, std::size_t total) const
+    pair_stamp stamp(std::size_t number, std::size_t total) const
     {
-        call_stamp s;
-        s.kind = kind;
-        s.call = static_cast<std::uint32_t>(number);
-        s.arguments = {user_.send_count, out_.eb, detail::p2p_path, d_.plan, static_cast<std::int32_t>(total), 0};
-        s.reserved_too = detail::p2p_check(s);
+        pair_stamp s;
+        s.number = static_cast<std::uint32_t>(number);
+        s.total = static_cast<std::uint32_t>(total);
+        s.count = user_.send_count;
+        s.bound = out_.eb;
+        s.plan = d_.plan;
+        s.check = counted_check(s);
         return s;
     }
 
@@ -347,34 +383,40 @@ private:
     /// message has left yet, it has heard nothing of this call and will not.
     void stop_sending(const verdict& v)
     {
-        if (out_.posted > 0) {
-            const std::size_t total = std::min(out_.total, out_.posted + window);
-            for (std::size_t i = out_.posted; i < total; ++i) {
-                buffer_memory* b = link_.memory().take(sizeof(call_stamp) + sizeof v);
-                store(b->room(), 0, stamp(message_kind::poison, i, total));
-                store(b->room(), sizeof(call_stamp), v);
-                auto r = link_.post_send(out_.peer, tag(), b->room().first(sizeof(call_stamp) + sizeof v));
+        if (out_.halfway > 0) {
+            const std::size_t total = std::min(out_.total, out_.halfway + window);
+            for (std::size_t i = out_.halfway; i < total; ++i) {
+                buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
+                seal_poison(*b, stamp(i, total), v);
+                auto r = link_.post_send(out_.peer, tag(), b->message());
                 for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-                if (link_.test(r)) link_.memory().drop(b);  // else it stays where it is for ever
+                if (link_.test(r)) messages_.drop(b);  // else it stays where it is for ever
             }
         }
-        out_.total = out_.posted;
+        wait_for_work(out_);
+        out_.total = out_.begun = out_.halfway;
         out_.turn.leave();
     }
+
+    // ---- receiving ----
 
     bool receive_more()
     {
         bool moved = false;
         // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the next call.
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
-        while (in_.posted < limit && in_.turn.has_come()) {
-            slot& s = in_.at(in_.posted++);
+        while (in_.begun < limit && in_.turn.has_come()) {
+            slot& s = in_.at(in_.begun++);
             s.request = link_.post_recv(in_.peer, tag(), s.memory->room().first(room_in_));
             moved = true;
         }
-        if (in_.counted && in_.posted >= in_.total) in_.turn.leave();
-        if (in_.finished < in_.posted && link_.test(in_.at(in_.finished).request)) {
-            take(in_.at(in_.finished));
+        if (in_.counted && in_.begun >= in_.total) in_.turn.leave();
+        if (in_.halfway < in_.begun && link_.test(in_.at(in_.halfway).request)) {
+            take(in_.at(in_.halfway));
+            moved = true;
+        }
+        while (in_.finished < in_.halfway && in_.queue.is_done(in_.at(in_.finished).work)) {
+            if (const status s = in_.at(in_.finished++).work.result.code; s != status::ok) fail({s, me_, in_.peer});
             moved = true;
         }
         return moved;
@@ -389,77 +431,81 @@ private:
             return cancel_receives();
         }
         s.memory->used = r.bytes;
-        const const_byte_span message = s.memory->message();
-        call_stamp theirs;
-        status read = read_stamp(message, theirs);
-        const auto total = static_cast<std::uint32_t>(theirs.arguments.root);
-        if (read == status::ok && (theirs.arguments.path != detail::p2p_path || theirs.reserved_too != detail::p2p_check(theirs) || theirs.kind > message_kind::poison ||
-                                   theirs.call >= total))
-            read = status::corrupt;
+        const pair_message m = read_pair_message(s.memory->message());
         if (!in_.counted) {
-            if (read != status::ok) {
-                const bool foreign = read == status::wire_version;
-                fail({read, me_, in_.peer, -1, foreign ? static_cast<double>(wire_version) : 0, foreign ? static_cast<double>(theirs.version) : 0});
+            if (m.read != status::ok) {
+                const bool foreign = m.read == status::wire_version;
+                fail({m.read, me_, in_.peer, -1, foreign ? static_cast<double>(wire_version) : 0, foreign ? static_cast<double>(m.stamp.version) : 0});
                 return cancel_receives();
             }
-            if (theirs.call != 0) {  // the rest of a call that this rank gave up
-                in_.posted = 0;
+            if (m.stamp.number != 0) {  // the rest of a call that this rank gave up
+                in_.begun = 0;
                 return;
             }
-            if (!begins_well(theirs.arguments, total)) return cancel_receives();
+            if (!begins_well(m.stamp)) return cancel_receives();
         }
-        const std::size_t number = in_.finished++;
-        if (read == status::ok && theirs.kind == message_kind::poison && total >= in_.posted) {
-            in_.total = total;
-            fail(read_verdict(message.subspan(sizeof theirs)));
-        } else if (read != status::ok || theirs.call != number || theirs.kind != message_kind::data) {
-            fail({read != status::ok ? read : status::corrupt, me_, in_.peer});
+        const std::size_t number = in_.halfway++;
+        if (m.read == status::ok && m.stamp.kind == message_kind::poison && m.stamp.total >= in_.begun) {
+            in_.total = m.stamp.total;
+            fail(read_verdict(m.body));
+        } else if (m.read != status::ok || m.stamp.number != number || m.stamp.kind != message_kind::data) {
+            fail({m.read != status::ok ? m.read : status::corrupt, me_, in_.peer});
         } else if (takes_data_) {
-            decode(message.subspan(sizeof theirs), number);
+            decode(m.body, number, s);
         }
     }
 
     /// The first message of a call: is it what this rank expects? If not, the call is taken to its end all the same.
     /// @return false when its end cannot be known
-    bool begins_well(const call_arguments& theirs, std::size_t total)
+    bool begins_well(const pair_stamp& theirs)
     {
         const auto differs = [&](status code, double mine, double other) { fail({code, me_, in_.peer, -1, mine, other}); };
         const std::size_t expected = in_.total;
         in_.counted = true;
-        in_.total = total;
+        in_.total = theirs.total;
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
         if (theirs.count != user_.recv_count) return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
-        if (total != expected) return differs(status::corrupt, 0, 0), false;
+        if (theirs.total != expected) return differs(status::corrupt, 0, 0), false;
         if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb) return differs(status::bound_differs, in_.eb, theirs.bound), true;
         in_.eb = theirs.bound;
         takes_data_ = true;
         return true;
     }
 
-    void decode(const_byte_span frame, std::size_t number)
+    void decode(const_byte_span frame, std::size_t number, slot& s)
     {
         const std::size_t first = number * slice_in_, count = std::min(slice_in_, user_.recv_count - first);
         frame_view view;
-        status s = d_.codec.open(frame, count, view);
-        if (s == status::count_differs || (s == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size()))) s = status::corrupt;
-        if (s == status::ok) {
-            typename Clock::scope time(clock_, phase::decode);
-            s = d_.codec.decode(view, std::span<T>(user_.recv + first, count), stores_for(user_.recv_count * sizeof(T)), polling());
-        }
-        if (s != status::ok) fail({s, me_, in_.peer});
+        status read = d_.codec.open(frame, count, view);
+        if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size()))) read = status::corrupt;
+        if (read != status::ok) return fail({read, me_, in_.peer});
+        typename Clock::scope time(clock_, phase::decode);
+        codec_context c = context(in_);
+        c.how = stores_for(user_.recv_count * sizeof(T));
+        d_.codec.decode(in_.queue, view, std::span<T>(user_.recv + first, count), c, s.work);
     }
 
-    between_chunks polling()
+    // ---- both ----
+
+    codec_context context(const end_point& e)
     {
-        return {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+        codec_context c;
+        c.eb = e.eb;
+        if (e.queue.at_once()) c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+        return c;
     }
     void between(std::size_t elements) noexcept
     {
         if ((since_poll_ += elements) < d_.codec.elements_between_polls) return;
         since_poll_ = 0;
         typename Clock::scope time(clock_, phase::communicate);
-        for (end_point* e : {&out_, &in_})
-            for (std::size_t i = e->finished; i < e->posted; ++i) link_.test(e->at(i).request);
+        for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
+        for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
+    }
+    /// It uses the user's buffers.
+    static void wait_for_work(end_point& e)
+    {
+        for (slot& s : e.all) e.queue.wait(s.work);
     }
 
     void fail(const verdict& v)
@@ -469,19 +515,21 @@ private:
     }
     void cancel_receives()
     {
-        for (std::size_t i = in_.finished; i < in_.posted; ++i)
+        wait_for_work(in_);
+        for (std::size_t i = in_.halfway; i < in_.begun; ++i)
             if (slot& s = in_.at(i); !link_.test(s.request)) link_.cancel(s.request);
-        for (std::size_t i = 0; i < in_.slots; ++i) link_.memory().drop(std::exchange(in_.all[i].memory, nullptr));
-        in_.total = in_.finished = in_.posted = in_.slots = 0;
+        for (std::size_t i = 0; i < in_.slots; ++i) messages_.drop(std::exchange(in_.all[i].memory, nullptr));
+        in_.total = in_.begun = in_.halfway = in_.finished = in_.slots = 0;
         in_.turn.leave();
     }
     /// What has left will arrive, whoever waits for it: its memory is never handed out again.
     void leave_sends()
     {
-        for (std::size_t i = out_.finished; i < out_.posted; ++i)
+        wait_for_work(out_);
+        for (std::size_t i = out_.finished; i < out_.halfway; ++i)
             if (slot& s = out_.at(i); !link_.test(s.request)) s.memory = nullptr;
-        for (std::size_t i = 0; i < out_.slots; ++i) link_.memory().drop(std::exchange(out_.all[i].memory, nullptr));
-        out_.total = out_.finished = out_.posted = out_.slots = 0;
+        for (std::size_t i = 0; i < out_.slots; ++i) messages_.drop(std::exchange(out_.all[i].memory, nullptr));
+        out_.total = out_.begun = out_.halfway = out_.finished = out_.slots = 0;
         out_.turn.leave();
     }
 
@@ -502,14 +550,10 @@ private:
         facts.exact = false;
     }
 
-    void watch()
-    {
-        if (const double waited = patience_.waited(moved_, d_.now_s()); waited > d_.timeout_s)
-            give_up({status::timed_out, me_, in_.done() ? out_.peer : in_.peer, -1, d_.timeout_s, waited});
-    }
     void give_up(const verdict& v)
     {
         if (ended_) return;
+        elements_.wait();
         if (!out_.done()) stop_sending(v);
         leave_sends();
         cancel_receives();
@@ -521,11 +565,12 @@ private:
     p2p_buffers<T> user_;
     Link link_;
     const int me_;
+    workspace& messages_;
+    element_work<T> elements_;
     end_point out_, in_;
     std::size_t slice_out_ = 0, slice_in_ = 0, room_in_ = 0, since_poll_ = 0;
-    buffer_memory* copied_ = nullptr;
-    bool ended_ = false, moved_ = false, takes_data_ = false;
-    stop_watch patience_;
+    bool ended_ = false, moved_ = false, takes_data_ = false, needs_range_ = false;
+    stop_watch watch_;
     verdict trouble_;
     outcome result_;
     [[no_unique_address]] Clock clock_;

@@ -108,22 +108,21 @@ constexpr void refuse_p2p()
 namespace detail {
 
 /// The plan as values, built once per plan and element type.
-template <class Plan, class T>
+template <class Plan, class T, class Space = host_space>
 inline constexpr p2p_decision<T> p2p_decision_of = [] {
     using plan_codec = typename Plan::codec;
     using plan_bound = typename Plan::bound;
     p2p_decision<T> d;
     d.codec_name = plan_codec::name;
-    d.codec = frame_codec_of<plan_codec, T>;
+    d.codec = queued_codecs<plan_codec, T, Space>::frames;
+    d.space = memory_space<Space, T>::operations;
+    d.queue = d.space.queue;
     d.most_elements = longest_p2p_slice(d.codec);
     d.lossy = plan_codec::lossy;
     d.relative = plan_bound::kind == bound_kind::relative;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;
-    if constexpr (Plan::timeout::seconds > 0) {
-        d.timeout_s = Plan::timeout::seconds;
-        d.now_s = &steady_seconds;
-    }
+    if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
     d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : "absolute");
     d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     return d;

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include <ccoll/algo/collective.hpp>
-#include <ccoll/codec/lookup.hpp>
+#include <ccoll/codec/queued_codec.hpp>
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
@@ -78,9 +78,9 @@ struct task {
     collective_facts facts;
     schedule path;
     call_buffers<T> data;
-    frame_codec<T> codec;
-    addend_codec<T> addends;  ///< where the placement adds frames
-    frame_codec<T> exact;     ///< for what cannot be added encoded; there, too
+    queued_codec<T> codec;
+    queued_addends<T> addends;  ///< where the placement adds frames
+    queued_codec<T> exact;     ///< for what cannot be added encoded; there, too
     reduction<T> op;
     space_operations<T> space;  ///< where the buffers are
     codec_queue (*queue)(std::size_t lane) noexcept = nullptr;

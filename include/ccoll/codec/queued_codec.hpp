@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/queued_codec.hpp - floor 2. A codec as the engine sees it: work on whole frames, begun on a queue. Host codecs, which are functions
+// (frame_codec.hpp), become one here; a device header specialises queued_codecs for its own memory space.
+#pragma once
+
+#include <ccoll/codec/codec_queue.hpp>
+#include <ccoll/codec/lookup.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// What every piece of codec work may have to know beside its operands.
+struct codec_context {
+    double eb = 0;                ///< of what is encoded
+    stores how = stores::cached;  ///< of what is decoded
+    between_chunks between{};     ///< only on a queue that works at once: whoever does the work calls it
+};
+
+/// As frame_codec, begun. Elements are in the codec's memory space. Frames are in memory that host and codec can read and write both: the
+/// host looks at their headers when the work is done. Views and operations are copied; elements and frames must stay.
+template <element T>
+struct queued_codec {
+    std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
+    status (*open)(const_byte_span src, std::size_t n, frame_view& view) noexcept = nullptr;
+    void (*encode)(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
+    void (*decode)(const codec_queue&, const frame_view& src, std::span<T> out, const codec_context&, codec_work&) noexcept = nullptr;
+    void (*decode_reduce)(const codec_queue&, const frame_view& src, std::span<const T> own, T* out, const reduction<T>&, const codec_context&,
+                          codec_work&) noexcept = nullptr;
+    void (*decode_reduce_encode)(const codec_queue&, const frame_view& src, std::span<const T> own, byte_span dst, const reduction<T>&,
+                                 const codec_context&, codec_work&) noexcept = nullptr;
+    std::size_t chunk_elements = 1;
+    std::size_t elements_between_polls = 0;
+};
+
+/// As addend_codec, begun.
+template <element T>
+struct queued_addends {
+    std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
+    bool (*can_add)(double largest, double eb, std::size_t addends) noexcept = nullptr;
+    void (*encode)(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
+    /// The frame that says too_large: a header, which the host writes.
+    encode_result (*refuse)(std::size_t n, byte_span dst, double eb) noexcept = nullptr;
+    void (*add)(const codec_queue&, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
+    /// The sum of the addend of `own` and of `theirs`, without writing the first.
+    void (*encode_add)(const codec_queue&, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context&,
+                       codec_work&) noexcept = nullptr;
+    bool adds_non_finite = false;
+    std::size_t self_checked_addends = 0;
+};
+
+namespace detail {
+
+template <class Tag, element T>
+struct queued_frames {
+    using chunks = chunked<Tag, T>;
+
+    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
+    }
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
+    }
+    static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
+                              const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
+    }
+    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst, const reduction<T>& op,
+                                     const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
+    }
+    static constexpr queued_codec<T> all{chunks::max_bytes, frame_codec_of<Tag, T>.open, encode, decode, decode_reduce, decode_reduce_encode,
+                                         chunks::step, chunks::elements_between_polls};
+};
+
+template <class Tag, element T>
+struct queued_sums {
+    using chunks = chunked_addends<Tag, T>;
+    static constexpr const addend_codec<T>& table = addend_codec_of<Tag, T>;
+
+    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
+    }
+    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return chunks::add(a, b, dst, c.between); });
+    }
+    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context& c,
+                           codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
+    }
+    static constexpr queued_addends<T> all{table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends};
+};
+
+}  // namespace detail
+
+/// The codec `Tag` for elements T in memory of `Space`: `static constexpr queued_codec<T> frames`, and `queued_addends<T> addends` where the
+/// codec is homomorphic. A device header specialises it.
+template <class Tag, class T, class Space>
+struct queued_codecs {};
+
+template <class Tag, element T>
+    requires has_codec<Tag, T>
+struct queued_codecs<Tag, T, host_space> {
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T>::all;
+};
+template <class Tag, element T>
+    requires has_homomorphic_codec<Tag, T>
+struct queued_codecs<Tag, T, host_space> {
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T>::all;
+    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T>::all;
+};
+
+template <class Tag, class T, class Space>
+concept has_queued_codec = requires { queued_codecs<Tag, T, Space>::frames; };
+
+/// Of a codec that adds encoded streams.
+template <class Tag, class T, class Space>
+concept has_queued_addends = has_queued_codec<Tag, T, Space> && requires { queued_codecs<Tag, T, Space>::addends; };
+
+}  // namespace ccoll
