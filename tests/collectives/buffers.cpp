@@ -141,12 +141,12 @@ TEST_CASE("A report tells compressible data from noise", "[report]")
         return run<report>(4, [call](threads_comm& comm, report& mine) { mine = call(comm, static_cast<unsigned>(comm.rank()) + 1); });
     };
     for (const report& r : facts_of([](threads_comm& comm, unsigned seed) {
-             auto v = fields::smooth<float>(20000, seed);
+             auto v = fields::smooth<float>(4 * 5120, seed);
              return ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Instrument::Breakdown>(v, comm);
          })) {
         CHECK(r.ratio() > 1.5);
         CHECK(r.sent_bytes > 0);
-        CHECK(r.raw_bytes == 2 * 3 * 5000 * sizeof(float));  // a ring: 2 (p - 1) blocks of n / p
+        CHECK(r.raw_bytes == 2 * 3 * 5120 * sizeof(float));  // a ring: 2 (p - 1) blocks of n / p
         CHECK(r.fallback_blocks == 0);
         CHECK(!r.exact);
         CHECK(r.same_bits);

@@ -11,9 +11,15 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+/// Where working memory comes from: the heap, unless a memory space needs another kind (pinned, of a device, ...).
+struct memory_source {
+    std::byte* (*allocate)(std::size_t bytes) = [](std::size_t bytes) { return new std::byte[bytes]; };  ///< throws where there is none
+    void (*free)(std::byte*) noexcept = [](std::byte* at) noexcept { delete[] at; };
+};
+
 /// One piece of working memory, shared by whoever holds a reference (a block, a send in flight). Contents are kept as written.
 struct buffer_memory {
-    std::unique_ptr<std::byte[]> bytes;
+    std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr};
     std::size_t capacity = 0;
     std::size_t used = 0;  ///< length of the message in it
     int references = 0;
@@ -26,6 +32,9 @@ struct buffer_memory {
 /// pages cost more than a codec, and a call in the steady state allocates nothing. Not thread-safe, as a communicator is not.
 class workspace {
 public:
+    workspace() = default;
+    explicit workspace(const memory_source& source) : source_(source) {}
+
     /// A buffer of at least `size` bytes with one reference.
     buffer_memory* take(std::size_t size)
     {
@@ -73,7 +82,7 @@ private:
     void grow(std::size_t size)
     {
         auto fresh = std::make_unique<buffer_memory>();
-        fresh->bytes = std::unique_ptr<std::byte[]>(new std::byte[size]);
+        fresh->bytes = {source_.allocate(size), source_.free};
         fresh->capacity = size;
         all_.push_back(std::move(fresh));
         idle_.reserve(all_.size());
@@ -85,6 +94,7 @@ private:
         int variant, ranks;
         double value;
     };
+    memory_source source_;
     std::vector<std::unique_ptr<buffer_memory>> all_;
     std::vector<buffer_memory*> idle_;
     std::vector<memo> memos_;

@@ -44,11 +44,24 @@ struct moved_element_of<Send, Recv> {
 template <class Send, class Recv>
 using moved_element = typename moved_element_of<Send, Recv>::type;
 
-template <class B>
-consteval bool is_on_host()
+/// The memory space of the buffers that are there; both are checked to be of it.
+template <class Send, class Recv>
+struct moved_space_of {
+    using type = buffer_space<Recv>;
+};
+template <class Send, class Recv>
+    requires is_absent<Recv>
+struct moved_space_of<Send, Recv> {
+    using type = buffer_space<Send>;
+};
+template <class Send, class Recv>
+using moved_space = typename moved_space_of<Send, Recv>::type;
+
+template <class B, class Space>
+consteval bool is_in()
 {
     if constexpr (is_absent<B>) return true;
-    else return std::is_same_v<buffer_space<B>, host_space>;
+    else return std::is_same_v<buffer_space<B>, Space>;
 }
 template <class B, class T>
 consteval bool holds_only()
@@ -63,14 +76,15 @@ consteval call_fault first_shared_fault()
     constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
     if constexpr (Plan::fault != plan_fault::none) return call_fault::plan;
     else if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
-    else if constexpr (!is_on_host<Send>() || !is_on_host<Recv>()) return call_fault::space;
+    else if constexpr (!is_in<Send, moved_space<Send, Recv>>()) return call_fault::mixed_spaces;
+    else if constexpr (!has_memory_space<moved_space<Send, Recv>, moved_element<Send, Recv>>) return call_fault::space;
     else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
     else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
     else if constexpr (Plan::codec::lossy && !floating_element<p2p_element<moved_element<Send, Recv>, Plan>> &&
-                       !has_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>>)
+                       !has_queued_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>, moved_space<Send, Recv>>)
         return call_fault::lossy_element;
-    else if constexpr (!has_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>>) return call_fault::codec;
+    else if constexpr (!has_queued_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>, moved_space<Send, Recv>>) return call_fault::codec;
     else if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
     else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::none;  // a p2p_fault
     else if (Plan::bound::given_at_run_time && bounds == 0) return call_fault::bound_missing;
@@ -136,7 +150,7 @@ constexpr bool is_nobody(int peer)
     else return peer == nobody;
 }
 
-template <class How, class Plan, element T, class Comm, class... Extra>
+template <class How, class Plan, element T, class Space, class Comm, class... Extra>
 typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
     auto link = as_transport(comm);
@@ -145,7 +159,7 @@ typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&..
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
-    const p2p_order<T> order{p2p_decision_of<Plan, T>, user, more.eb};
+    const p2p_order<T> order{p2p_decision_of<Plan, T, Space>, user, more.eb};
     return How::template run<p2p_call<T, transport_type, clock_of<Plan>>>(order, std::move(link), more.code);
 }
 
@@ -182,7 +196,7 @@ typename How::result call_p2p(const char* name, Send&& send, int destination, Re
             user.source = source;
             user.strided |= !is_contiguous(recv);
         }
-        return perform_p2p<How, Plan, T>(user, comm, extra...);
+        return perform_p2p<How, Plan, T, moved_space<Send, Recv>>(user, comm, extra...);
     }
 }
 
