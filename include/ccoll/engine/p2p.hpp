@@ -248,7 +248,6 @@ private:
         if (d_.relative && sends) {
             elements_.ask({.range = true});
             elements_.look(user_.send, user_.send_count);
-            needs_range_ = true;
         }
         if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
             user_.send = elements_.put_aside(user_.send, user_.send_count);
@@ -306,15 +305,24 @@ private:
     bool turn()
     {
         typename Clock::scope time(clock_, phase::communicate);
+        if (!prepared_ && !prepare()) return false;
         const bool sent = !out_.done() && send_more(), received = !in_.done() && receive_more();
         return sent || received;
+    }
+
+    /// @return false while input is being put aside, which nothing may overwrite before, or its range is not yet known
+    bool prepare()
+    {
+        if (!elements_.done()) return false;
+        if (const status s = elements_.trouble(); s != status::ok) fail({s, me_, me_});
+        if (elements_.found().range) out_.eb = detail::bound_from_range<T>(out_.eb, elements_.found().lowest, elements_.found().highest);
+        return prepared_ = true;
     }
 
     // ---- sending ----
 
     bool send_more()
     {
-        if (needs_range_ && !take_range()) return false;
         bool moved = false;
         while (out_.finished < out_.halfway && link_.test(out_.at(out_.finished).request)) {
             const status s = out_.at(out_.finished++).request.result;
@@ -334,15 +342,6 @@ private:
         if (out_.halfway >= out_.total) out_.turn.leave();
         return moved;
     }
-    /// @return false while the range of the values is not yet known
-    bool take_range()
-    {
-        if (!elements_.done()) return false;
-        out_.eb = detail::bound_from_range<T>(out_.eb, elements_.found().lowest, elements_.found().highest);
-        needs_range_ = false;
-        return true;
-    }
-
     std::size_t slice_count(std::size_t number) const { return std::min(slice_out_, user_.send_count - number * slice_out_); }
     void encode_slice()
     {
@@ -569,7 +568,7 @@ private:
     element_work<T> elements_;
     end_point out_, in_;
     std::size_t slice_out_ = 0, slice_in_ = 0, room_in_ = 0, since_poll_ = 0;
-    bool ended_ = false, moved_ = false, takes_data_ = false, needs_range_ = false;
+    bool ended_ = false, moved_ = false, takes_data_ = false, prepared_ = false;
     stop_watch watch_;
     verdict trouble_;
     outcome result_;
