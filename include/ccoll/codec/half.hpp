@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/half.hpp - floor 2. Every lossy codec of float for half, bfloat16 and their kin: chunks of two-byte numbers travel as chunks of floats.
 //
-// movement   i8 k, then a chunk of the float codec for the bound e(k): eb - 2^k, or eb / 2 if k is 127
+// movement   a chunk of the float codec for the bound e(k), then i8 k. e(k): eb - 2^k, or eb / 2 if k is 127
 // addends    a chunk of the float codec for the bound eb
 #pragma once
 
@@ -92,8 +92,8 @@ struct moved {
         encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
         if (r.code != status::ok) return r;
         if (1 + r.bytes > dst.size()) return {0, status::out_of_space};
-        dst[0] = static_cast<std::byte>(k);
-        std::memcpy(dst.data() + 1, room, r.bytes);
+        std::memcpy(dst.data(), room, r.bytes);
+        dst[r.bytes] = static_cast<std::byte>(k);  // behind the chunk, whose words stay aligned
         r.bytes += 1;
         return r;
     }
@@ -102,9 +102,9 @@ struct moved {
         const exact_environment environment;
         float x[chunk_elements];
         if (src.empty()) return status::corrupt;
-        const double bound = bound_for(eb, static_cast<std::int8_t>(src[0]));
+        const double bound = bound_for(eb, static_cast<std::int8_t>(src.back()));
         if (!is_bound(bound)) return status::corrupt;
-        if (const status s = Float::decode_chunk(src.subspan(1), std::span<float>(x, out.size()), bound); s != status::ok) return s;
+        if (const status s = Float::decode_chunk(src.first(src.size() - 1), std::span<float>(x, out.size()), bound); s != status::ok) return s;
         CCOLL_NARROW(round_within_range, x, out.data(), out.size());
         return status::ok;
     }

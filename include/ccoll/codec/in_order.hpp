@@ -104,11 +104,14 @@ inline void put_in_place(byte_span to, const_byte_span from, [[maybe_unused]] st
 ///
 /// @tparam MostBytes    of any chunk
 /// @param  how          copies are made
-/// @param  make_writer  () -> write, one for each thread, as it may remember where it is;
-///                      write(i, to, at) -> encode_result appends chunk i at offset `at` of `to`: bytes is the offset behind
+/// @param  make_writer  () -> write, one for each thread;
+///                      write(i, to, begin, at) -> encode_result appends chunk i at offset `at` of `to`, where chunks begin at offset `begin`:
+///                      bytes is the offset behind
+/// @param  moved        (first, last, distance): chunks first .. last - 1, appended where they begin at offset 0, come to lie `distance` bytes
+///                      behind the begin of the first chunk of all
 /// @return              bytes: the offset behind the last chunk. code: that of the first chunk with another one than ok
-template <std::size_t MostBytes, class Executor, class MakeWriter>
-encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, stores how, MakeWriter make_writer)
+template <std::size_t MostBytes, class Executor, class MakeWriter, class Moved>
+encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, std::size_t start, stores how, MakeWriter make_writer, Moved moved)
 {
     const std::size_t threads = threads_for(run.width(), chunks), group_chunks = group_for(threads, chunks);
     const std::size_t groups = chunks / group_chunks + (chunks % group_chunks != 0);
@@ -122,22 +125,24 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
         for (std::size_t taken; (taken = next.fetch_add(1, std::memory_order_relaxed)) < groups;) {
             const auto group = static_cast<std::uint32_t>(taken);
             encode_result aside{0};
-            const auto add = [&](const encode_result& r) {  // what stands at the end of `all` now
-                all.bytes += r.bytes;
-                all.raw_blocks += r.raw_blocks;
-                if (all.code == status::ok) all.code = r.code;
+            const std::size_t first = taken * group_chunks, last = std::min(chunks, first + group_chunks);
+            const auto add_aside = [&](std::size_t behind) {  // chunks `first` .. `behind` - 1, which stand at the end of `all` now
+                moved(first, behind, all.bytes - start);
+                all.bytes += aside.bytes;
+                all.raw_blocks += aside.raw_blocks;
+                if (all.code == status::ok) all.code = aside.code;
             };
             bool ours = false;
-            for (std::size_t i = taken * group_chunks; i < std::min(chunks, (taken + 1) * group_chunks); ++i) {
+            for (std::size_t i = first; i < last; ++i) {
                 if (!ours && (turn.is(group) || room.empty())) {
                     turn.wait_for(group);
                     ours = true;
                     put_in_place(dst.subspan(all.bytes), room.first(aside.bytes), how);
-                    add(aside);
+                    add_aside(i);
                 }
                 encode_result& so_far = ours ? all : aside;
                 if (so_far.code != status::ok) break;
-                const encode_result one = write(i, ours ? dst : room, so_far.bytes);
+                const encode_result one = write(i, ours ? dst : room, ours ? start : 0, so_far.bytes);
                 so_far.code = one.code;
                 if (one.code != status::ok) break;
                 so_far.bytes = one.bytes;
@@ -146,7 +151,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
             if (!ours) turn.wait_for(group);
             const std::size_t at = all.bytes;
             const bool to_copy = !ours && all.code == status::ok;
-            if (to_copy) add(aside);
+            if (to_copy) add_aside(last);
             if (all.code != status::ok) next.store(groups, std::memory_order_relaxed);
             turn.pass(group);
             if (to_copy) put_in_place(dst.subspan(at), room.first(aside.bytes), how);
