@@ -113,8 +113,8 @@ TEST_CASE("what cannot be added in place leaves the operand as it was, or says s
     CHECK(dst == before);
     bytes wrong = before;  // a chunk longer than any: nothing is moved
     wrong.resize(wrong.size() * 2);
-    const std::uint32_t too_long = static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)) + 4;
-    std::memcpy(wrong.data() + 32, &too_long, 4);
+    const std::uint32_t too_long = static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)) / 16 + 1;
+    std::memcpy(wrong.data() + 48, &too_long, 4);
     const bytes as_it_was = wrong;
     CHECK(add(b, wrong, wrong.size()).code == status::corrupt);
     CHECK(wrong == as_it_was);
