@@ -14,7 +14,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Bytes that always suffice for n elements: raw size + 32 + 4 per chunk, whatever the codec.
+/// Bytes that always suffice for n elements, and no more than an encoder may need: 48, 5 for each chunk, and the elements; chunks and index
+/// are filled up to multiples of 16 bytes. Whatever the codec.
 template <class Codec, element T>
 constexpr std::size_t max_encoded_bytes(std::size_t n)
 {
@@ -26,7 +27,8 @@ constexpr std::size_t max_encoded_bytes(std::size_t n)
 /// @param in   n elements, host memory, any n >= 0.
 /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n); need not be aligned; not touched beyond that many bytes.
 /// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
-/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space or bad_bound. Never throws.
+/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space, bad_bound, or bad_argument (more than 32 GiB in one frame: cut the
+///             vector). Never throws.
 /// Non-finite values survive bit for bit: whatever a codec cannot hold is stored as it is.
 /// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
 template <class Codec, buffer Buffer>
@@ -71,7 +73,7 @@ constexpr std::size_t max_addend_bytes(std::size_t n)
 /// As encode, into a frame that reduce_encoded can add; decode reads it, too. Homomorphic codecs.
 ///
 /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
-/// @return     code too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the smallest
+/// @return     code as encode, or too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the smallest
 ///             normal number). The frame then says so, is not decodable, and makes every sum that it enters so.
 /// NaN and Inf take part as in IEEE 754 sums; which NaN is not kept.
 template <class Codec, buffer Buffer>
