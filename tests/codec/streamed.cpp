@@ -120,10 +120,10 @@ TEST_CASE("several threads put parts behind one another past the caches", "[code
                 return ccoll::encode_result{at + length(i)};
             };
         };
-        const auto moved = [&](std::size_t first, std::size_t last, std::size_t distance) {
+        const auto placed = [&](std::size_t first, std::size_t last, std::size_t distance) {
             for (; first < last; ++first) ends[first] += distance;
         };
-        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, moved);
+        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
         REQUIRE(r.code == status::ok);
         std::size_t wrong = 0, end = 0;
         for (std::size_t i = 0; i < parts; ++i) wrong += ends[i] != (end += length(i));

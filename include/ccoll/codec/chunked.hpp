@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/chunked.hpp - floor 2. How the chunks of any codec become frames, and are read again: header, index, chunks that travel raw,
-// and the size limit are written here, once for all codecs.
+// codec/chunked.hpp - floor 2. Frames from the chunks of any codec, and back.
+// Header, index, raw chunks and the size limit are written here, once for all codecs.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,9 @@ struct chunked {
         else return false;
     }();
 
-    /// Messages are moved on after this many elements of codec work, 10 to 50 us: more often cost up to six times the call where a vain
-    /// poll sleeps, and less often delays what others wait for (64 MiB allreduce, 4 ranks on 1 Gb/s links). Codecs differ by a factor of ten.
+    /// The engine polls messages after this many elements of codec work, every 10 to 50 us. Polling more often made a call take up to six
+    /// times as long where a poll without effect sleeps; polling less often delays what other ranks wait for (64 MiB allreduce, 4 ranks on
+    /// 1 Gb/s links). Codecs differ in speed by a factor of ten.
     static constexpr std::size_t elements_between_polls = [] {
         if constexpr (requires { Impl::elements_between_polls; }) return std::size_t{Impl::elements_between_polls};
         else return std::size_t{16384};
@@ -33,7 +34,10 @@ struct chunked {
 
     static constexpr std::size_t chunks(std::size_t n) noexcept { return n / step + (n % step != 0); }
     static constexpr std::size_t start(std::size_t n) noexcept { return payload_offset(chunks(n)); }
-    static constexpr std::size_t max_payload(std::size_t n) noexcept { return n / step * padded_to_unit(step * sizeof(T)) + padded_to_unit(n % step * sizeof(T)); }
+    static constexpr std::size_t max_payload(std::size_t n) noexcept
+    {
+        return n / step * padded_to_unit(step * sizeof(T)) + padded_to_unit(n % step * sizeof(T));
+    }
     static constexpr std::size_t max_bytes(std::size_t n) noexcept { return start(n) + max_payload(n); }
 
     static frame_header header(std::size_t n, double eb) noexcept
@@ -59,7 +63,8 @@ struct chunked {
 
     /// Ends chunk i, which has `bytes` bytes at offset `at` of `to`: zeros behind it, and its entry in the index of `frame`.
     /// @param begin  where the chunks begin in `to`, from where their ends count    @return the offset behind the zeros
-    static std::size_t close(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at, std::size_t bytes, bool raw) noexcept
+    static std::size_t close(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
+                             std::size_t bytes, bool raw) noexcept
     {
         const std::size_t fill = padded_to_unit(bytes) - bytes, end = at + bytes + fill;
         std::memset(to.data() + at + bytes, 0, fill);
@@ -73,14 +78,14 @@ struct chunked {
             store(frame, at, load<std::uint32_t>(frame, at) + static_cast<std::uint32_t>(distance / frame_unit));
     }
 
-    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. A chunk travels raw if and only if it would not be shorter encoded, or
-    /// its codec cannot hold it; so a frame never expands.
+    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. A chunk travels raw if and only if it would not be shorter
+    /// encoded, or its codec cannot hold it; so a frame never expands.
     /// @param begin    @see close    @param produce  (i, count, room) -> encode_result
     /// @param values   (i, count) -> span<const T>, the values themselves
     /// @return         bytes: the offset behind it
     template <class Produce, class Values>
-    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at, Produce& produce,
-                                Values& values) noexcept
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
+                                Produce& produce, Values& values) noexcept
     {
         const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
         const byte_span room = to.subspan(at, raw);
@@ -134,8 +139,8 @@ struct chunked {
                 return append(i, n, dst, to, first, at, produce, values);
             };
         };
-        const auto moved = [dst](std::size_t first, std::size_t last, std::size_t distance) { move_ends(dst, first, last, distance); };
-        return in_order<padded_to_unit(step * sizeof(T))>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), make_writer, moved);
+        const auto placed = [dst](std::size_t first, std::size_t last, std::size_t distance) { move_ends(dst, first, last, distance); };
+        return in_order<padded_to_unit(step * sizeof(T))>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), make_writer, placed);
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
@@ -152,7 +157,8 @@ struct chunked {
         if (!is_filled_with_zeros(piece)) return status::corrupt;
         if constexpr (adds)
             if (view.is_addend()) {
-                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); }) return Impl::decode_addend(piece.data, out, eb, how);
+                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); })
+                    return Impl::decode_addend(piece.data, out, eb, how);
                 else return Impl::decode_addend(piece.data, out, eb);
             }
         if (!piece.raw) {
@@ -181,7 +187,9 @@ struct chunked {
             if (end < begin || fill >= frame_unit || fill > end - begin || end > view.payload.size()) return status::corrupt;
             const std::size_t bytes = end - begin - fill;
             // No encoder writes a chunk that is not shorter than its elements.
-            const bool possible = addend ? !view.is_raw(i) && bytes <= (too_large ? 0 : longest_addend(count)) : view.is_raw(i) ? bytes == raw : bytes < raw;
+            const bool possible = addend           ? !view.is_raw(i) && bytes <= (too_large ? 0 : longest_addend(count))
+                                  : view.is_raw(i) ? bytes == raw
+                                                   : bytes < raw;
             if (!possible) return status::corrupt;
             begin = end;
         }
@@ -192,7 +200,7 @@ struct chunked {
         const status s = open(src, view);
         return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
     }
-    /// What a caller that mixes up views would get instead of a decoded frame.
+    /// The status of a view that does not belong to `n` elements, or cannot be decoded.
     static status decodable(const frame_view& view, std::size_t n) noexcept
     {
         if (view.header.elements != n) return status::count_differs;
@@ -229,7 +237,8 @@ struct chunked {
         return status::ok;
     }
 
-    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
+    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out, const reduction<T>& op,
+                                between_chunks tell) noexcept
     {
         if (const status s = decodable(view, own.size()); s != status::ok) return s;
         std::array<T, step> theirs;
@@ -242,8 +251,8 @@ struct chunked {
         return status::ok;
     }
 
-    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
-                                              between_chunks tell) noexcept
+    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, double eb,
+                                              const reduction<T>& op, between_chunks tell) noexcept
     {
         if (const status s = decodable(view, own.size()); s != status::ok) return {0, s};
         std::array<T, step> sum;

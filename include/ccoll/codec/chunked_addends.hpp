@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/chunked_addends.hpp - floor 2. Frames of addends, which a homomorphic codec can add: written, read and added here for all such codecs.
+// codec/chunked_addends.hpp - floor 2. Frames of addends, which a homomorphic codec
+// can add. They are written and added here, once for all such codecs.
 #pragma once
 
 #include <array>
@@ -9,17 +10,15 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Frames of addends: as those of `chunked`, with one flag more, without raw chunks, and longer where the values are.
+/// Frames of addends. They differ from those of `chunked` in a flag, in having no raw chunks, and in that they may be longer than their
+/// values.
 template <class Tag, element T, class Impl = codec_impl<Tag, T, host_space>>
     requires homomorphic_chunk_codec<Impl, T>
 struct chunked_addends {
     using frames = chunked<Tag, T, Impl>;
     static constexpr std::size_t step = frames::step;
 
-    static constexpr std::size_t max_bytes(std::size_t n) noexcept
-    {
-        return frames::start(n) + max_payload(n);
-    }
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return frames::start(n) + max_payload(n); }
     static constexpr std::size_t max_payload(std::size_t n) noexcept
     {
         return n / step * longest_chunk + (n % step != 0 ? padded_to_unit(Impl::max_addend_bytes(n % step)) : 0);
@@ -29,7 +28,8 @@ struct chunked_addends {
     /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. @see chunked::append
     /// @param produce  (i, count, room) -> encode_result
     template <class Produce>
-    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at, Produce& produce) noexcept
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
+                                Produce& produce) noexcept
     {
         const std::size_t count = std::min(step, n - i * step);
         const encode_result one = produce(i, count, to.subspan(at, Impl::max_addend_bytes(count)));
@@ -74,15 +74,19 @@ struct chunked_addends {
     {
         return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); };
     }
-    /// @param produce  as for write, but called by several threads
+    /// @param produce  as in write, but called by several threads
     template <codec_executor Executor, class Produce>
     static encode_result in_parts(std::size_t n, byte_span dst, double eb, const Executor& run, const Produce& produce)
     {
         const auto make_writer = [&] {
-            return [&](std::size_t i, byte_span to, std::size_t first, std::size_t at) { return append(i, n, dst, to, first, at, produce); };
+            return
+                [&](std::size_t i, byte_span to, std::size_t first, std::size_t at) { return append(i, n, dst, to, first, at, produce); };
         };
-        const auto moved = [dst](std::size_t first, std::size_t last, std::size_t distance) { frames::move_ends(dst, first, last, distance); };
-        return end(in_order<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), make_writer, moved), n, dst, eb);
+        const auto placed = [dst](std::size_t first, std::size_t last, std::size_t distance) {
+            frames::move_ends(dst, first, last, distance);
+        };
+        return end(in_order<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), make_writer, placed),
+                   n, dst, eb);
     }
     static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
     {
@@ -97,7 +101,7 @@ struct chunked_addends {
         return in_parts(n, dst, eb, run, encoder(in, eb));
     }
 
-    /// May two opened frames be added? too_large: one of them says so, hence the sum does.
+    /// May two opened frames be added? @return too_large if one of them says so, because then the sum says so as well
     static status addable(const frame_view& a, const frame_view& b) noexcept
     {
         if (!a.is_addend() || !b.is_addend()) return status::not_an_addend;
@@ -123,9 +127,9 @@ struct chunked_addends {
         return is_filled_with_zeros(x) && is_filled_with_zeros(y);
     }
 
-    /// Into the memory of an operand, whose chunks move to the end of dst first. In front of each of them, then, is all the room that it and
-    /// those before it may need: the sum, which begins at the begin of dst, never reaches a chunk that is still to be read. The one
-    /// that is being read, it may: that one is read from a copy.
+    /// Adds into the memory of an operand. The operand's chunks move to the end of dst first. In front of each chunk there is then as much
+    /// room as the sums of the chunks before it can take, so that the sum never overwrites a chunk that has not been read. It may overwrite
+    /// the chunk that is being read, which is therefore read from a copy.
     /// @param add_chunk  (a, b, count, room) -> encode_result
     template <class AddChunk>
     static encode_result sum_in_place(frame_view left, frame_view right, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
@@ -139,9 +143,10 @@ struct chunked_addends {
         if (into_left) left.payload = at_end;
         if (into_right) right.payload = at_end;
         std::array<std::byte, Impl::max_addend_bytes(step)> aside;
-        std::size_t left_end = 0, right_end = 0;  // the index of the sum is written over that of the operand
+        std::size_t left_end = 0, right_end = 0;  // remembered, because the index of the sum is written over that of the operand
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-            const auto a = left.chunk(i, std::exchange(left_end, left.end_of(i))), b = right.chunk(i, std::exchange(right_end, right.end_of(i)));
+            const auto a = left.chunk(i, std::exchange(left_end, left.end_of(i))),
+                       b = right.chunk(i, std::exchange(right_end, right.end_of(i)));
             if (!are_filled_with_zeros(a, b)) return {0, status::corrupt};
             const_byte_span x = a.data, y = b.data;
             for (const_byte_span* operand : {&x, &y})
@@ -170,7 +175,7 @@ struct chunked_addends {
     {
         return join(a, b, dst, tell, sum_of_chunks);
     }
-    /// In the memory of an operand, with one thread.
+    /// In the memory of an operand one thread does all the work.
     template <codec_executor Executor>
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, const Executor& run)
     {
@@ -181,7 +186,8 @@ struct chunked_addends {
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         return in_parts(n, dst, eb, run, adder(a, b, sum_of_chunks));
     }
-    static encode_result combine(std::int32_t factor_a, const frame_view& a, std::int32_t factor_b, const frame_view& b, byte_span dst) noexcept
+    static encode_result combine(std::int32_t factor_a, const frame_view& a, std::int32_t factor_b, const frame_view& b,
+                                 byte_span dst) noexcept
         requires linear_chunk_codec<Impl, T>
     {
         return join(a, b, dst, {}, [=](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) {

@@ -13,9 +13,9 @@
 //
 // flags  1: an addend, which a homomorphic codec can add to others    2: an addend that its codec could not hold; no chunk has bytes
 //
-// Ends instead of sizes: whoever wants chunk i, a thread or a thread block of a GPU, reads two entries instead of adding up all before it.
-// The fills stand in the index and not in the chunks because the exact bytes of a chunk are then known without a load that depends on another
-// one, and the author of a codec is handed exactly the bytes that the codec wrote.
+// The index has ends instead of sizes, so that a thread, or a thread block of a GPU, finds chunk i from two entries and need not add up all
+// sizes before it. The fills stand in the index, not in the chunks: the exact size of a chunk is then known without a load that depends on
+// another one, and a codec is handed exactly the bytes that it wrote.
 #pragma once
 
 #include <cstddef>
@@ -127,7 +127,8 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     if (load<std::uint8_t>(from, 4) != wire_version) return status::wire_version;
     if (from.size() < sizeof(frame_header)) return status::corrupt;
     const auto h = load<frame_header>(from, 0);
-    if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag))) return status::corrupt;
+    if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag)))
+        return status::corrupt;
     if (h.chunks != h.elements / h.chunk_elements + (h.elements % h.chunk_elements != 0)) return status::corrupt;
     if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;
     if (h.reserved != 0 || h.row != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;
@@ -145,4 +146,4 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     return status::ok;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI
