@@ -228,6 +228,17 @@ TEST_CASE("an index is believed only as far as its chunks make sense", "[codec][
     CHECK(code(with(longer, ends + 12, end_of(3) + 1)) == status::corrupt);
 }
 
+TEST_CASE("a vector that needs more than the 32 GiB of one frame is refused before it is looked at", "[codec][frame]")
+{
+    float one = 1;
+    std::byte byte{};
+    const std::size_t most = std::size_t{1} << 33;  // of floats: 32 GiB
+    const auto of = [&](std::size_t n) { return ccoll::encode<Codec::SZp>(std::span<const float>(&one, n), ccoll::byte_span(&byte, 1), 1e-3).code; };
+    CHECK(of(most) == status::bad_argument);
+    CHECK(of(most - 8192) == status::out_of_space);
+    CHECK(ccoll::encode_addend<Codec::SZp>(std::span<const float>(&one, most), ccoll::byte_span(&byte, 1), 1e-3).code == status::bad_argument);
+}
+
 TEST_CASE("the bytes behind a chunk are looked at one by one", "[codec][frame][wire]")
 {
     for (std::size_t size = 0; size < 40; ++size) {

@@ -150,11 +150,17 @@ struct chunked {
         else return 0;
     }
 
-    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, [[maybe_unused]] stores how = stores::cached) noexcept
+    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, stores how = stores::cached) noexcept
+    {
+        const frame_view::piece piece = view.chunk(i);
+        const status s = decode_piece(view, piece, out, how);
+        // Looked at last: going to the end of a chunk first would wait for memory.
+        return s == status::ok && !is_filled_with_zeros(piece) ? status::corrupt : s;
+    }
+    static status decode_piece(const frame_view& view, const frame_view::piece& piece, std::span<T> out,
+                               [[maybe_unused]] stores how) noexcept
     {
         const double eb = view.header.bound;
-        const frame_view::piece piece = view.chunk(i);
-        if (!is_filled_with_zeros(piece)) return status::corrupt;
         if constexpr (adds)
             if (view.is_addend()) {
                 if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); })

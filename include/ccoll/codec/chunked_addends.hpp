@@ -118,8 +118,8 @@ struct chunked_addends {
     {
         return [&a, &b, add_chunk](std::size_t i, std::size_t count, byte_span to) -> encode_result {
             const frame_view::piece x = a.chunk(i), y = b.chunk(i);
-            if (!are_filled_with_zeros(x, y)) return {0, status::corrupt};
-            return add_chunk(x.data, y.data, count, to);
+            const encode_result sum = add_chunk(x.data, y.data, count, to);
+            return are_filled_with_zeros(x, y) ? sum : encode_result{0, status::corrupt};
         };
     }
     static bool are_filled_with_zeros(const frame_view::piece& x, const frame_view::piece& y) noexcept
@@ -147,7 +147,7 @@ struct chunked_addends {
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
             const auto a = left.chunk(i, std::exchange(left_end, left.end_of(i))),
                        b = right.chunk(i, std::exchange(right_end, right.end_of(i)));
-            if (!are_filled_with_zeros(a, b)) return {0, status::corrupt};
+            if (!are_filled_with_zeros(a, b)) return {0, status::corrupt};  // first, because the sum may be written over them
             const_byte_span x = a.data, y = b.data;
             for (const_byte_span* operand : {&x, &y})
                 if (share_memory(operand->data(), operand->size(), to.data(), to.size())) {
