@@ -112,13 +112,22 @@ TEST_CASE("several threads put parts behind one another past the caches", "[code
     bytes expected(5), found(5 + parts * longest);
     for (std::size_t i = 0; i < parts; ++i) expected.insert(expected.end(), length(i), static_cast<std::byte>(i));
     for (int again = 0; again < 5; ++again) {
-        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, [&] {
-            return [&](std::size_t i, ccoll::byte_span to, std::size_t at) {
+        std::vector<std::size_t> ends(parts);  // each written by one thread, and moved by the same one
+        const auto make_writer = [&] {
+            return [&](std::size_t i, ccoll::byte_span to, std::size_t begin, std::size_t at) {
                 std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(at), length(i), static_cast<std::byte>(i));
+                ends[i] = at + length(i) - begin;
                 return ccoll::encode_result{at + length(i)};
             };
-        });
+        };
+        const auto placed = [&](std::size_t first, std::size_t last, std::size_t distance) {
+            for (; first < last; ++first) ends[first] += distance;
+        };
+        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
         REQUIRE(r.code == status::ok);
+        std::size_t wrong = 0, end = 0;
+        for (std::size_t i = 0; i < parts; ++i) wrong += ends[i] != (end += length(i));
+        CHECK(wrong == 0);
         REQUIRE(r.bytes == expected.size());
         CHECK(std::equal(expected.begin() + 5, expected.end(), found.begin() + 5));
         std::fill(found.begin(), found.end(), std::byte{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/frame_codec.hpp - floor 2. A codec as the engine sees it: a few functions over whole frames, no types.
+// codec/frame_codec.hpp - floor 2. A codec as the engine sees it: a table of functions over whole frames, independent of the codec's type.
 // Any chunk_codec becomes one (chunked.hpp, lookup.hpp).
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Called between chunks with the elements done since the last call, so that messages move on while a codec works.
+/// Called between chunks with the number of elements done since the last call, so that messages make progress while a codec works.
 struct between_chunks {
     void (*call)(void* self, std::size_t elements) noexcept = nullptr;
     void* self = nullptr;
@@ -25,8 +25,8 @@ struct between_chunks {
     }
 };
 
-/// Frames are read once, by `open`. Everything else takes the frame_view that `open` of the same codec filled, and trusts its header and index.
-/// `own`, `in`, `out`: n elements, the count of the frame.
+/// Frames are read once, by `open`. Everything else takes the frame_view that `open` of the same codec filled, and trusts its header and
+/// index. `own`, `in`, `out`: n elements, the count of the frame.
 template <element T>
 struct frame_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
@@ -38,17 +38,17 @@ struct frame_codec {
     ///         corrupt, wire_version, foreign_frame: `view` is unspecified
     status (*open)(const_byte_span src, std::size_t n, frame_view& view) noexcept = nullptr;
     status (*decode)(const frame_view& src, std::span<T> out, stores, between_chunks) noexcept = nullptr;
-    /// out = own op decoded, chunk by chunk in the innermost cache; `out` may be `own`.
+    /// out = own op decoded, chunk by chunk in the innermost cache. `out` may be `own`.
     status (*decode_reduce)(const frame_view& src, std::span<const T> own, T* out, const reduction<T>&, between_chunks) noexcept = nullptr;
-    /// dst = encoded(own op decoded), the same way: C-Coll's reduction step without storing the partial result.
+    /// dst = encoded(own op decoded), also chunk by chunk: C-Coll's reduction step without storing the partial result.
     encode_result (*decode_reduce_encode)(const frame_view& src, std::span<const T> own, byte_span dst, double eb, const reduction<T>&,
                                           between_chunks) noexcept = nullptr;
     std::size_t chunk_elements = 1;
     std::size_t elements_between_polls = 0;
 };
 
-/// What a homomorphic codec can do beside: frames that add. Their bytes are within max_bytes(n) of this table, and the decode of
-/// frame_codec reads them. A frame that says too_large is whole and valid: it travels, and so does every sum with it.
+/// What a homomorphic codec can do besides: frames that add. They have at most max_bytes(n) bytes of this table, and frame_codec decodes
+/// them. A frame that says too_large is whole and valid: it can be sent and added, and every sum with it says too_large.
 template <element T>
 struct addend_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
@@ -62,4 +62,4 @@ struct addend_codec {
     std::size_t self_checked_addends = 0;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

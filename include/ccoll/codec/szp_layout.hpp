@@ -74,12 +74,15 @@ struct chunk_head {
     }
 };
 
+/// Are the codes of a chunk packed?
+constexpr bool packs(unsigned lowest, unsigned highest) noexcept { return highest - lowest <= 15 && highest <= widest; }
+
 /// Writes the codes in front of the blocks in the shortest form, which may make lists of blocks, and says in `head` which. `to` is where
 /// they begin, and the blocks stand behind packed ones: for the long form they move. @return the end of the chunk.
 inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
     const auto [lowest, highest] = range_of(codes, blocks);
-    head.packed = highest - lowest <= 15 && highest <= widest;
+    head.packed = packs(lowest, highest);
     if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * sum_up_to(lists::widest_listed, codes, blocks), to, end, blocks))
         if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
             head.lists = true;
