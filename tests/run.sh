@@ -23,8 +23,8 @@ done
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
-bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?libclang-rt-19-dev' \
-    '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?clang-format-19' \
+    '?libclang-rt-19-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
