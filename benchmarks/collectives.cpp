@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// collectives.cpp - compressed collectives beside plain MPI in the same run, interleaved; every result checked for its bound
-// and for equal bits on all ranks. A table for people, JSON lines for programs (--json).
+// collectives.cpp - compressed collectives against plain MPI, alternately in the same run. Every result is checked against its bound, and for
+// equal bits on all ranks. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -69,7 +69,7 @@ row alltoall_row(std::string name)
     return {std::move(name), [](const auto& x, auto& y, double eb) { return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); }, {}, {}, {}};
 }
 
-/// What a call costs that is handed straight to MPI, 8 B to 4 KiB, beside MPI's own.
+/// Measures what a call that is handed straight to MPI costs, compared with MPI's own call, from 8 B to 4 KiB.
 void small_messages(int repetitions, const std::string& json)
 {
     int me = 0, p = 0;
@@ -98,14 +98,14 @@ void small_messages(int repetitions, const std::string& json)
     }
 }
 
-/// How much of a nonblocking compressed allreduce hides behind computing of the same length, with a test() every so often.
+/// Measures how much of a nonblocking compressed allreduce is hidden behind a computation of the same length that calls test() now and then.
 void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetitions, const std::string& json)
 {
     int me = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     std::vector<float> y(n);
     using plan = ccoll::Plan<Algo::Ring, Codec::SZp, RuntimeBound>;
-    // Work that stays in registers: about a microsecond a piece.
+    // Work that stays in registers, in pieces of about a microsecond.
     const auto compute = [](double pieces, auto between) {
         volatile double sink = 0;
         for (double done = 0; done < pieces; ++done) {
@@ -167,7 +167,7 @@ int main(int argc, char** argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
 
-    CLI::App app{"compressed collectives beside plain MPI"};
+    CLI::App app{"compressed collectives against plain MPI"};
     std::string operation = "allreduce", field = "turbulence", json;
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
     double relative = 1e-3;
@@ -176,7 +176,7 @@ int main(int argc, char** argv)
     app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
-    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not")->capture_default_str();
+    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     try {
         app.parse(argc, argv);
@@ -204,7 +204,7 @@ int main(int argc, char** argv)
             overlap(n, x, eb, repetitions, json);
             continue;
         }
-        // The oracle: the same in double, by MPI.
+        // The expected result: the same operation by MPI, in double.
         std::vector<double> exact(x.begin(), x.end());
         if (bcast) MPI_Bcast(exact.data(), static_cast<int>(n), MPI_DOUBLE, 0, MPI_COMM_WORLD);
         else if (alltoall) MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);

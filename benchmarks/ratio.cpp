@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ratio.cpp - bits per value of Codec::SZp beside what other layouts of the same idea would need, counted on the same field and bound:
-// the fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and SZp's own layout with other predictors.
-// True maximum errors in the type of the data stand beside: a truncating quantiser is shorter because it errs by twice the bound.
+// ratio.cpp - bits per value of Codec::SZp, compared with what other layouts of the same idea would need for the same field and bound: the
+// fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other predictors.
+// It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by erring up to twice the bound.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -20,7 +20,7 @@ using ccoll::policies::Codec::SZp;
 namespace {
 
 struct counted {
-    double bits = 0, error = 0;  // per value; of the bound
+    double bits = 0, error = 0;  // bits per value; maximum error as a fraction of the bound
 };
 
 template <class T>
@@ -41,7 +41,8 @@ counted szp(const std::vector<T>& x, double eb)
     return {8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return back[i]; }, eb)};
 }
 
-/// Blocks of 32, a byte of width, then 32 signs and the bits of the largest magnitude for each value; differences from value to value.
+/// Size of the fixed-length layout: differences between neighbours in blocks of 32. A block has a byte for the width, 32 signs, and for each
+/// value as many bits as the largest magnitude needs.
 template <class T>
 counted fixed_length(const std::vector<T>& x, double eb, bool truncates)
 {
@@ -59,7 +60,7 @@ counted fixed_length(const std::vector<T>& x, double eb, bool truncates)
     return {bits / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return static_cast<T>(static_cast<double>(q[i]) * 2 * eb); }, eb)};
 }
 
-/// Widths of two's complement and 4 bits per block of 32, for any prediction from quanta before i.
+/// Size with widths of two's complement and 4 bits per block of 32, for any prediction from the quanta before i.
 template <class T>
 double predicted(const std::vector<T>& x, double eb, const std::function<std::int64_t(const std::vector<std::int64_t>&, std::size_t)>& predict)
 {
