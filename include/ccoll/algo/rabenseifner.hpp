@@ -105,7 +105,8 @@ struct rabenseifner_reduce {
     static constexpr int blocks(int p) { return tree::core_size(p); }
     static constexpr int steps(int p) { return 2 * tree::core_log2(p) + (tree::extra(p) > 0 ? 1 : 0); }
     static constexpr int widest(int p) { return rabenseifner_allreduce::widest(p); }
-    static constexpr int worst_block(int p, int) { return blocks(p) - 1; }  // the block of the core rank that is also the farthest from the root
+    /// The block of the last core rank, as in the allreduce. That core rank is also the farthest from the root.
+    static constexpr int worst_block(int p, int) { return blocks(p) - 1; }
     static constexpr step step_at(int me, int p, int root, int k)
     {
         const tree at{me, p, root};

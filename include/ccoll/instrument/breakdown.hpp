@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as C-Coll's figures show them. Costs nothing when it is off.
+// instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as in C-Coll's figures. Costs nothing when it is off.
 #pragma once
 
 #include <chrono>

@@ -53,9 +53,9 @@ struct Linear : algo_tag { static constexpr const char* name = "Linear"; };
 struct Bruck : algo_tag { static constexpr const char* name = "Bruck"; };
 struct Pairwise : algo_tag { static constexpr const char* name = "Pairwise"; };
 struct Spread : algo_tag { static constexpr const char* name = "Spread"; };
-/// Two levels, for allreduce, reduce and bcast. `Inner` works within each node, without a codec; it needs schedules for reduce and bcast, as
-/// Binomial, Linear and Chain have. `Outer` works between the first ranks of the nodes, with the plan's codec. MPI knows which ranks share a
-/// node; without MPI, call ccoll::set_nodes.
+/// Two levels, for allreduce, reduce and bcast. `Inner` works within each node, without a codec; it needs schedules for reduce and bcast,
+/// as Binomial, Linear and Chain have. `Outer` works between the first ranks of the nodes, with the plan's codec. MPI knows which ranks
+/// share a node; without MPI, call ccoll::set_nodes.
 template <class Inner, class Outer>
 struct Hierarchical : algo_tag { static constexpr const char* name = "Hierarchical"; };
 }  // namespace Algo

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/group.hpp - floor 2. Some ranks of a transport as a transport of their own. Making one creates no communicator and sends nothing.
+// transport/group.hpp - floor 2. Some ranks of a transport as a transport of their own. To make one, no rank sends anything.
 #pragma once
 
 #include <cstdint>

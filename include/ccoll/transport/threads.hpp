@@ -339,8 +339,8 @@ static_assert(transport<threads_comm>);
 ///
 /// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
 /// @param body  called as body(threads_comm&) from p threads at once.
-/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has thrown:
-///              what they expect from it fails with peer_lost.
+/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has
+///              thrown: what they expect from it fails with peer_lost.
 template <class Body>
 void run_ranks(int p, Body&& body)
 {
