@@ -4,7 +4,7 @@
 #   - a header includes only headers of lower floors and of its own folder;
 #   - only transport/mpi.hpp includes <mpi.h>, and only .cuh files include CUDA;
 #   - standard headers that are slow to compile are not included;
-#   - every header names its licence, may be included twice, and has at most 450 lines.
+#   - every header names its licence, may be included twice, and has at most 450 lines of at most 140 columns.
 cmake_minimum_required(VERSION 3.22)
 set(floor_base 0)
 foreach(folder policy wire instrument)
@@ -27,6 +27,7 @@ function(folder_of header result)
 endfunction()
 
 set(bad "")
+string(REPEAT "[^\n]" 140 columns)
 macro(complain)
   string(APPEND bad "${header}: " ${ARGN} "\n")
 endmacro()
@@ -55,6 +56,10 @@ foreach(header ${headers})
   list(LENGTH ends length)
   if(length GREATER 450)
     complain("has ${length} lines (at most 450): move a part of it to a file of its own")
+  endif()
+  if(text MATCHES "${columns}[^\n]")
+    string(SUBSTRING "${CMAKE_MATCH_0}" 0 40 start)
+    complain("has a line of more than 140 columns, beginning '${start}'")
   endif()
   file(STRINGS ${ROOT}/${header} once REGEX "^#pragma once$")
   if(header MATCHES "inl$")
