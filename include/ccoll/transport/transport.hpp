@@ -17,7 +17,7 @@ inline constexpr int max_tag = 32767;
 
 /// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag). The
 /// memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no memory, and
-/// is done when default-constructed. After completion it tells `bytes` (received) and `result` (ok, truncated, peer_lost or
+/// is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
 /// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
 ///   rank, size       of this communicator
