@@ -307,7 +307,7 @@ TEST_CASE("A message too long for its receiver is truncated there, with its true
             MUST(r.result == status::truncated && r.bytes == n);
             MUST(data.back() == 0);
         }
-        int value = 5;  // and the lane goes on
+        int value = 5;  // and the queue goes on
         request next = comm.rank() == 0 ? comm.post_send(1, 0, bytes_of(value)) : comm.post_recv(0, 0, room_of(value));
         wait(comm, next);
         MUST(next.result == status::ok);
@@ -475,7 +475,7 @@ TEST_CASE("idle sleeps: a rank wakes about once per event, however long it waits
     CHECK(wakes <= rounds + (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(5));
 }
 
-TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory", "[transport][threads]")
+TEST_CASE("In the steady state nothing is allocated: the queues keep their memory", "[transport][threads]")
 {
     constexpr int p = 4;
     const auto world = std::make_shared<ccoll::detail::threads_world>(p);
@@ -502,9 +502,9 @@ TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory
     };
     const auto memory = [&] {
         std::vector<const void*> where;
-        for (const auto& lane : world->lanes) {
-            where.push_back(lane.messages.data());
-            where.push_back(lane.expected.data());
+        for (const auto& queue : world->queues) {
+            where.push_back(queue.messages.data());
+            where.push_back(queue.expected.data());
         }
         return where;
     };
@@ -512,8 +512,8 @@ TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory
     const std::vector<const void*> before = memory();
     for (int round = 0; round < 100; ++round) REQUIRE(exchange());
     CHECK(memory() == before);
-    for (const auto& lane : world->lanes) {
-        CHECK(lane.messages.empty());
-        CHECK(lane.expected.empty());
+    for (const auto& queue : world->queues) {
+        CHECK(queue.messages.empty());
+        CHECK(queue.expected.empty());
     }
 }
