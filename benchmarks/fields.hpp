@@ -67,7 +67,8 @@ inline std::vector<float> wavefronts(std::size_t n, unsigned seed)
             const double dz = static_cast<double>(i / (edge * edge)) - sz;
             const double r = std::sqrt(dx * dx + dy * dy + dz * dz), behind = front - r;
             if (behind < -12 || behind > 90) continue;
-            const double a = behind / 8, ricker = (1 - 2 * a * a) * std::exp(-a * a) + 0.02 * std::sin(behind) * std::exp(-behind * behind / 2500);
+            const double a = behind / 8,
+                         ricker = (1 - 2 * a * a) * std::exp(-a * a) + 0.02 * std::sin(behind) * std::exp(-behind * behind / 2500);
             field[i] += static_cast<float>(ricker * 20 / (r + 20));
         }
     }
@@ -82,8 +83,8 @@ struct wave_snapshots {
 };
 
 /// A 3-D acoustic wave by finite differences (second order), two layers, a Ricker source, fixed edges. `quiet`: the front has
-/// just left the source, so the field is mostly zero, with about 1 % denormals in f32. `late`: the front has crossed the grid, and nearly all
-/// of it moves.
+/// just left the source, so the field is mostly zero, with about 1 % denormals in f32. `late`: the front has crossed the grid, and nearly
+/// all of it moves.
 /// Cost: 5 s for a depth of 128 on one core.
 inline wave_snapshots acoustic_wave(std::size_t depth)
 {
@@ -112,7 +113,8 @@ inline wave_snapshots acoustic_wave(std::size_t depth)
                 double* __restrict b = &before[at(0, y, z)];
                 const double* __restrict a = &now[at(0, y, z)];
                 for (std::size_t x = 0; x < grid_edge; ++x)
-                    b[x] = 2 * a[x] - b[x] + courant * (a[x - 1] + a[x + 1] + a[x - row] + a[x + row] + a[x - plane] + a[x + plane] - 6 * a[x]);
+                    b[x] = 2 * a[x] - b[x] +
+                           courant * (a[x - 1] + a[x + 1] + a[x - row] + a[x + row] + a[x - plane] + a[x + plane] - 6 * a[x]);
             }
         }
         const double t = std::numbers::pi * 0.035 * (static_cast<double>(step) - 40);
@@ -126,7 +128,8 @@ inline wave_snapshots acoustic_wave(std::size_t depth)
 
 namespace detail {
 
-inline double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }  // the distributions of std differ between libraries
+/// Uniform in [0, 1). The distributions of std differ between libraries.
+inline double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 /// FFT along one axis: `length` (a power of two) rows of `inner` values each, a row being one index of that axis.
 inline void transform(std::complex<double>* v, std::size_t length, std::size_t inner)
@@ -153,9 +156,9 @@ inline void transform(std::complex<double>* v, std::size_t length, std::size_t i
 
 }  // namespace detail
 
-/// One scalar of a turbulent flow, rms 1: all modes of the grid, E(k) ~ k^(-5/3) with a dissipative end, and random phases. Its fine structure
-/// is busier than that of turbulence(), which has few modes and none above 45 waves per edge.
-/// `depth` is a power of two. Cost: 1 s for a depth of 128 on one core.
+/// One scalar of a turbulent flow, rms 1: all modes of the grid, E(k) ~ k^(-5/3) with a dissipative end, and random phases. Its fine
+/// structure is busier than that of turbulence(), which has few modes and none above 45 waves per edge. `depth` is a power of two.
+/// Cost: 1 s for a depth of 128 on one core.
 inline std::vector<double> spectral_turbulence(std::size_t depth, unsigned seed)
 {
     constexpr double dissipation = 90;  // waves per edge
@@ -215,7 +218,8 @@ void sprinkle(std::vector<T>& field, speck kind, std::size_t run, unsigned seed)
     std::mt19937_64 random(seed);
     for (std::size_t start = 0; start < field.size(); start += 20 * run)
         for (std::size_t i = start; i < std::min(start + run, field.size()); ++i)
-            field[i] = kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
+            field[i] =
+                kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
 }
 
 }  // namespace fields

@@ -186,8 +186,8 @@ struct outcome {
     std::string name;
     bool bytes_known = true;
     ccoll::report report;
-    std::vector<double> times;           ///< seconds of the slowest rank in each repetition
-    std::array<double, 6> phases{};      ///< seconds per phase, mean over the repetitions, of the rank with the largest value
+    std::vector<double> times;       ///< seconds of the slowest rank in each repetition
+    std::array<double, 6> phases{};  ///< seconds per phase, mean over the repetitions, of the rank with the largest value
     quality error;
     bool same_bits = true;
     std::vector<float> sum;
@@ -294,7 +294,8 @@ void print_table(const job& result, const options& o, int size, bool one_machine
         fmt::print("  The compressed stack took {:.2f} times as long here: {}.\n", b.seconds() / a.seconds(),
                    one_machine ? "between ranks of one machine, memory is faster than a codec" : "this network is faster than the codec");
     if (codec_s > 0 && saved > 0)
-        fmt::print("  Its codec times suggest that it gains time if the link of a rank carries less than about {:.2g} Gbit/s.\n", 8e-9 * saved / codec_s);
+        fmt::print("  Its codec times suggest that it gains time if the link of a rank carries less than about {:.2g} Gbit/s.\n",
+                   8e-9 * saved / codec_s);
 }
 
 template <class T>
@@ -303,13 +304,15 @@ void write_panel(const std::filesystem::path& file, std::span<const T> values)
     const std::vector<float> as_float(values.begin(), values.end());
     std::ofstream out(file, std::ios::binary);
     out.write(reinterpret_cast<const char*>(as_float.data()), static_cast<std::streamsize>(as_float.size() * sizeof(float)));
-    if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}; choose a folder with --out that you may write to", file.string()));
+    if (!out.flush())
+        throw std::runtime_error(fmt::format("cannot write {}; choose a folder with --out that you may write to", file.string()));
 }
 
 nlohmann::json to_json(const outcome& way)
 {
-    return {{"name", way.name}, {"seconds", way.times}, {"median_seconds", way.seconds()}, {"max_error", way.error.max_error},
-            {"nrmse", way.error.nrmse()}, {"psnr_db", way.error.psnr()}, {"same_bits", way.same_bits}};
+    return {
+        {"name", way.name},           {"seconds", way.times},        {"median_seconds", way.seconds()}, {"max_error", way.error.max_error},
+        {"nrmse", way.error.nrmse()}, {"psnr_db", way.error.psnr()}, {"same_bits", way.same_bits}};
 }
 
 void write_results(const job& result, const options& o, const rtm::model& ground, const rtm::survey& s, int size,
@@ -323,17 +326,32 @@ void write_results(const job& result, const options& o, const rtm::model& ground
 
     nlohmann::json packed = to_json(result.packed);
     const ccoll::report& r = result.packed.report;
-    packed.update({{"algorithm", r.algorithm}, {"codec", r.codec}, {"placement", r.placement}, {"raw_bytes", r.raw_bytes},
-                   {"sent_bytes", r.sent_bytes}, {"ratio", r.ratio()}, {"error_bound", r.error_bound},
+    packed.update({{"algorithm", r.algorithm},
+                   {"codec", r.codec},
+                   {"placement", r.placement},
+                   {"raw_bytes", r.raw_bytes},
+                   {"sent_bytes", r.sent_bytes},
+                   {"ratio", r.ratio()},
+                   {"error_bound", r.error_bound},
                    {"promised_error", r.worst_case_error},
-                   {"probable_error", r.probable_error}, {"exact", r.exact}, {"fallback_blocks", r.fallback_blocks}});
+                   {"probable_error", r.probable_error},
+                   {"exact", r.exact},
+                   {"fallback_blocks", r.fallback_blocks}});
     for (std::size_t i = 0; i < phase_names.size(); ++i) packed["phases"][phase_names[i]] = result.packed.phases[i];
-    const nlohmann::json all = {
-        {"nx", s.nx}, {"nz", s.nz}, {"dx", s.dx}, {"lags", s.lags}, {"lag_step_s", s.image_every * s.dt}, {"shots", o.shots},
-        {"ranks", size}, {"transport", transport},
-        {"migrate_seconds", result.migrate_s}, {"total_seconds", result.total_s}, {"scale", result.scale},
-        {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
-        {"plain", to_json(result.plain)}, {"packed", packed}};
+    const nlohmann::json all = {{"nx", s.nx},
+                                {"nz", s.nz},
+                                {"dx", s.dx},
+                                {"lags", s.lags},
+                                {"lag_step_s", s.image_every * s.dt},
+                                {"shots", o.shots},
+                                {"ranks", size},
+                                {"transport", transport},
+                                {"migrate_seconds", result.migrate_s},
+                                {"total_seconds", result.total_s},
+                                {"scale", result.scale},
+                                {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
+                                {"plain", to_json(result.plain)},
+                                {"packed", packed}};
     std::ofstream out(folder / "image_stacking.json");
     out << all.dump(2) << '\n';
     if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", (folder / "image_stacking.json").string()));
@@ -351,8 +369,7 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
                    s.nx, s.nz, s.dx);
         fmt::print("  {} steps of {:.3g} ms; image volume {} x {} x {} lags of {:.3g} ms, {}; {} of snapshots per rank\n", s.steps,
                    1e3 * s.dt, s.nx, s.nz, s.lags, 1e3 * s.image_every * s.dt,
-                   bytes(static_cast<double>(s.image_elements() * sizeof(float))),
-                   bytes(static_cast<double>(s.snapshot_bytes())));
+                   bytes(static_cast<double>(s.image_elements() * sizeof(float))), bytes(static_cast<double>(s.snapshot_bytes())));
         std::fflush(stdout);
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: rank and size, the progress of the work, and the plain
-// allreduce that the compressed one is compared with. Everything else uses the communicator, which ccoll accepts in both cases.
+// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: rank and size, the progress of the work, and the
+// plain allreduce that the compressed one is compared with. Everything else uses the communicator, which ccoll accepts in both cases.
 #pragma once
 
 #include <unistd.h>
@@ -22,10 +22,7 @@
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-inline double seconds_since(steady_time start)
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+inline double seconds_since(steady_time start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
 
 /// Shows how many shots are done: as one line that grows on a terminal, or as a line per step if the output goes to a file or a launcher.
 class progress {

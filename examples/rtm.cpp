@@ -18,10 +18,10 @@ namespace {
 constexpr std::array<float, 5> weight{-205.0F / 72, 8.0F / 5, -1.0F / 5, 8.0F / 315, -1.0F / 560};
 constexpr int halo = 4;
 
-constexpr double spectrum_end = 2.5;           // times the peak frequency, where a Ricker spectrum has fallen to 2 %
-constexpr double least_points = 3.5;           // per wavelength; the velocity of the scheme is then wrong by less than 0.7 %
-constexpr double wavelet_delay = 1.2;          // periods of the peak frequency
-constexpr double sponge_transmission = 1e-3;   // amplitude left after a wave has crossed the layer twice
+constexpr double spectrum_end = 2.5;          // times the peak frequency, where a Ricker spectrum has fallen to 2 %
+constexpr double least_points = 3.5;          // per wavelength; the velocity of the scheme is then wrong by less than 0.7 %
+constexpr double wavelet_delay = 1.2;         // periods of the peak frequency
+constexpr double sponge_transmission = 1e-3;  // amplitude left after a wave has crossed the layer twice
 
 std::size_t usize(int n) { return static_cast<std::size_t>(n); }
 
@@ -245,15 +245,17 @@ survey plan_survey(const model& ground, const settings& chosen)
     const double fastest = static_cast<double>(ground.fastest());
     const double points = slowest / (spectrum_end * chosen.peak_hz * ground.dx);
     if (points < least_points)
-        throw bad_setting(text("%.2f cells per shortest wavelength (%g m/s at %g Hz) let waves disperse, at least %g are needed; "
-                               "lower the frequency to %.3g Hz or the cell size to %.3g m",
-                               points, slowest, spectrum_end * chosen.peak_hz, least_points, chosen.peak_hz * points / least_points,
-                               ground.dx * points / least_points));
+        throw bad_setting(
+            text("%.2f cells per shortest wavelength (%g m/s at %g Hz) let waves disperse, at least %g are needed; "
+                 "lower the frequency to %.3g Hz or the cell size to %.3g m",
+                 points, slowest, spectrum_end * chosen.peak_hz, least_points, chosen.peak_hz * points / least_points,
+                 ground.dx * points / least_points));
     const double limit = stable_time_step(fastest, ground.dx);
     if (chosen.dt_s > limit)
-        throw bad_setting(text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); "
-                               "use at most %.4g ms, or none to have it derived",
-                               1e3 * chosen.dt_s, fastest, ground.dx, 1e3 * limit));
+        throw bad_setting(
+            text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); "
+                 "use at most %.4g ms, or none to have it derived",
+                 1e3 * chosen.dt_s, fastest, ground.dx, 1e3 * limit));
 
     survey s;
     s.nx = ground.nx;

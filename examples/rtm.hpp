@@ -37,8 +37,8 @@ model homogeneous(int nx, int nz, double dx, double velocity);
 /// position is a fraction of the width or depth. Each cell is the mean of 4 x 4 points, so that dipping interfaces have no steps.
 model demo_model(int nx, int nz, double dx);
 
-/// The model smoothed by a Gaussian with standard deviation `radius_m`, as a velocity analysis could find it. It smooths the slowness, because
-/// that keeps travel times.
+/// The model smoothed by a Gaussian with standard deviation `radius_m`, as a velocity analysis could find it. It smooths the slowness,
+/// because that keeps travel times.
 model smoothed(const model& original, double radius_m);
 
 /// The user's choices. A time of 0 is derived from the rest.
@@ -55,13 +55,13 @@ struct survey {
     int nx = 0;
     int nz = 0;
     double dx = 0;
-    double dt = 0;          ///< s
-    int steps = 0;          ///< samples of a trace
-    int image_every = 0;    ///< steps between two samples of the imaging condition, and between two lags
+    double dt = 0;        ///< s
+    int steps = 0;        ///< samples of a trace
+    int image_every = 0;  ///< steps between two samples of the imaging condition, and between two lags
     int lags = 0;
     int sponge_cells = 0;
-    int source_row = 2;     ///< depth of sources and receivers, cells
-    int silent_rows = 0;    ///< rows of the image that stay 0: two thirds of the water, where nothing reflects
+    int source_row = 2;   ///< depth of sources and receivers, cells
+    int silent_rows = 0;  ///< rows of the image that stay 0: two thirds of the water, where nothing reflects
     double peak_hz = 0;
     double surface_velocity = 0;
 
@@ -116,7 +116,7 @@ private:
     }
 
     int nx_, nz_, margin_, stride_, rows_;
-    std::vector<float> now_, before_;           // u(t), u(t - dt)
+    std::vector<float> now_, before_;            // u(t), u(t - dt)
     std::vector<float> keep_, forget_, spread_;  // factors of u(t), u(t - dt) and the Laplacian
 };
 
@@ -138,9 +138,9 @@ void differentiate_backwards(std::vector<float>& traces, const survey& s);
 
 /// The image of one shot: image[lag * nx * nz + iz * nx + ix], positive where the velocity grows with depth.
 ///
-/// It records in `ground`, subtracts what the smooth `velocity` explains, propagates the rest back in `velocity`, and correlates it with the
-/// wavefield of the source: I(x, z, tau) = sum over t of S(t - tau) R(t + tau). It then divides by the illumination of the source, and applies
-/// a Laplacian, which removes the long wavelengths that the correlation leaves along the rays.
+/// It records in `ground`, subtracts what the smooth `velocity` explains, propagates the rest back in `velocity`, and correlates it with
+/// the wavefield of the source: I(x, z, tau) = sum over t of S(t - tau) R(t + tau). It then divides by the illumination of the source, and
+/// applies a Laplacian, which removes the long wavelengths that the correlation leaves along the rays.
 /// Deterministic: equal arguments give equal bits, on every rank.
 /// Cost: three propagations, and lags * snapshots multiplications per cell; memory: survey::snapshot_bytes().
 /// Source: the time-lag imaging condition of Sava and Fomel, "Time-shift imaging condition in seismic migration", Geophysics 71(6), 2006.

@@ -53,8 +53,7 @@ struct binomial_reduce {
     {
         const int relative = (me - root + p) % p, distance = 1 << k;
         if (relative % (2 * distance) == distance) return {(me - distance + p) % p, nobody, {0, 1}, {}};
-        if (relative % (2 * distance) == 0 && relative + distance < p)
-            return {nobody, (me + distance) % p, {}, {0, 1}, on_receive::reduce};
+        if (relative % (2 * distance) == 0 && relative + distance < p) return {nobody, (me + distance) % p, {}, {0, 1}, on_receive::reduce};
         return {};
     }
 };

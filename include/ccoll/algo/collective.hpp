@@ -78,9 +78,9 @@ struct gather : numbered_by_part {
     static constexpr block_set after(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
 };
 
-/// Blocks are numbered by distance. Before the call, block j is what this rank sends to the rank j after it; after the call, it is what came
-/// from the rank j before it. Both ends of a message therefore use the same number for a block, even where it only passes through (Bruck).
-/// Block 0 stays where it is. A block must be sent before another one takes its place, or in the same step.
+/// Blocks are numbered by distance. Before the call, block j is what this rank sends to the rank j after it; after the call, it is what
+/// came from the rank j before it. Both ends of a message therefore use the same number for a block, even where it only passes through
+/// (Bruck). Block 0 stays where it is. A block must be sent before another one takes its place, or in the same step.
 struct alltoall {
     static constexpr const char* name = "alltoall";
     static constexpr bool reduces = false, rooted = false;

@@ -11,8 +11,8 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The ranks that take part in halving and doubling are the core: 2^floor(log2 p) of them. The other ranks, `extra` of them, first fold: they
-/// send all they have to a neighbour in the core. Of the ranks 0 .. 2 extra - 1, every odd one folds into the even one before it.
+/// The ranks that take part in halving and doubling are the core: 2^floor(log2 p) of them. The other ranks, `extra` of them, first fold:
+/// they send all they have to a neighbour in the core. Of the ranks 0 .. 2 extra - 1, every odd one folds into the even one before it.
 /// Ranks are counted from `root`, so the root is core rank 0.
 struct halving {
     int me, p, root;
@@ -117,8 +117,8 @@ struct rabenseifner_reduce {
     }
 };
 
-/// Recursive halving on p blocks. The partners are at distance p / 2, p / 4, ..., 1, so that the blocks which a rank keeps are contiguous and
-/// its own block is among them. A core rank into which an extra rank has folded reduces the blocks of both.
+/// Recursive halving on p blocks. The partners are at distance p / 2, p / 4, ..., 1, so that the blocks which a rank keeps are contiguous
+/// and its own block is among them. A core rank into which an extra rank has folded reduces the blocks of both.
 /// Cost per rank if p is a power of two: log2 p steps, p - 1 blocks sent. For other p there are two more steps, and the extra ranks send p
 /// blocks.
 struct recursive_halving_reduce_scatter {

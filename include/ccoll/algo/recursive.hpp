@@ -10,8 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Partners exchange the whole vector, and both reduce it. When p is not a power of two, `extra` even ranks first send their vector to their
-/// odd neighbours, and get the result back in the last step.
+/// Partners exchange the whole vector, and both reduce it. When p is not a power of two, `extra` even ranks first send their vector to
+/// their odd neighbours, and get the result back in the last step.
 /// Cost per rank: floor(log2 p) steps, the whole vector sent in each; two more steps when p is not a power of two.
 struct recursive_doubling_allreduce {
     static constexpr int core_log2(int p) { return ceil_log2(p + 1) - 1; }
@@ -40,9 +40,9 @@ struct recursive_doubling_allreduce {
     }
 };
 
-/// Partners exchange the aligned group of 2^k blocks that they have. When p is not a power of two, Bruck's schedule is used: it has the same
-/// distances, message sizes and number of steps, but sends in one direction round the ring instead of between partners. Folding extra ranks
-/// into neighbours, as the allreduce does, would send blocks twice.
+/// Partners exchange the aligned group of 2^k blocks that they have. When p is not a power of two, Bruck's schedule is used: it has the
+/// same distances, message sizes and number of steps, but sends in one direction round the ring instead of between partners. Folding extra
+/// ranks into neighbours, as the allreduce does, would send blocks twice.
 /// Cost per rank: ceil(log2 p) steps, p - 1 blocks sent.
 struct recursive_doubling_allgather {
     static constexpr bool power_of_two(int p) { return (p & (p - 1)) == 0; }

@@ -95,14 +95,17 @@ struct schedule {
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{&S::blocks,           &S::steps,                 &S::step_at,
-                                        &detail::widest_of<S>, detail::rotates_of<S>(), &detail::worst_block_of<S>};
+inline constexpr schedule schedule_view{
+    &S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, detail::rotates_of<S>(), &detail::worst_block_of<S>};
 
 /// The steps of A, then the steps of B, on the same blocks.
 template <schedule_type A, schedule_type B>
 struct sequence {
     static constexpr bool rotates = detail::rotates_of<A>() && detail::rotates_of<B>();
-    static constexpr int widest(int p) { return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p) : detail::widest_of<B>(p); }
+    static constexpr int widest(int p)
+    {
+        return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p) : detail::widest_of<B>(p);
+    }
     static constexpr int blocks(int p) { return A::blocks(p); }
     static constexpr int steps(int p) { return A::steps(p) + B::steps(p); }
     static constexpr step step_at(int me, int p, int root, int k)

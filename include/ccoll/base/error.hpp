@@ -57,7 +57,8 @@ constexpr const char* describe(status s) noexcept
     case status::bad_bound: return "the error bound must be positive and finite";
     case status::out_of_space: return "the destination is too small (sizes in bytes)";
     case status::unsupported: return "the codec cannot hold these values";
-    case status::too_large: return "values are too large for this error bound to be added in encoded form; raise the bound, or decode before reducing";
+    case status::too_large:
+        return "values are too large for this error bound to be added in encoded form; raise the bound, or decode before reducing";
     case status::corrupt: return "a frame holds bytes that no encoder of this wire version writes";
     case status::wire_version: return "ranks or files use different wire versions";
     case status::foreign_frame: return "a frame has another codec, element type or chunk size";
@@ -72,7 +73,8 @@ constexpr const char* describe(status s) noexcept
     case status::no_communicator: return "the communicator cannot be used";
     case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
     case status::strided: return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first";
-    case status::no_nodes: return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
+    case status::no_nodes:
+        return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
     case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";
     }
     return "unknown status";

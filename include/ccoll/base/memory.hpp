@@ -60,7 +60,8 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
 /// Prefetches `bytes` bytes at `at + distance`, which will soon be read or written. The address need not be valid: a prefetch never faults.
 /// @tparam Locality  3: into the innermost cache, 2: into the second one
 template <int Locality = 3>
-CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance, [[maybe_unused]] std::size_t bytes) noexcept
+CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance,
+                            [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
@@ -74,8 +75,8 @@ inline constexpr std::size_t fetch_distance = 4096;
 /// the processor fetches lines on its own. Also prefetches frames that are read, which are short but come from memory.
 CCOLL_PREFETCHES void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch(at, fetch_distance, bytes); }
 /// Prefetches what a fast kernel reads, 8 KiB ahead into the second cache and 2 KiB ahead into the innermost one. The innermost cache can
-/// wait for about a dozen lines at a time, which is too few to hide the latency of memory; the second one can wait for more. Using both is a
-/// tenth faster than using either one. 8 to 32 KiB and 1 to 2 KiB ahead are equally good.
+/// wait for about a dozen lines at a time, which is too few to hide the latency of memory; the second one can wait for more. Using both is
+/// a tenth faster than using either one. 8 to 32 KiB and 1 to 2 KiB ahead are equally good.
 CCOLL_PREFETCHES void read_ahead(const void* at, std::size_t bytes) noexcept
 {
     fetch<2>(at, 8192, bytes);

@@ -27,10 +27,7 @@ struct report {
     verdict trouble;                  ///< not ok only after a failed call with std::error_code
 
     /// raw_bytes / sent_bytes; 1 if nothing was sent.
-    constexpr double ratio() const
-    {
-        return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes);
-    }
+    constexpr double ratio() const { return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes); }
 };
 
 }  // namespace ccoll

@@ -15,8 +15,8 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// How a container is seen as contiguous elements. Anything with std::data and std::size is a buffer already. For any other type B,
-/// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const B,
-/// because a send buffer is seen as const.
+/// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
+/// B, because a send buffer is seen as const.
 template <class Buffer>
 struct buffer_traits;
 
@@ -33,11 +33,13 @@ struct buffer_traits<Buffer> {
 
 /// Views with the interface of std::mdspan.
 template <class Buffer>
-    requires(!requires(Buffer& b) { std::data(b); } && requires(Buffer& b) {
-        { b.data_handle() } -> std::convertible_to<const volatile void*>;
-        { b.size() } -> std::convertible_to<std::size_t>;
-        { b.is_exhaustive() } -> std::convertible_to<bool>;
-    })
+    requires(
+        !requires(Buffer& b) { std::data(b); } &&
+        requires(Buffer& b) {
+            { b.data_handle() } -> std::convertible_to<const volatile void*>;
+            { b.size() } -> std::convertible_to<std::size_t>;
+            { b.is_exhaustive() } -> std::convertible_to<bool>;
+        })
 struct buffer_traits<Buffer> {
     using space = host_space;
     static constexpr auto* data(Buffer& b) { return b.data_handle(); }
@@ -48,8 +50,8 @@ template <class Buffer>
 concept buffer = requires(std::remove_reference_t<Buffer>& b) { buffer_traits<std::remove_reference_t<Buffer>>::data(b); };
 
 template <buffer Buffer>
-using buffer_pointee = std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(
-    std::declval<std::remove_reference_t<Buffer>&>()))>;
+using buffer_pointee =
+    std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(std::declval<std::remove_reference_t<Buffer>&>()))>;
 
 template <buffer Buffer>
 using buffer_space = typename buffer_traits<std::remove_reference_t<Buffer>>::space;
@@ -67,8 +69,14 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 template <class Buffer>
 constexpr bool is_contiguous(const Buffer& b)
 {
-    if constexpr (requires { { b.is_exhaustive() } -> std::convertible_to<bool>; }) return b.is_exhaustive();
-    else if constexpr (requires { { b.span_is_contiguous() } -> std::convertible_to<bool>; }) return b.span_is_contiguous();
+    if constexpr (requires {
+                      { b.is_exhaustive() } -> std::convertible_to<bool>;
+                  })
+        return b.is_exhaustive();
+    else if constexpr (requires {
+                           { b.span_is_contiguous() } -> std::convertible_to<bool>;
+                       })
+        return b.span_is_contiguous();
     else return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/error_bound.hpp - floor 1. The error bound as a policy. It is absolute or relative, holds per compression or for the result, and is
-// known at compile time or given with the call.
+// policy/error_bound.hpp - floor 1. The error bound as a policy. It is absolute or relative, holds per compression or for the result, and
+// is known at compile time or given with the call.
 #pragma once
 
 #include <bit>
@@ -62,8 +62,8 @@ struct RelativeBound : bound_tag<bound_kind::relative> {
     static constexpr double value = E.value();
 };
 
-/// The bound holds for the *result* of the call instead of each compression: the library divides it by the number of errors that the schedule
-/// can add up.
+/// The bound holds for the *result* of the call instead of each compression: the library divides it by the number of errors that the
+/// schedule can add up.
 template <class Bound>
 struct EndToEnd : Bound {
     static constexpr const char* name = "EndToEnd";

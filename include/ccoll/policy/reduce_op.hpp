@@ -36,9 +36,15 @@ constexpr T wrapped(T a, T b, Apply apply)
     else return static_cast<T>(apply(a, b));
 }
 template <class T>
-concept ordered = requires(const T& a, const T& b) { { a < b } -> std::convertible_to<bool>; { a != b } -> std::convertible_to<bool>; };
+concept ordered = requires(const T& a, const T& b) {
+    { a < b } -> std::convertible_to<bool>;
+    { a != b } -> std::convertible_to<bool>;
+};
 template <class T>
-concept located_value = requires(const T& a) { { a.value < a.value } -> std::convertible_to<bool>; { a.index < a.index } -> std::convertible_to<bool>; };
+concept located_value = requires(const T& a) {
+    { a.value < a.value } -> std::convertible_to<bool>;
+    { a.index < a.index } -> std::convertible_to<bool>;
+};
 }  // namespace detail
 
 /// A value and where it was found, for Op::MinLoc and Op::MaxLoc. It has the layout of MPI_FLOAT_INT, MPI_DOUBLE_INT, ...
@@ -55,7 +61,10 @@ struct Sum : op_tag<true> {
     static constexpr const char* name = "Sum";
     template <class T>
         requires requires(const T& a) { static_cast<T>(a + a); }
-    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x + y; }); }
+    static constexpr T apply(T a, T b)
+    {
+        return detail::wrapped(a, b, [](auto x, auto y) { return x + y; });
+    }
 };
 /// The sum, divided once at the end: if each operand were divided first, the same absolute bound would be p times weaker. Not for integers.
 struct Average : Sum {
@@ -78,7 +87,10 @@ struct Prod : op_tag<false> {
     static constexpr const char* name = "Prod";
     template <class T>
         requires requires(const T& a) { static_cast<T>(a * a); }
-    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x * y; }); }
+    static constexpr T apply(T a, T b)
+    {
+        return detail::wrapped(a, b, [](auto x, auto y) { return x * y; });
+    }
 };
 /// For elements with members `value` and `index`, such as ccoll::located<float>. If values are equal, the lower index wins; NaN wins over
 /// every other value (also for MaxLoc).
@@ -86,7 +98,8 @@ struct MinLoc : op_tag<false> {
     static constexpr const char* name = "MinLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (a.value != a.value || b.value != b.value)
+            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
         return b.value < a.value || (!(a.value < b.value) && b.index < a.index) ? b : a;
     }
 };
@@ -94,7 +107,8 @@ struct MaxLoc : op_tag<false> {
     static constexpr const char* name = "MaxLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (a.value != a.value || b.value != b.value)
+            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
         return a.value < b.value || (!(b.value < a.value) && b.index < a.index) ? b : a;
     }
 };
@@ -130,8 +144,9 @@ template <class T>
 concept divisible_element = element<T> && !std::is_integral_v<T> && requires(T x) { x = static_cast<T>(x / static_cast<T>(2)); };
 
 template <class Tag, class T>
-concept operation_on = element<T> && requires(const T& a) { { Tag::apply(a, a) } -> std::convertible_to<T>; } &&
-                       (!Tag::divide_by_ranks || divisible_element<T>);
+concept operation_on = element<T> && requires(const T& a) {
+    { Tag::apply(a, a) } -> std::convertible_to<T>;
+} && (!Tag::divide_by_ranks || divisible_element<T>);
 
 /// An operation as the engine sees it: values instead of a type, so that the engine is not compiled anew for each operation.
 template <element T>

@@ -10,8 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Rank i of the group is the rank `members[i]` of `base`. A group serves one call, with call numbers that all ranks of `base` have reserved
-/// for it.
+/// Rank i of the group is the rank `members[i]` of `base`. A group serves one call, with call numbers that all ranks of `base` have
+/// reserved for it.
 template <transport Base>
 class group {
 public:
@@ -23,8 +23,7 @@ public:
     /// @param first_number  the first of the reserved call numbers
     group(Base base, std::span<const int> members, int me, std::uint32_t first_number)
         : base_(std::move(base)), members_(members), me_(me), first_number_(first_number)
-    {
-    }
+    {}
 
     int rank() const noexcept { return me_; }
     int size() const noexcept { return static_cast<int>(members_.size()); }

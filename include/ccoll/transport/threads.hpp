@@ -111,8 +111,8 @@ struct threads_world {
 }  // namespace detail
 
 /// One rank of a run_ranks, and a transport. Copies are the same rank. One thread at a time may use a rank, as with the lower thread levels
-/// of MPI. A send of at most 256 bytes is done at once; a longer one is done when its receiver has tested. When the body of a rank has ended,
-/// longer sends to it complete with peer_lost, and so do receives from it for which no message is stored.
+/// of MPI. A send of at most 256 bytes is done at once; a longer one is done when its receiver has tested. When the body of a rank has
+/// ended, longer sends to it complete with peer_lost, and so do receives from it for which no message is stored.
 class threads_comm {
     using world = detail::threads_world;
 
@@ -178,8 +178,8 @@ public:
         return r;
     }
 
-    /// True if the request is done. If the message of a receive is there, it is copied, without holding the lock, and the send is done, too. A
-    /// message that is longer than `target` is not copied: the result is truncated, with the length of the message in `bytes`.
+    /// True if the request is done. If the message of a receive is there, it is copied, without holding the lock, and the send is done,
+    /// too. A message that is longer than `target` is not copied: the result is truncated, with the length of the message in `bytes`.
     bool test(request& r)
     {
         switch (r.kind_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/transport.hpp - floor 2. What the engine requires of a transport, and how a user's communicator (an MPI_Comm, a threads_comm, one
-// of your own) becomes a transport.
+// transport/transport.hpp - floor 2. What the engine requires of a transport, and how a user's communicator (an MPI_Comm, a threads_comm,
+// one of your own) becomes a transport.
 #pragma once
 
 #include <concepts>
@@ -15,9 +15,9 @@ namespace ccoll::inline CCOLL_ABI {
 /// Tags are 0 .. max_tag, the range that every MPI provides.
 inline constexpr int max_tag = 32767;
 
-/// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag). The
-/// memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no memory, and
-/// is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
+/// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag).
+/// The memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no
+/// memory, and is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
 /// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
 ///   rank, size       of this communicator
@@ -82,8 +82,9 @@ template <class Handle>
 struct transport_for {};
 
 template <class Comm>
-concept communicator = transport<std::remove_cvref_t<Comm>> ||
-                       requires(std::remove_cvref_t<Comm> c) { { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport; };
+concept communicator = transport<std::remove_cvref_t<Comm>> || requires(std::remove_cvref_t<Comm> c) {
+    { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport;
+};
 
 /// The transport behind `comm`: a copy of it if it is a transport, else one that is made from the handle.
 template <communicator Comm>
@@ -102,8 +103,8 @@ std::span<const int> nodes_of(Link& link)
     else return {};
 }
 
-/// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the same on all ranks; it is copied.
-/// The call is local. Make it on all ranks before the first hierarchical call.
+/// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the same on all ranks; it is
+/// copied. The call is local. Make it on all ranks before the first hierarchical call.
 template <communicator Comm>
 void set_nodes(const Comm& comm, std::span<const int> node_of_rank)
 {
