@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.cpp - the codecs alone, one thread: every instruction set of this machine beside a memcpy of the same bytes in the same run,
-// interleaved; every decoded value checked for its bound. A table for people, JSON lines for programs (--json).
+// codec.cpp - codecs without collectives, on one thread. Every instruction set of this machine is measured against a memcpy of the same bytes,
+// alternately in the same run, and every decoded value is checked against its bound. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -33,15 +33,15 @@ using namespace ccoll::policies;
 
 namespace {
 
-// One thread. Two at a time on two cores would be rows of their own: this number in the record, and a second thread in `measure`.
+// Measurements on two threads would be rows of their own, with this number in the record and a second thread in `measure`.
 constexpr int threads = 1;
-constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, so its spread is smaller, too
+constexpr int slow_peer_runs = 3;  // zfp takes a hundred times as long as a memcpy, and its relative spread is smaller
 
 // ---- time
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-/// Ticks of the time stamp counter per nanosecond, against the clock, since the first call; 0: not this processor.
+/// Ticks of the time stamp counter per nanosecond of the clock, measured since the first call. 0 on processors without the counter.
 double tsc_ghz()
 {
 #ifdef __x86_64__
@@ -66,7 +66,7 @@ spread spread_of(std::vector<double> v)
     return {at(0.25), at(0.5), at(0.75)};
 }
 
-/// The same work on every run, with what it took and what a memcpy of the raw bytes just before it took.
+/// Work that is the same in every run, with its times, and the times of a memcpy of the raw bytes just before it.
 struct operation {
     std::string name;
     std::function<void()> run;
@@ -80,7 +80,7 @@ struct operation {
         for (double s : seconds) v.push_back(raw_bytes / s * 1e-9);
         return spread_of(v);
     }
-    /// Pair by pair: what slows the machine for a while slows both.
+    /// Compares pair by pair, because anything that slows the machine for a while slows both.
     spread times_memcpy() const
     {
         std::vector<double> v;
@@ -96,8 +96,9 @@ struct quality {
     bool holds = true;
 };
 
-/// Compares in long double, which holds the difference of two elements that are close to each other exactly.
-/// @param truth    i -> long double   @param rounding  the decoded value may be off by this part of itself beside the bound
+/// Compares in long double, which holds the difference of two elements exactly if they are close to each other.
+/// @param truth     i -> long double
+/// @param rounding  the decoded value may be off by the bound plus this fraction of itself
 template <class T, class Truth>
 quality compare(std::span<const T> decoded, double bound, double rounding, Truth truth)
 {
@@ -126,8 +127,8 @@ quality compare(std::span<const T> decoded, double bound, double rounding, Truth
 struct row {
     std::string codec, isa_name;
     ccoll::isa isa = ccoll::isa::portable;
-    bool is_sum = false;   // of two frames; else one frame
-    bool is_peer = false;  // somebody else's library: a broken bound is shown and is not our failure
+    bool is_sum = false;   // a sum of two frames; otherwise one frame
+    bool is_peer = false;  // another library: if it breaks the bound, that is shown but does not count as a failure of ours
     std::size_t bytes = 0;
     quality result;
     std::string trouble = {};
@@ -144,7 +145,8 @@ struct row {
     bool failed() const { return !is_peer && (!trouble.empty() || !result.holds); }
 };
 
-/// An array that begins so many bytes behind a cache line: 0 as MPI_Alloc_mem and the allocators of DL frameworks give it, 16 as malloc does.
+/// An array that begins so many bytes after the start of a cache line: 0 as from MPI_Alloc_mem and the allocators of deep-learning frameworks,
+/// 16 as from malloc.
 template <class T>
 class placed_array {
 public:
@@ -163,7 +165,7 @@ private:
     std::vector<T> store_;
 };
 
-/// One field at one bound, and all that is measured on it.
+/// One field with one bound, and all measurements on it.
 template <class T>
 struct group {
     std::span<const T> x;
@@ -183,17 +185,17 @@ struct group {
     row new_row(std::string codec, ccoll::isa isa) const { return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}}; }
 };
 
-/// Frames outlive the call that makes them: the timed functions hold them.
+/// Frames live longer than the call that makes them, because the timed functions hold them.
 using frame = std::shared_ptr<std::vector<std::byte>>;
 
-/// Keeps the first result; later ones, of other instruction sets, must have the same bytes.
+/// Keeps the first result. Later results, of other instruction sets, must have the same bytes.
 void same_bytes(frame& first, ccoll::const_byte_span now, row& r)
 {
     if (!first) first = std::make_shared<std::vector<std::byte>>(now.begin(), now.end());
     r.note(!std::equal(now.begin(), now.end(), first->begin(), first->end()), "bytes differ between instruction sets");
 }
 
-/// One row per instruction set. `encode` and `decode` are what a user calls.
+/// Adds one row per instruction set. `encode` and `decode` are the functions that a user calls.
 template <class T, class Encode, class Decode>
 frame add_frames(group<T>& g, const std::string& name, double rounding, Encode encode, Decode decode)
 {
@@ -223,17 +225,17 @@ void add_codec(group<T>& g)
         [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); });
 }
 
-/// Frames that can be added; then the sum of two, beside C-Coll's decompress-operate-compress step, which is what a reduction does
-/// without them: decode one frame, add one's own values, encode.
+/// Frames that can be added, and then the sum of two of them. The sum is compared with the decompress-operate-compress step of C-Coll, which
+/// a reduction uses otherwise: decode one frame, add own values, encode.
 template <class Codec, class T>
 void add_sums(group<T>& g)
 {
-    // Far from zero a quantum of an addend and its product with the step are rounded, half an ulp each; so is DOC's sum of two elements.
+    // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each. So is the sum of two elements in DOC.
     const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
     const std::size_t n = g.x.size();
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
     if (const auto s = ccoll::encode_addend<Codec>(g.x, ccoll::byte_span(g.scratch), g.eb).code; s == ccoll::status::too_large) {
-        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented, not a failure
+        fmt::print("\n{}: no sums at this bound, {}\n", Codec::name, ccoll::describe(s));  // documented behaviour, not a failure
         return;
     }
     const auto decode = [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); };
@@ -241,7 +243,7 @@ void add_sums(group<T>& g)
         g, std::string(Codec::name) + " for sums", rounding,
         [&g](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode_addend<Codec>(in, to, g.eb); }, decode);
 
-    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, unrelated point by point
+    auto other = std::make_shared<std::vector<T>>(n);  // data of the same kind, but unrelated to the first at every point
     std::rotate_copy(g.x.begin(), g.x.begin() + static_cast<std::ptrdiff_t>((65536 + 37) % n), g.x.end(), other->begin());
     const auto keep = [&g](const ccoll::encode_result& r) {
         const auto bytes = g.encoded(r);
@@ -264,7 +266,7 @@ void add_sums(group<T>& g)
         ccoll::use_isa(isa);
         row r = g.new_row(Codec::name, isa);
         r.is_sum = true;
-        for (const bool homomorphic : {false, true}) {  // the row keeps what it says about the second
+        for (const bool homomorphic : {false, true}) {  // the row keeps the figures of the second
             const ccoll::encode_result written = homomorphic ? add() : doc();
             r.note(written.code);
             same_bytes(homomorphic ? sum : doc_sum, g.encoded(written), r);
@@ -280,7 +282,7 @@ void add_sums(group<T>& g)
 }
 
 #ifdef BENCHMARK_WITH_ZFP
-/// libzfp's fixed accuracy on the same values in one dimension, as the codecs here see them.
+/// libzfp in fixed-accuracy mode, on the same values in one dimension, as our codecs see them.
 class zfp_peer {
 public:
     template <class T>
@@ -317,7 +319,7 @@ private:
 template <class T>
 void add_zfp(group<T>& g)
 {
-    if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); })) return;  // it does not define what happens then
+    if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); })) return;  // zfp does not define what happens with them
     const auto zfp = std::make_shared<zfp_peer>(std::span<T>(g.y), g.eb);
     row r = g.new_row("zfp 1-D", ccoll::isa::portable);
     r.isa_name = "-";
@@ -331,7 +333,7 @@ void add_zfp(group<T>& g)
 }
 #endif
 
-/// Everything once per run, each with a memcpy in front. That also leaves the caches behind in one state for all.
+/// Does everything once per run, each time after a memcpy. The memcpy also leaves the caches in the same state for all.
 template <class T>
 void measure(group<T>& g, int runs)
 {
@@ -343,7 +345,7 @@ void measure(group<T>& g, int runs)
                 const double start = seconds_now();
                 std::memcpy(g.y.data(), g.x.data(), g.x.size_bytes());
 #ifdef __GNUC__
-                asm volatile("" : : "r"(g.y.data()) : "memory");  // nobody reads the copy; it has to be made
+                asm volatile("" : : "r"(g.y.data()) : "memory");  // the copy must be made, although nobody reads it
 #endif
                 const double copied = seconds_now();
                 o.run();
@@ -367,7 +369,7 @@ struct options {
 };
 
 struct statistics {
-    double low = 0, high = 0, zeros = 0, denormals = 0;  // the last two: parts of all values
+    double low = 0, high = 0, zeros = 0, denormals = 0;  // the last two are fractions of all values
 
     double range() const { return high - low; }
 };
@@ -409,7 +411,7 @@ nlohmann::json record(const group<T>& g, const row& r)
     return j;
 }
 
-/// The lines of one kind: what the frames are like, then what each operation costs.
+/// Prints the rows of one kind: first the properties of the frames, then the cost of each operation.
 void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::pair<const char*, const char*>>& operations, const char* title, const char* error_title)
 {
     if (rows.empty()) return;
@@ -497,7 +499,7 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
 {
     const statistics s = statistics_of<T>(x);
     if (!(s.range() > 0) || !std::isfinite(s.range())) {
-        fmt::print("\n# {} {}: skipped, no range that a bound could be a part of\n", name, type_name<T>);
+        fmt::print("\n# {} {}: skipped, because the values have no range that a bound could be a fraction of\n", name, type_name<T>);
         return;
     }
     const double mib = static_cast<double>(x.size() * sizeof(T)) / (1 << 20);
@@ -514,7 +516,7 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
 
 const std::vector<std::string> field_names{"quiet", "wave", "turbulence", "noise", "zeros", "denormals", "zero-runs", "denormal-runs", "real"};
 
-/// Generates when first asked. All in double and larger than any type needs, so that f32 and f64 are the same field.
+/// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so that f32 and f64 have the same field.
 class generator {
 public:
     explicit generator(std::size_t mib) : mib_(mib), depth_(std::bit_ceil(std::max<std::size_t>(64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge)))) {}
@@ -531,7 +533,7 @@ public:
         if (turbulence_.empty()) turbulence_ = fields::spectral_turbulence(depth_, 1);
         std::vector<T> x = fields::middle<T>(turbulence_, n);
         if (name == "turbulence") return x;
-        // Alone they meet nearly every vector of a processor; in runs, as behind a wave front, every twentieth.
+        // Single values fall into nearly every vector of a processor. In runs, as behind a wave front, they fall into every twentieth.
         const bool runs = name == "zero-runs" || name == "denormal-runs", zero = name == "zeros" || name == "zero-runs";
         fields::sprinkle(x, zero ? fields::speck::zero : fields::speck::denormal, runs ? 4096 : 1, 1);
         return x;
@@ -560,7 +562,7 @@ void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>&
     }
 }
 
-/// For the README: what was measured at one bound, a line per codec and instruction set, in Markdown.
+/// The table of the README in Markdown: the measurements at one bound, one line per codec and instruction set.
 void print_summary(const report& from, const options& chosen)
 {
     const auto& all = from.all();
@@ -569,7 +571,7 @@ void print_summary(const report& from, const options& chosen)
             if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] && r["field"] == field && r["type"] == type) return &r;
         return nullptr;
     };
-    fmt::print("\ncompress / decompress / add of two frames, times memcpy\n\n| codec | instruction set |");
+    fmt::print("\ncompress / decompress / add two frames, as multiples of memcpy\n\n| codec | instruction set |");
     std::string rule = "|---|---|";
     for (const std::string& type : chosen.types)
         for (const std::string& field : chosen.fields) fmt::print(" {} {} |", field, type), rule += "---|";
@@ -603,7 +605,7 @@ std::string processor_name()
     return "unknown";
 }
 
-/// No date: equal machines give comparable files.
+/// Has no date, so that files from equal machines can be compared.
 nlohmann::json header(const options& chosen)
 {
     nlohmann::json j{{"record", "header"}, {"benchmark", "codec"}, {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
@@ -625,10 +627,10 @@ nlohmann::json header(const options& chosen)
 
 void print_header(const nlohmann::json& j)
 {
-    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes behind a cache line\n"
-               "GB/s and memcpy: raw bytes of one vector. tsc: ticks per value, not cycles of a core whose clock varies. "
-               "err/eb: largest error over the bound, all values checked;\n"
-               "frames for sums and sums may exceed 1 by the rounding of the result, two half ulps at most.\n"
+    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes after the start of a cache line\n"
+               "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock of the core varies). "
+               "err/eb: largest error divided by the bound; all values are checked.\n"
+               "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at most two half ulps.\n"
                "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
                j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads, j["mib"].get<std::size_t>(),
                j["runs"].get<int>(), j["offset"].get<std::size_t>());
@@ -640,7 +642,7 @@ std::vector<ccoll::isa> instruction_sets(const options& chosen)
     for (const ccoll::isa isa : ccoll::every_isa) {
         const bool wanted = chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
         if (wanted && isa <= ccoll::highest_isa()) found.push_back(isa);
-        else if (wanted) fmt::print(stderr, "this machine has no {}: left out\n", ccoll::name_of(isa));
+        else if (wanted) fmt::print(stderr, "left out {}, which this machine does not have\n", ccoll::name_of(isa));
     }
     return found;
 }
@@ -649,18 +651,18 @@ void declare(CLI::App& app, options& o)
 {
     std::vector<std::string> isa_names;
     for (const ccoll::isa isa : ccoll::every_isa) isa_names.emplace_back(ccoll::name_of(isa));
-    app.add_option("--field", o.fields, "fields; 'real' are the files of --data")->delimiter(',')->check(CLI::IsMember(field_names))->capture_default_str();
-    app.add_option("--eb", o.bounds, "absolute bounds, as parts of the value range")->delimiter(',')->check(CLI::Range(1e-12, 1.0))->capture_default_str();
-    app.add_option("--codec", o.codecs, "codecs; zfp is the peer")->delimiter(',')->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "zfp"}))->capture_default_str();
-    app.add_option("--isa", o.isas, "instruction sets; all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
+    app.add_option("--field", o.fields, "fields; 'real' means the files of --data")->delimiter(',')->check(CLI::IsMember(field_names))->capture_default_str();
+    app.add_option("--eb", o.bounds, "absolute bounds, as fractions of the value range")->delimiter(',')->check(CLI::Range(1e-12, 1.0))->capture_default_str();
+    app.add_option("--codec", o.codecs, "codecs; zfp is there for comparison")->delimiter(',')->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "zfp"}))->capture_default_str();
+    app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
     app.add_option("--mib", o.mib, "raw size of each field")->check(CLI::Range(1, 1024))->capture_default_str();
-    app.add_option("--offset", o.offset, "bytes from a cache line to the begin of each array; malloc gives 16")->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))->capture_default_str();
-    app.add_option("--runs", o.runs, "timed runs, after one that is not")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--offset", o.offset, "bytes from the start of a cache line to the start of each array; malloc gives 16")->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))->capture_default_str();
+    app.add_option("--runs", o.runs, "timed runs, after one that is not timed")->check(CLI::Range(1, 1000))->capture_default_str();
     app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")->check(CLI::ExistingDirectory);
     app.add_option("--json", o.json, "write JSON lines to this file");
-    CLI::Option* quick = app.add_flag("--quick", o.quick, "what the README shows: wave and turbulence at 1e-3, with a summary");
-    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3 beside itself with 5 % of its values denormal, or zero at the same places")->excludes(quick);
+    CLI::Option* quick = app.add_flag("--quick", o.quick, "the table of the README: wave and turbulence at 1e-3, with a summary");
+    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")->excludes(quick);
 }
 
 void apply_sets(const CLI::App& app, options& o)
@@ -679,7 +681,7 @@ void apply_sets(const CLI::App& app, options& o)
 int main(int argc, char** argv)
 try {
     tsc_ghz();
-    CLI::App app{"the codecs alone, beside memcpy"};
+    CLI::App app{"codecs without collectives, against memcpy"};
     options chosen;
     declare(app, chosen);
     CLI11_PARSE(app, argc, argv);
@@ -696,7 +698,7 @@ try {
         run_named<double>(to, chosen, isas, generate, name);
     }
     if (chosen.quick) print_summary(to, chosen);
-    if (to.failed()) fmt::print(stderr, "FAILED: a bound is broken or a codec is in trouble; see the lines above\n");
+    if (to.failed()) fmt::print(stderr, "FAILED: a bound was broken, or a codec failed; see the lines above\n");
     return to.failed() ? 1 : 0;
 } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// collectives.cpp - compressed collectives beside plain MPI in the same run, interleaved; every result checked for its bound
-// and for equal bits on all ranks. A table for people, JSON lines for programs (--json).
+// collectives.cpp - compressed collectives against plain MPI, alternately in the same run. Every result is checked against its bound, and
+// for equal bits on all ranks. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -53,30 +53,42 @@ double over_ranks(double mine, MPI_Op op)
 template <class... P>
 row allreduce_row(std::string name)
 {
-    return {std::move(name), [](const auto& x, auto& y, double eb) { return ccoll::allreduce<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); }, {}, {}, {}};
+    return {std::move(name),
+            [](const auto& x, auto& y, double eb) { return ccoll::allreduce<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); },
+            {},
+            {},
+            {}};
 }
 template <class... P>
 row bcast_row(std::string name)
 {
     return {std::move(name),
             [](const auto&, auto& y, double eb) { return ccoll::bcast<P..., RuntimeBound>(y, 0, MPI_COMM_WORLD, eb); },
-            {}, {}, {}};
+            {},
+            {},
+            {}};
 }
 
 template <class... P>
 row alltoall_row(std::string name)
 {
-    return {std::move(name), [](const auto& x, auto& y, double eb) { return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); }, {}, {}, {}};
+    return {std::move(name),
+            [](const auto& x, auto& y, double eb) { return ccoll::alltoall<P..., RuntimeBound>(x, y, MPI_COMM_WORLD, eb); },
+            {},
+            {},
+            {}};
 }
 
-/// What a call costs that is handed straight to MPI, 8 B to 4 KiB, beside MPI's own.
+/// Measures what a call that is handed straight to MPI costs, compared with MPI's own call, from 8 B to 4 KiB.
 void small_messages(int repetitions, const std::string& json)
 {
     int me = 0, p = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     constexpr int calls = 500;
-    if (me == 0) fmt::print("allreduce without a codec, {} ranks, {} x {} calls\n{:>8} {:>9} {:>9} {:>9}\n", p, repetitions, calls, "bytes", "MPI us", "ccoll us", "more us");
+    if (me == 0)
+        fmt::print("allreduce without a codec, {} ranks, {} x {} calls\n{:>8} {:>9} {:>9} {:>9}\n", p, repetitions, calls, "bytes",
+                   "MPI us", "ccoll us", "more us");
     for (std::size_t bytes = 8; bytes <= 4096; bytes *= 2) {
         const std::size_t n = bytes / sizeof(float);
         std::vector<float> x(n, 1), y(n);
@@ -94,18 +106,23 @@ void small_messages(int repetitions, const std::string& json)
         if (me != 0) continue;
         fmt::print("{:8} {:9.3f} {:9.3f} {:9.3f}\n", bytes, median(plain), median(ours), median(ours) - median(plain));
         if (!json.empty())
-            std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "small"}, {"bytes", bytes}, {"ranks", p}, {"mpi_us", median(plain)}, {"ccoll_us", median(ours)}} << '\n';
+            std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "small"},
+                                                                 {"bytes", bytes},
+                                                                 {"ranks", p},
+                                                                 {"mpi_us", median(plain)},
+                                                                 {"ccoll_us", median(ours)}}
+                                               << '\n';
     }
 }
 
-/// How much of a nonblocking compressed allreduce hides behind computing of the same length, with a test() every so often.
+/// Measures how much of a nonblocking compressed allreduce is hidden behind an equally long computation that calls test() now and then.
 void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetitions, const std::string& json)
 {
     int me = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     std::vector<float> y(n);
     using plan = ccoll::Plan<Algo::Ring, Codec::SZp, RuntimeBound>;
-    // Work that stays in registers: about a microsecond a piece.
+    // Work that stays in registers, in pieces of about a microsecond.
     const auto compute = [](double pieces, auto between) {
         volatile double sink = 0;
         for (double done = 0; done < pieces; ++done) {
@@ -139,10 +156,16 @@ void overlap(std::size_t n, const std::vector<float>& x, double eb, int repetiti
         hidden.push_back((communicates + computes - both) / communicates);
     }
     if (me != 0) return;
-    fmt::print("overlap of {} floats: allreduce {:.1f} ms, computing {:.1f} ms, both {:.1f} ms: {:.0f} % of the communication hidden\n", n, 1e3 * median(alone),
-               1e3 * median(computing), 1e3 * median(together), 100 * median(hidden));
+    fmt::print("overlap of {} floats: allreduce {:.1f} ms, computing {:.1f} ms, both {:.1f} ms: {:.0f} % of the communication hidden\n", n,
+               1e3 * median(alone), 1e3 * median(computing), 1e3 * median(together), 100 * median(hidden));
     if (!json.empty())
-        std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "overlap"}, {"elements", n}, {"allreduce_ms", 1e3 * median(alone)}, {"compute_ms", 1e3 * median(computing)}, {"both_ms", 1e3 * median(together)}, {"hidden", median(hidden)}} << '\n';
+        std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", "overlap"},
+                                                             {"elements", n},
+                                                             {"allreduce_ms", 1e3 * median(alone)},
+                                                             {"compute_ms", 1e3 * median(computing)},
+                                                             {"both_ms", 1e3 * median(together)},
+                                                             {"hidden", median(hidden)}}
+                                           << '\n';
 }
 
 bool all_ranks_equal(const std::vector<float>& v)
@@ -167,16 +190,18 @@ int main(int argc, char** argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &p);
 
-    CLI::App app{"compressed collectives beside plain MPI"};
+    CLI::App app{"compressed collectives against plain MPI"};
     std::string operation = "allreduce", field = "turbulence", json;
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
     double relative = 1e-3;
     int repetitions = 5;
-    app.add_option("--operation", operation, "what to measure")->check(CLI::IsMember({"allreduce", "bcast", "alltoall", "small", "overlap"}))->capture_default_str();
+    app.add_option("--operation", operation, "what to measure")
+        ->check(CLI::IsMember({"allreduce", "bcast", "alltoall", "small", "overlap"}))
+        ->capture_default_str();
     app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
-    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not")->capture_default_str();
+    app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     try {
         app.parse(argc, argv);
@@ -204,10 +229,11 @@ int main(int argc, char** argv)
             overlap(n, x, eb, repetitions, json);
             continue;
         }
-        // The oracle: the same in double, by MPI.
+        // The expected result: the same operation by MPI, in double.
         std::vector<double> exact(x.begin(), x.end());
         if (bcast) MPI_Bcast(exact.data(), static_cast<int>(n), MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        else if (alltoall) MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
+        else if (alltoall)
+            MPI_Alltoall(std::vector<double>(exact).data(), part, MPI_DOUBLE, exact.data(), part, MPI_DOUBLE, MPI_COMM_WORLD);
         else MPI_Allreduce(MPI_IN_PLACE, exact.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 
         std::vector<row> rows;
@@ -222,7 +248,9 @@ int main(int argc, char** argv)
                             }
                             return ccoll::report{};
                         },
-                        {}, {}, {}});
+                        {},
+                        {},
+                        {}});
         if (bcast) {
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx>("Binomial PipeSZx"));
             rows.push_back(bcast_row<Algo::Chain, Codec::PipeSZx>("Chain PipeSZx"));
@@ -235,8 +263,18 @@ int main(int argc, char** argv)
             rows.push_back(alltoall_row<Algo::Spread, Codec::SZp>("Spread SZp"));
             rows.push_back(alltoall_row<Algo::Bruck, Codec::SZp>("Bruck SZp"));
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::PipeSZx>("Pairwise PipeSZx"));
-            rows.push_back({"Pairwise Lossless", [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise, Codec::Lossless>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
-            rows.push_back({"Pairwise None", [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
+            rows.push_back({"Pairwise Lossless",
+                            [](const auto& in, auto& out, double) {
+                                return ccoll::alltoall<Algo::Pairwise, Codec::Lossless>(in, out, MPI_COMM_WORLD);
+                            },
+                            {},
+                            {},
+                            {}});
+            rows.push_back({"Pairwise None",
+                            [](const auto& in, auto& out, double) { return ccoll::alltoall<Algo::Pairwise>(in, out, MPI_COMM_WORLD); },
+                            {},
+                            {},
+                            {}});
         } else {
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
@@ -245,7 +283,11 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));
-            rows.push_back({"Ring None", [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); }, {}, {}, {}});
+            rows.push_back({"Ring None",
+                            [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); },
+                            {},
+                            {},
+                            {}});
         }
         for (int k = -1; k < repetitions; ++k)
             for (row& r : rows) {
@@ -262,25 +304,41 @@ int main(int argc, char** argv)
                 r.same_bits = alltoall || all_ranks_equal(y);
             }
         if (me == 0)
-            fmt::print("{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} {:>8} {:>7} {:>11} {:>11} {:>5} {:>8}\n",
-                       operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio", "max error", "promised", "same", "cpu ms");
+            fmt::print(
+                "{} of {} floats of {}, {} ranks, bound {:.3g} of the range = {:.4g}\n{:28} {:>9} {:>17} {:>8} {:>7} {:>11} {:>11} {:>5} "
+                "{:>8}\n",
+                operation, n, field, p, relative, eb, "", "ms", "min .. max", "speed-up", "ratio", "max error", "promised", "same",
+                "cpu ms");
         const double base = median(rows[0].seconds);
         for (row& r : rows) {
             const double ms = 1e3 * median(r.seconds), rounding = 1e-6 * p * p * 10;
             const bool holds = r.error <= r.last.worst_case_error + rounding && (r.same_bits || !r.last.same_bits);
-            const double raw = over_ranks(static_cast<double>(r.last.raw_bytes), MPI_SUM), sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM);
+            const double raw = over_ranks(static_cast<double>(r.last.raw_bytes), MPI_SUM),
+                         sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM);
             failed |= !holds;
             if (me != 0) continue;
             const auto [fast, slow] = std::minmax_element(r.seconds.begin(), r.seconds.end());
             const double ratio = sent > 0 ? raw / sent : 1;
-            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}\n", r.name, ms, 1e3 * *fast, 1e3 * *slow,
-                       1e3 * base / ms, ratio, r.error, r.last.worst_case_error, r.same_bits ? "yes" : "no", 1e3 * median(r.processor), holds ? "" : "  BROKEN");
+            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}\n", r.name, ms, 1e3 * *fast,
+                       1e3 * *slow, 1e3 * base / ms, ratio, r.error, r.last.worst_case_error, r.same_bits ? "yes" : "no",
+                       1e3 * median(r.processor), holds ? "" : "  BROKEN");
             if (!json.empty())
-                std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation}, {"field", field}, {"elements", n}, {"ranks", p},
-                                                                     {"relative_bound", relative}, {"bound", eb}, {"variant", r.name}, {"ms", ms},
-                                                                     {"ms_min", 1e3 * *fast}, {"ms_max", 1e3 * *slow}, {"speed_up", 1e3 * base / ms},
-                                                                     {"ratio", ratio}, {"max_error", r.error}, {"promised", r.last.worst_case_error},
-                                                                     {"same_bits", r.same_bits}, {"processor_ms", 1e3 * median(r.processor)}}
+                std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation},
+                                                                     {"field", field},
+                                                                     {"elements", n},
+                                                                     {"ranks", p},
+                                                                     {"relative_bound", relative},
+                                                                     {"bound", eb},
+                                                                     {"variant", r.name},
+                                                                     {"ms", ms},
+                                                                     {"ms_min", 1e3 * *fast},
+                                                                     {"ms_max", 1e3 * *slow},
+                                                                     {"speed_up", 1e3 * base / ms},
+                                                                     {"ratio", ratio},
+                                                                     {"max_error", r.error},
+                                                                     {"promised", r.last.worst_case_error},
+                                                                     {"same_bits", r.same_bits},
+                                                                     {"processor_ms", 1e3 * median(r.processor)}}
                                                    << '\n';
         }
     }

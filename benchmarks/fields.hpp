@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fields.hpp - fields that simulations send, generated: never constants, zeros or ramps, on which every compressor shines.
-// Cheap ones of any size, a different one per seed, for the collectives; then finer ones, deterministic, for the codecs.
+// fields.hpp - generates fields like those that simulations send, and never constants, zeros or ramps, which every compressor handles well.
+// The first ones are cheap, have any size and differ by seed; they are for the collectives. The others are finer; they are for the codecs.
 #pragma once
 
 #include <algorithm>
@@ -52,7 +52,7 @@ inline std::vector<float> turbulence(std::size_t n, unsigned seed)
     return field;
 }
 
-/// Quiet: expanding wave fronts of three sources on the same grid, nothing before they arrive, fading behind them.
+/// Quiet: expanding wave fronts of three sources on the same grid. The field is zero before they arrive, and fades behind them.
 inline std::vector<float> wavefronts(std::size_t n, unsigned seed)
 {
     constexpr std::size_t edge = 256;
@@ -67,14 +67,15 @@ inline std::vector<float> wavefronts(std::size_t n, unsigned seed)
             const double dz = static_cast<double>(i / (edge * edge)) - sz;
             const double r = std::sqrt(dx * dx + dy * dy + dz * dz), behind = front - r;
             if (behind < -12 || behind > 90) continue;
-            const double a = behind / 8, ricker = (1 - 2 * a * a) * std::exp(-a * a) + 0.02 * std::sin(behind) * std::exp(-behind * behind / 2500);
+            const double a = behind / 8,
+                         ricker = (1 - 2 * a * a) * std::exp(-a * a) + 0.02 * std::sin(behind) * std::exp(-behind * behind / 2500);
             field[i] += static_cast<float>(ricker * 20 / (r + 20));
         }
     }
     return field;
 }
 
-// The fields for the codecs fill grids of 256 x 256 x depth, x fastest, in double; f32 data are rounded from it.
+// The fields for the codecs fill grids of 256 x 256 x depth, x fastest, in double. Data in f32 is rounded from them.
 inline constexpr std::size_t grid_edge = 256;
 
 struct wave_snapshots {
@@ -82,11 +83,12 @@ struct wave_snapshots {
 };
 
 /// A 3-D acoustic wave by finite differences (second order), two layers, a Ricker source, fixed edges. `quiet`: the front has
-/// just left the source; mostly zeros, and where f32 ends, about 1 % denormals. `late`: it has crossed the grid and moves nearly all of it.
+/// just left the source, so the field is mostly zero, with about 1 % denormals in f32. `late`: the front has crossed the grid, and nearly
+/// all of it moves.
 /// Cost: 5 s for a depth of 128 on one core.
 inline wave_snapshots acoustic_wave(std::size_t depth)
 {
-    // A rim of zeros is the fixed edge. Four values at both ends of a row rather than one keep rows aligned.
+    // A rim of zeros is the fixed edge. It has four values at both ends of a row instead of one, which keeps rows aligned.
     constexpr std::size_t rim = 4, row = grid_edge + 2 * rim, plane = row * (grid_edge + 2);
     const std::size_t source_x = 120, source_y = 132, source_z = depth * 5 / 16, layer = depth * 11 / 20;
     const std::size_t early_steps = 86, late_steps = 292 + depth;
@@ -102,7 +104,7 @@ inline wave_snapshots acoustic_wave(std::size_t depth)
 
     wave_snapshots result;
     for (std::size_t step = 0; step < late_steps; ++step) {
-        // Nothing has gone further than one point per step; beyond, all is zero.
+        // A wave travels at most one point per step, so all points that are farther away are still zero.
         const auto first = [&](std::size_t source) { return source > step ? source - step - 1 : 0; };
         const auto last = [&](std::size_t source, std::size_t edge) { return std::min(edge, source + step + 2); };
         for (std::size_t z = first(source_z); z < last(source_z, depth); ++z) {
@@ -111,7 +113,8 @@ inline wave_snapshots acoustic_wave(std::size_t depth)
                 double* __restrict b = &before[at(0, y, z)];
                 const double* __restrict a = &now[at(0, y, z)];
                 for (std::size_t x = 0; x < grid_edge; ++x)
-                    b[x] = 2 * a[x] - b[x] + courant * (a[x - 1] + a[x + 1] + a[x - row] + a[x + row] + a[x - plane] + a[x + plane] - 6 * a[x]);
+                    b[x] = 2 * a[x] - b[x] +
+                           courant * (a[x - 1] + a[x + 1] + a[x - row] + a[x + row] + a[x - plane] + a[x + plane] - 6 * a[x]);
             }
         }
         const double t = std::numbers::pi * 0.035 * (static_cast<double>(step) - 40);
@@ -125,7 +128,8 @@ inline wave_snapshots acoustic_wave(std::size_t depth)
 
 namespace detail {
 
-inline double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }  // std's distributions differ by library
+/// Uniform in [0, 1). The distributions of std differ between libraries.
+inline double unit(std::mt19937_64& random) { return static_cast<double>(random() >> 11) * 0x1p-53; }
 
 /// FFT along one axis: `length` (a power of two) rows of `inner` values each, a row being one index of that axis.
 inline void transform(std::complex<double>* v, std::size_t length, std::size_t inner)
@@ -142,7 +146,7 @@ inline void transform(std::complex<double>* v, std::size_t length, std::size_t i
                 const auto w = std::polar(1.0, -std::numbers::pi * static_cast<double>(k) / static_cast<double>(half));
                 const double c = w.real(), s = w.imag();
                 std::complex<double>*p = v + (i + k) * inner, *q = p + half * inner;
-                for (std::size_t x = 0; x < inner; ++x) {  // by hand: operator* looks for NaN
+                for (std::size_t x = 0; x < inner; ++x) {  // written out, because operator* checks for NaN
                     const double re = q[x].real() * c - q[x].imag() * s, im = q[x].real() * s + q[x].imag() * c;
                     q[x] = {p[x].real() - re, p[x].imag() - im};
                     p[x] = {p[x].real() + re, p[x].imag() + im};
@@ -152,9 +156,9 @@ inline void transform(std::complex<double>* v, std::size_t length, std::size_t i
 
 }  // namespace detail
 
-/// One scalar of a turbulent flow, rms 1: every mode of the grid, E(k) ~ k^(-5/3) with a dissipative end, random phases. Its fine
-/// structure is busier than that of turbulence(), which has few modes and none beyond 45 waves per edge.
-/// `depth` is a power of two. Cost: 1 s for a depth of 128 on one core.
+/// One scalar of a turbulent flow, rms 1: all modes of the grid, E(k) ~ k^(-5/3) with a dissipative end, and random phases. Its fine
+/// structure is busier than that of turbulence(), which has few modes and none above 45 waves per edge. `depth` is a power of two.
+/// Cost: 1 s for a depth of 128 on one core.
 inline std::vector<double> spectral_turbulence(std::size_t depth, unsigned seed)
 {
     constexpr double dissipation = 90;  // waves per edge
@@ -184,7 +188,7 @@ inline std::vector<double> spectral_turbulence(std::size_t depth, unsigned seed)
     return field;
 }
 
-/// No neighbour knows anything of the next: the worst case.
+/// Independent values, which are the worst case for prediction.
 inline std::vector<double> white_noise(std::size_t n, unsigned seed)
 {
     std::mt19937_64 random(seed);
@@ -204,17 +208,18 @@ std::vector<T> middle(const std::vector<double>& field, std::size_t n)
     return result;
 }
 
-/// What 5 % of the values become: zeros, or denormals of T, which are zero to a codec with a bound but not to a processor.
+/// What 5 % of the values are replaced by: zeros, or denormals of T. To a codec with a bound both are zero, but not to a processor.
 enum class speck { zero, denormal };
 
-/// Overwrites 5 % of the field, at the same places for both kinds: runs of `run` values at regular distances.
+/// Overwrites 5 % of the field, in runs of `run` values at regular distances. The places are the same for both kinds.
 template <class T>
 void sprinkle(std::vector<T>& field, speck kind, std::size_t run, unsigned seed)
 {
     std::mt19937_64 random(seed);
     for (std::size_t start = 0; start < field.size(); start += 20 * run)
         for (std::size_t i = start; i < std::min(start + run, field.size()); ++i)
-            field[i] = kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
+            field[i] =
+                kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
 }
 
 }  // namespace fields

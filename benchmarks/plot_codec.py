@@ -33,7 +33,7 @@ def in_order(values):
 
 
 def draw_field(axes, rows):
-    """A line per codec, instruction set and type runs through its bounds; legend() says what they look like."""
+    """Draws one line per codec, instruction set and type, through its bounds; legend() explains what they look like."""
     for codec, isa, kind in in_order((r["codec"], r["isa"], r["type"]) for r in rows):
         line = [r for r in rows if (r["codec"], r["isa"], r["type"]) == (codec, isa, kind)]
         line.sort(key=lambda r: r["bound_of_range"])
@@ -54,7 +54,7 @@ def draw_field(axes, rows):
 
 
 def legend(rows):
-    """Colour, marker and filling each say one thing, so each is explained once."""
+    """Colour, marker and filling each have one meaning, so each is explained once."""
     def sample(name, colour="black", **looks):
         return Line2D([], [], color=colour, label=name, **looks)
     codecs = [sample(c, COLOURS.get(c, "tab:gray"), linewidth=3) for c in in_order(r["codec"] for r in rows)]
@@ -74,7 +74,7 @@ def main():
 
     across = min(3, len(fields))
     down = -(-len(fields) // across)
-    # The last column holds the legend: a place beside the panels that every version of matplotlib keeps free.
+    # The last column holds the legend, because every version of matplotlib keeps a column of panels free.
     figure, panels = plt.subplots(down, across + 1, figsize=(5.2 * across + 2.8, 4.6 * down), squeeze=False, constrained_layout=True,
                                   gridspec_kw={"width_ratios": [1] * across + [0.4]})
     plots = list(panels[:, :across].flat)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ratio.cpp - bits per value of Codec::SZp beside what other layouts of the same idea would need, counted on the same field and bound:
-// the fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and SZp's own layout with other predictors.
-// True maximum errors in the type of the data stand beside: a truncating quantiser is shorter because it errs by twice the bound.
+// ratio.cpp - bits per value of Codec::SZp, compared with what other layouts of the same idea would need for the same field and bound: the
+// fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other predictors.
+// It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by errors of up to twice
+// the bound.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -20,14 +21,15 @@ using ccoll::policies::Codec::SZp;
 namespace {
 
 struct counted {
-    double bits = 0, error = 0;  // per value; of the bound
+    double bits = 0, error = 0;  // bits per value; maximum error as a fraction of the bound
 };
 
 template <class T>
 double worst(const std::vector<T>& x, const std::function<T(std::size_t)>& decoded, double eb)
 {
     double most = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) most = std::max(most, std::fabs(static_cast<double>(x[i]) - static_cast<double>(decoded(i))));
+    for (std::size_t i = 0; i < x.size(); ++i)
+        most = std::max(most, std::fabs(static_cast<double>(x[i]) - static_cast<double>(decoded(i))));
     return most / eb;
 }
 
@@ -37,11 +39,13 @@ counted szp(const std::vector<T>& x, double eb)
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<SZp, T>(x.size()));
     const auto r = ccoll::encode<SZp>(x, frame, eb);
     std::vector<T> back(x.size());
-    if (r.code != ccoll::status::ok || ccoll::decode<SZp>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok) throw std::runtime_error("SZp failed");
+    if (r.code != ccoll::status::ok || ccoll::decode<SZp>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
+        throw std::runtime_error("SZp failed");
     return {8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return back[i]; }, eb)};
 }
 
-/// Blocks of 32, a byte of width, then 32 signs and the bits of the largest magnitude for each value; differences from value to value.
+/// Size of the fixed-length layout: differences between neighbours in blocks of 32. A block has a byte for the width, 32 signs, and for
+/// each value as many bits as the largest magnitude needs.
 template <class T>
 counted fixed_length(const std::vector<T>& x, double eb, bool truncates)
 {
@@ -53,15 +57,18 @@ counted fixed_length(const std::vector<T>& x, double eb, bool truncates)
     double bits = 0;
     for (std::size_t from = 0; from < x.size(); from += 32) {
         std::uint64_t all = 0;
-        for (std::size_t i = std::max<std::size_t>(from, 1); i < std::min(x.size(), from + 32); ++i) all |= static_cast<std::uint64_t>(std::abs(q[i] - q[i - 1]));
+        for (std::size_t i = std::max<std::size_t>(from, 1); i < std::min(x.size(), from + 32); ++i)
+            all |= static_cast<std::uint64_t>(std::abs(q[i] - q[i - 1]));
         bits += 8 + (all != 0 ? 32 + 32 * static_cast<double>(std::bit_width(all)) : 0);
     }
-    return {bits / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return static_cast<T>(static_cast<double>(q[i]) * 2 * eb); }, eb)};
+    return {bits / static_cast<double>(x.size()),
+            worst<T>(x, [&](std::size_t i) { return static_cast<T>(static_cast<double>(q[i]) * 2 * eb); }, eb)};
 }
 
-/// Widths of two's complement and 4 bits per block of 32, for any prediction from quanta before i.
+/// Size with widths of two's complement and 4 bits per block of 32, for any prediction from the quanta before i.
 template <class T>
-double predicted(const std::vector<T>& x, double eb, const std::function<std::int64_t(const std::vector<std::int64_t>&, std::size_t)>& predict)
+double predicted(const std::vector<T>& x, double eb,
+                 const std::function<std::int64_t(const std::vector<std::int64_t>&, std::size_t)>& predict)
 {
     const double step = 2 * eb / (1 + 0x1p-8);
     std::vector<std::int64_t> q(x.size());
@@ -94,8 +101,8 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
     for (const double relative : bounds) {
         const double eb = relative * (static_cast<double>(*high) - static_cast<double>(*low));
         const counted ours = szp(x, eb), truncated = fixed_length(x, eb, true), rounded = fixed_length(x, eb, false);
-        fmt::print("{:22} {:6.0e} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f}", name, relative, ours.bits, ours.error, rounded.bits, rounded.error,
-                   truncated.bits, truncated.error, predicted(x, eb, second));
+        fmt::print("{:22} {:6.0e} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f}", name, relative, ours.bits, ours.error,
+                   rounded.bits, rounded.error, truncated.bits, truncated.error, predicted(x, eb, second));
         if (row > 0) fmt::print(" {:7.3f} {:7.3f}", predicted(x, eb, flat), predicted(x, eb, solid));
         fmt::print("\n");
     }
@@ -112,16 +119,19 @@ int main(int argc, char** argv)
     app.add_option("--data", data, "folder of raw little-endian .f32 and .f64 files")->check(CLI::ExistingDirectory);
     CLI11_PARSE(app, argc, argv);
 
-    fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "fixed, rounds", "fixed, trunc.");
-    fmt::print("{:22} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>7} {:>7}\n", "field", "eb", "bits", "err/eb", "bits", "err/eb", "bits", "err/eb", "order 2",
-               "2-D", "3-D");
+    fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "fixed, rounds",
+               "fixed, trunc.");
+    fmt::print("{:22} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>7} {:>7}\n", "field", "eb", "bits", "err/eb", "bits",
+               "err/eb", "bits", "err/eb", "order 2", "2-D", "3-D");
     constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);
     print("wave", fields::middle<float>(wave.late, n), bounds, row, plane);
     print("turbulence", fields::middle<float>(fields::spectral_turbulence(depth, 1), n), bounds, row, plane);
     if (!data.empty()) {
-        for (const auto& file : fields::files_of<float>(data)) print(file.filename().string(), fields::read_middle<float>(file, n), bounds, 0, 0);
-        for (const auto& file : fields::files_of<double>(data)) print(file.filename().string(), fields::read_middle<double>(file, n), bounds, 0, 0);
+        for (const auto& file : fields::files_of<float>(data))
+            print(file.filename().string(), fields::read_middle<float>(file, n), bounds, 0, 0);
+        for (const auto& file : fields::files_of<double>(data))
+            print(file.filename().string(), fields::read_middle<double>(file, n), bounds, 0, 0);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// real_fields.hpp - fields that somebody has measured or computed: raw little-endian files of a folder, *.f32 and *.f64.
+// real_fields.hpp - reads measured or computed fields from a folder of raw little-endian files, *.f32 and *.f64.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace fields {
 
-/// The files of a folder that hold elements of type T, by name.
+/// The files of a folder that hold elements of type T, sorted by name.
 template <class T>
 std::vector<std::filesystem::path> files_of(const std::filesystem::path& folder)
 {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing (Debian and Ubuntu), builds a benchmark as a user would (-O2, no -march) and runs it.
-#   benchmarks/run.sh codec [options]     the codecs alone beside memcpy and libzfp; --help lists the options. Draws out/codec.png.
-#   benchmarks/run.sh codec --quick       what the table of the README shows
-#   benchmarks/run.sh ratio [options]     bits per value of SZp beside other layouts, and true maximum errors
-#   benchmarks/run.sh threads [options]   the codecs on two and more threads beside one
+# Installs what is missing (Debian and Ubuntu), builds a benchmark as a user would (-O2, no -march), and runs it.
+#   benchmarks/run.sh codec [options]     codecs without collectives, against memcpy and libzfp; --help lists the options. Draws out/codec.png.
+#   benchmarks/run.sh codec --quick       the table of the README
+#   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
+#   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll
-# Paths in options are seen from the folder of the repository.
+# Paths in options are relative to the folder of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// threads.cpp - codecs on several threads beside one, and beside a memcpy on as many, interleaved: what Exec::Threads brings.
-// Frames are checked to be the same bytes, values to be within the bound.
+// threads.cpp - what Exec::Threads gains: codecs on several threads, against one thread and against a memcpy on as many threads,
+// alternately. Checks that frames have the same bytes, and that values are within the bound.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -32,7 +32,7 @@ void copy(std::span<std::byte> to, std::span<const std::byte> from)
     });
 }
 
-/// The same work on one thread, two, four and eight.
+/// The same work on one, two, four and eight threads.
 struct work {
     std::string name;
     std::vector<std::function<void()>> on;
@@ -46,7 +46,8 @@ template <class Job>
 work each(std::string name, Job job)
 {
     return {std::move(name),
-            {[=] { job(Exec::Threads<1>{}); }, [=] { job(Exec::Threads<2>{}); }, [=] { job(Exec::Threads<4>{}); }, [=] { job(Exec::Threads<8>{}); }}};
+            {[=] { job(Exec::Threads<1>{}); }, [=] { job(Exec::Threads<2>{}); }, [=] { job(Exec::Threads<4>{}); },
+             [=] { job(Exec::Threads<8>{}); }}};
 }
 
 double median(std::vector<double> v)
@@ -71,7 +72,7 @@ void print(const work& w, double raw_bytes)
 {
     fmt::print("{:28} {:8.2f} GB/s", w.name, raw_bytes / median(w.seconds[0]) * 1e-9);
     for (std::size_t i = 1; i < w.seconds.size(); ++i) {
-        std::vector<double> times;  // pair by pair: what slows the machine for a while slows both
+        std::vector<double> times;  // compared pair by pair, because anything that slows the machine for a while slows both
         for (std::size_t k = 0; k < w.seconds[0].size(); ++k) times.push_back(w.seconds[0][k] / w.seconds[i][k]);
         fmt::print("   {} threads {:5.2f}", counts[i], median(times));
     }
@@ -87,10 +88,12 @@ bool run(const options& chosen, std::span<const T> x, double eb, std::size_t wid
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<Codec, T>(n)), room(frame.size());
     const auto written = ccoll::encode<Codec>(x, frame, eb);
     const auto again = ccoll::encode<Codec>(x, room, eb, Exec::Threads<2>{});
-    bool good = written.code == ccoll::status::ok && again.bytes == written.bytes && std::memcmp(frame.data(), room.data(), written.bytes) == 0;
+    bool good =
+        written.code == ccoll::status::ok && again.bytes == written.bytes && std::memcmp(frame.data(), room.data(), written.bytes) == 0;
     const auto encoded = ccoll::const_byte_span(frame).first(written.bytes);
     good &= ccoll::decode<Codec>(encoded, y, Exec::Threads<2>{}) == ccoll::status::ok;
-    for (std::size_t i = 0; i < n; ++i) good &= std::fabs(static_cast<long double>(x[i]) - static_cast<long double>(y[i])) <= static_cast<long double>(eb);
+    for (std::size_t i = 0; i < n; ++i)
+        good &= std::fabs(static_cast<long double>(x[i]) - static_cast<long double>(y[i])) <= static_cast<long double>(eb);
     std::vector<work> all{each(name + "compress", [&](auto threads) { ccoll::encode<Codec>(x, room, eb, threads); }),
                           each(name + "decompress", [&](auto threads) { ccoll::decode<Codec>(encoded, y, threads); })};
     std::vector<std::byte> a, b, sum;
@@ -109,11 +112,11 @@ bool run(const options& chosen, std::span<const T> x, double eb, std::size_t wid
         measure(w, chosen.runs, widths);
         print(w, static_cast<double>(x.size_bytes()));
     }
-    if (!good) fmt::print("{}: wrong bytes, or a value outside of its bound\n", name);
+    if (!good) fmt::print("{}: wrong bytes, or a value out of its bound\n", name);
     return good;
 }
 
-/// A field of 64 MiB in a row: codecs do not look that far back.
+/// Copies of a field of 64 MiB, one after the other. Codecs do not look back that far.
 template <class T>
 bool run_type(const options& chosen, std::span<const double> field, std::size_t widths)
 {
@@ -138,14 +141,18 @@ bool run_type(const options& chosen, std::span<const double> field, std::size_t 
 int main(int argc, char** argv)
 {
     options chosen;
-    CLI::App app{"codecs on several threads beside one"};
+    CLI::App app{"codecs on several threads, against one thread"};
     app.add_option("--mib", chosen.mib, "raw size of a vector")->check(CLI::Range(1, 4096))->capture_default_str();
-    app.add_option("--runs", chosen.runs, "timed runs, after one that is not")->check(CLI::Range(1, 1000))->capture_default_str();
-    app.add_option("--eb", chosen.relative, "absolute bound, as a part of the value range")->check(CLI::Range(1e-12, 1.0))->capture_default_str();
+    app.add_option("--runs", chosen.runs, "timed runs, after one that is not timed")->check(CLI::Range(1, 1000))->capture_default_str();
+    app.add_option("--eb", chosen.relative, "absolute bound, as a fraction of the value range")
+        ->check(CLI::Range(1e-12, 1.0))
+        ->capture_default_str();
     CLI11_PARSE(app, argc, argv);
     std::size_t widths = 1;
     while (widths < std::size(counts) && counts[widths] <= static_cast<int>(std::thread::hardware_concurrency())) ++widths;
-    fmt::print("turbulence, eb = {:g} of the range, {} MiB, median of {}: one thread, raw bytes; more: times as fast\n", chosen.relative, chosen.mib, chosen.runs);
+    fmt::print(
+        "turbulence, eb = {:g} of the range, {} MiB, median of {}. One thread: GB/s of raw bytes; more threads: how many times as fast\n",
+        chosen.relative, chosen.mib, chosen.runs);
     const std::vector<double> field = fields::spectral_turbulence(128, 1);
     bool good = run_type<float>(chosen, field, widths);
     good &= run_type<double>(chosen, field, widths);

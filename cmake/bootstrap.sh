@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Sourced by the run.sh scripts:  bootstrap <package> ...
 #
-# Packages carry their Debian names. '?' in front: wanted, but nothing stops without it. What is missing is found by looking for the
-# tool or header itself, not for the package, so that any system that has them passes. Missing ones are installed by apt-get where
-# there is one and the right to call it; elsewhere the list is printed. Ends the script with exit code 2 when something
-# indispensable stays missing. With everything in place it takes a fraction of a second and touches nothing.
+# Makes sure that the packages are there. They carry their Debian names; a '?' in front marks one that is useful but not required.
+# It looks for the tool or header itself and not for the package, so any system that has them will do. What is missing is installed
+# with apt-get if that exists and may be called; otherwise the list is printed. If a required package is still missing, the script ends
+# with exit code 2. When everything is there, this takes a fraction of a second and changes nothing.
 
 bootstrap_header() { printf '#include <%s>\n' "$1" | "${CXX:-g++}" -x c++ -E -o /dev/null - >/dev/null 2>&1; }
 
-# A python3 that can draw: the first on the PATH, or the distribution's.
+# A python3 that has matplotlib: the first on the PATH, or the distribution's.
 bootstrap_python() {
     local python
     for python in python3 /usr/bin/python3; do
@@ -21,7 +21,7 @@ bootstrap_python() {
     return 1
 }
 
-# Only recommended by its compiler's package: the sanitizers and libFuzzer.
+# The sanitizers and libFuzzer: clang's package only recommends theirs.
 bootstrap_sanitizer() {
     local version=${1#libclang-rt-}
     echo 'int main() {}' | "clang++-${version%-dev}" -fsanitize=address -x c++ - -o /dev/null
@@ -42,6 +42,7 @@ bootstrap_has() {
         libzfp-dev) bootstrap_header zfp.h ;;
         python3-matplotlib) bootstrap_python ;;
         clang) command -v clang++ ;;
+        clang-format-*) command -v "$1" ;;
         clang-*) command -v "clang++-${1#clang-}" ;;
         libclang-rt-*-dev) bootstrap_sanitizer "$1" ;;
         *) command -v "$1" ;;
@@ -65,7 +66,7 @@ bootstrap() {
         fi
         if [ "$sudo" != none ]; then
             export DEBIAN_FRONTEND=noninteractive
-            # Lists that know every indispensable package are fresh enough; a wanted one may not exist in this release at all.
+            # Package lists are fresh enough if they know every required package. An optional one may not exist in this release at all.
             for package in $missing; do
                 if [ "$package" = "${package#\?}" ] && ! bootstrap_in_distribution "$package" || ! bootstrap_in_distribution g++; then
                     $sudo apt-get update -qq </dev/null || true
@@ -90,14 +91,14 @@ bootstrap() {
             *) needed+=" $package" ;;
         esac
     done
-    if [ -n "$wanted" ]; then echo "going on without (Debian names):$wanted" >&2; fi
+    if [ -n "$wanted" ]; then echo "continuing without these packages (Debian names):$wanted" >&2; fi
     if [ -n "$needed" ]; then
         echo "please install first (Debian names):$needed" >&2
         exit 2
     fi
 }
 
-# No pipe to grep -q: that ends at the first match, and with pipefail what apt-cache still wanted to say would count as a failure.
+# Not piped into grep -q, which ends at the first match: apt-cache would then fail to write the rest, and pipefail counts that.
 bootstrap_in_distribution() { [[ $(apt-cache policy "$1" 2>/dev/null) == *'Candidate: '[!\(]* ]]; }
 
 bootstrap_install() {

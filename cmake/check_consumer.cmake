@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DWAY=<find_package|add_subdirectory|fetch_content> -DROOT=<source> -DBUILD=<build tree> -DWORK=<folder> -DCXX=<compiler>
 #       -DGENERATOR=<generator> -P check_consumer.cmake
-# Another project takes the library in this way, builds a program and runs it. find_package takes it from an installation, which
-# must hold every header.
+# Another project uses the library in the given way, builds a program and runs it. With find_package it uses an installation, which must
+# contain every header.
 cmake_minimum_required(VERSION 3.22)
 function(run)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)

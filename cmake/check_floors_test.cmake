@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DWORK=<folder> -P check_floors_test.cmake
-# Small trees, each with one broken rule, and the words with which check_floors.cmake must refuse it.
+# Small source trees, each of which breaks one rule, with words of the sentence that check_floors.cmake must print.
 cmake_minimum_required(VERSION 3.22)
 set(top "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n#pragma once\n")
 # tree(<words, or empty for a good tree> <file> <text after the top, or 'bare: ...'> ...)
@@ -32,13 +32,18 @@ tree("(floor 2) includes ccoll/transport/t.hpp (floor 2)" transport/t.hpp "int t
 tree("a .hpp never sees CUDA" cuda/c.cuh "int c()" all.hpp "#include <ccoll/cuda/c.cuh>")
 tree("a .hpp never sees CUDA" base/a.hpp "#include <cuda_runtime.h>")
 tree("only transport/mpi.hpp may" engine/e.hpp "#include <mpi.h>")
-tree("too dear" base/a.hpp "#include <iostream>")
-tree("too dear" transport/mpi.hpp "#include <thread>")
-tree("too dear" transport/threads.hpp "#include <ranges>")
+tree("too slow" base/a.hpp "#include <iostream>")
+tree("too slow" transport/mpi.hpp "#include <thread>")
+tree("too slow" transport/threads.hpp "#include <ranges>")
 tree("which does not exist" base/a.hpp "#include <ccoll/base/b.hpp>")
-tree("headers are included with <>" ${base} base/b.hpp "#include \"a.hpp\"")
+tree("headers are included as <ccoll/...>" ${base} base/b.hpp "#include \"a.hpp\"")
 tree("no '#pragma once'" base/a.hpp "bare: // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
 tree("the first line must be" base/a.hpp "bare: #pragma once")
 tree("has no floor" attic/a.hpp "int a()")
+string(REPEAT "// a\n" 449 long)
+string(REPEAT "a" 138 wide)
+tree("" base/a.hpp "//${wide}")
+tree("has a line of more than 140 columns, beginning '//aaaa" base/a.hpp "// a\n//${wide}a")
+tree("has 452 lines" base/a.hpp "${long}")
 tree("neither .hpp, .cuh nor .inl" base/a.h "int a()")
-tree("these include each other" base/a.hpp "#include <ccoll/base/b.hpp>" base/b.hpp "#include <ccoll/base/a.hpp>")
+tree("these headers include each other" base/a.hpp "#include <ccoll/base/b.hpp>" base/b.hpp "#include <ccoll/base/a.hpp>")

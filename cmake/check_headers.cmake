@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DCOMPILE=<compiler;flags>" "-DHEADERS=<h;...>" -DEXTENSION=<cpp or cu> -DWORK=<folder> -P check_headers.cmake
-# Each header, included twice and nothing before it, compiles (all of them in one file with -DTOGETHER=ON); in spite of macros that other people's headers are known to define.
+# Each header compiles if it is included first and twice, even if macros are defined that well-known headers of others define. With
+# -DTOGETHER=ON all headers are compiled in one file.
 cmake_minimum_required(VERSION 3.22)
 set(poison "")
 # complex.h, termios.h, windows.h, sys/sysmacros.h, Arduino.h, old numerical codes

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DCOMPILE="<compiler;flags>" -DSOURCE=tests/support/instrument.cpp -DNM=<nm> -DWORK=<folder> -P check_instrument.cmake
-# Instrument::Off costs nothing: the object code has no reference to a clock and is smaller than with Instrument::Breakdown,
-# which must have one (or this test could not fail).
+# Instrument::Off costs nothing: the object code does not refer to a clock, and is smaller than with Instrument::Breakdown. With Breakdown
+# it must refer to a clock, or else this test could not fail.
 file(MAKE_DIRECTORY ${WORK})
 function(build name)
   execute_process(COMMAND ${COMPILE} ${ARGN} -O2 -c ${SOURCE} -o ${WORK}/${name}.o RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)

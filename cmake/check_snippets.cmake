@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=<repository> -P check_snippets.cmake
-# What the pages show is what the tests run. In a page,
+# The pages must show the code that the tests run. In a page, a line such as
 #   <!-- snippet: tests/extension/user_op.cpp doc:op -->
-# stands on the line before a code block, which must be the lines of that file between '// [doc:op]' and '// [/doc:op]', less the
-# indentation of the marker. Relative links of the pages must lead to something.
-# With -DWRITE=ON the code blocks are written anew instead.
+# comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]', without the
+# indentation of the marker. Relative links in the pages must lead to files that exist.
+# With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
 file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md ${ROOT}/docs/*/*.md)
@@ -15,7 +15,7 @@ set(bad "")
 set(shown 0)
 set(followed 0)
 
-# Splits `text` at the first `mark`; `found` tells whether there is one. Lists would trip over semicolons and brackets of code.
+# Splits `text` at the first `mark`; `found` says whether there is one. CMake lists cannot be used, because code has semicolons and brackets.
 macro(cut text mark before after found)
   string(FIND "${${text}}" "${mark}" cut_at)
   set(${found} FALSE)
@@ -29,7 +29,7 @@ macro(cut text mark before after found)
   endif()
 endmacro()
 
-# The region of a source file, or a sentence in `region_fault`.
+# Sets `region` to the named region of a source file, or `region_fault` to what is wrong with the name.
 function(read_region name)
   set(region_fault "" PARENT_SCOPE)
   if(NOT name MATCHES "^([^ ]+) doc:([a-z0-9_]+)$")

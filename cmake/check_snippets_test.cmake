@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DWORK=<folder> -P check_snippets_test.cmake
-# Small pages, each with one fault, and the words with which check_snippets.cmake must refuse it.
+# Small pages, each with one mistake, and words of the sentence that check_snippets.cmake must print.
 cmake_minimum_required(VERSION 3.22)
 set(source "int a;\n    // [doc:one]\n    f([&](int x) { return x[1]; });\n\n        g();\n    // [/doc:one]\n// [doc:open]\n")
 set(block "```cpp\nf([&](int x) { return x[1]; });\n\n    g();\n```\n")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Device tests. nvcc is called directly: a project without CUDA as a language stays configurable everywhere, and CMake 3.25 does not
-# know nvcc's C++20. Building the program is a test of its own; running it needs a GPU.
+# Device tests. nvcc is called directly, for two reasons: a project that does not enable CUDA as a language can be configured everywhere, and
+# CMake 3.25 does not know about C++20 in nvcc. Running a program needs a GPU; without one, the test is that it builds.
 # add_nvcc_program(<target> <source> [flags...])
 function(add_nvcc_program target source)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${target})

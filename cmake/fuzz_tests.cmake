@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Fuzz targets, where the compiler is a clang with a libFuzzer that works here; elsewhere there is nothing. As tests they are short
-# and, addresses being part of what libFuzzer learns, never quite the same. For hours:   build/clang/tests/fuzz_<target> -max_total_time=36000 build/clang/tests/fuzz/<target>
+# Fuzz targets. They are built only if the compiler is a clang with a working libFuzzer. As tests they run for a short time, and never in quite
+# the same way, because libFuzzer also learns from addresses. To run one for hours:
+#   build/clang/tests/fuzz_<target> -max_total_time=36000 build/clang/tests/fuzz/<target>
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CCOLL_TEST_SANITIZE)
   return()
 endif()
@@ -13,7 +14,7 @@ if(NOT DEFINED CCOLL_FUZZER_RUNS)
     set(works TRUE)
   else()
     set(works FALSE)
-    message(STATUS "ccoll: no fuzz tests: this clang has no libFuzzer that works here")
+    message(STATUS "ccoll: no fuzz tests, because this clang has no working libFuzzer")
   endif()
   set(CCOLL_FUZZER_RUNS ${works} CACHE INTERNAL "clang's libFuzzer works")
   unset(runs CACHE)
@@ -36,7 +37,7 @@ foreach(target decode reduce_encoded encode)
   target_compile_definitions(fuzz_${target} PRIVATE CCOLL_NO_MPI)
   target_compile_options(fuzz_${target} PRIVATE ${fuzz_flags} -fno-omit-frame-pointer -g1)
   target_link_options(fuzz_${target} PRIVATE ${fuzz_flags})
-  # -timeout: seconds for one input, which takes milliseconds. What fails is written beside the corpus.
+  # -timeout is the limit for one input in seconds; an input takes milliseconds. Inputs that fail are written next to the corpus.
   add_test(NAME fuzz/${target}
            COMMAND fuzz_${target} -runs=20000 -seed=1 -max_len=20000 -timeout=20 -rss_limit_mb=4096 -artifact_prefix=${corpus}/${target}_fails_on_ ${corpus}/${target})
   set_tests_properties(fuzz/${target} PROPERTIES TIMEOUT 300 LABELS fuzz FIXTURES_REQUIRED fuzz_corpus)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every MPI that is here, side by side: `mpis` names them; for each <name> a target ccoll_mpi_<name>, a launcher mpiexec_<name>
-# and the flags mpi_flags_<name> for those who call a compiler themselves. A wrapper is asked for its flags, so that any compiler
-# can be used with them; launcher and wrapper carry the same suffix and belong together.
+# Finds every installed MPI; `mpis` has their names. For each <name> there are a target ccoll_mpi_<name>, a launcher mpiexec_<name>, and the
+# flags mpi_flags_<name> for scripts that call a compiler themselves. The flags come from the compiler wrapper, so that they can be used with
+# any compiler. A launcher and a wrapper with the same suffix belong together.
 set(mpis "")
 foreach(name openmpi mpich default)
   if(name STREQUAL default)
@@ -18,7 +18,7 @@ foreach(name openmpi mpich default)
   if(NOT CCOLL_MPICXX_${name} OR NOT CCOLL_MPIEXEC_${name})
     continue()
   endif()
-  # Both families know -show: the compiler, then its flags.
+  # Open MPI and MPICH both support -show, which prints the compiler and then its flags.
   execute_process(COMMAND ${CCOLL_MPICXX_${name}} -show OUTPUT_VARIABLE line ERROR_QUIET RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
   if(failed)
     continue()
@@ -41,7 +41,7 @@ endforeach()
 list(JOIN mpis ", " shown)
 message(STATUS "ccoll: MPI for the tests: ${shown}")
 
-# Many ranks on few cores, as root in a container: Open MPI wants to be told, MPICH does not mind.
+# Allows many ranks on few cores, and root in a container. Only Open MPI needs this.
 set(mpi_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
                     OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
 
@@ -60,14 +60,14 @@ function(add_mpi_tests)
     set(environment ${mpi_environment})
     if("${top}" MATCHES "// sanitize: *([a-z]+)")
       set(sanitizer ${CMAKE_MATCH_1})
-      # UCX's hooks into the allocator and AddressSanitizer's do not go together.
+      # The hooks of UCX and of AddressSanitizer into the allocator do not work together.
       list(APPEND environment UCX_MEM_EVENTS=n ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions=${here}/mpi/${subject}.suppressions)
     endif()
     foreach(mpi ${mpis})
       set(program mpi_${subject}_${mpi})
       add_executable(${program} ${here}/mpi/${file})
       if(subject STREQUAL matrix)
-        target_compile_options(${program} PRIVATE -O0)  # thousands of plans: minutes of compiling otherwise
+        target_compile_options(${program} PRIVATE -O0)  # thousands of plans would take minutes to compile
       endif()
       if(sanitizer)
         target_compile_options(${program} PRIVATE -O1 -g1 -fsanitize=${sanitizer} -fno-omit-frame-pointer)
@@ -78,7 +78,7 @@ function(add_mpi_tests)
         set(test mpi/${mpi}/${subject}/p${p})
         add_test(NAME ${test} COMMAND ${mpiexec_${mpi}} -n ${p} $<TARGET_FILE:${program}>)
         set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS mpi ENVIRONMENT "${environment}" SKIP_RETURN_CODE 77)
-        # Ranks that wait spin: beside another test they would only take each other's time.
+        # Waiting ranks spin, so tests that run at the same time would only slow each other down.
         if(p GREATER 2)
           set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
         else()

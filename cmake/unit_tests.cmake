@@ -19,7 +19,7 @@ else()
   set(no_case_is_an_error --warn UnmatchedTestSpec)
 endif()
 
-# Catch2's implementation, once: it is not under test, so neither warnings nor sanitizers nor optimisation slow it down.
+# Catch2's implementation is compiled once. It is not under test, so it is compiled without warnings, sanitizers and optimisation.
 add_library(ccoll_catch_main OBJECT ${here}/main.cpp)
 if(TARGET Catch2::Catch2)
   target_link_libraries(ccoll_catch_main PRIVATE Catch2::Catch2)
@@ -29,7 +29,7 @@ endif()
 target_compile_features(ccoll_catch_main PRIVATE cxx_std_20)
 target_compile_options(ccoll_catch_main PRIVATE -O0 -g0)
 
-# No unit test sees MPI: ranks are threads.
+# Unit tests do not use MPI; ranks are threads.
 add_library(ccoll_unit INTERFACE)
 target_link_libraries(ccoll_unit INTERFACE ccoll_test)
 target_compile_definitions(ccoll_unit INTERFACE CCOLL_NO_MPI)
@@ -53,7 +53,7 @@ function(add_unit_tests folder)
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> "-DLIST=${list_cases}" "-DSTRICT=${no_case_is_an_error}" -DPREFIX=unit/${folder} -DSECONDS=${seconds}
             -DOUTPUT=${cases} -P ${root}/cmake/discover_cases.cmake
     BYPRODUCTS ${cases})
-  # Not built: a test that fails in its place.
+  # If the program was not built, a test that fails takes the place of its cases.
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake
     "if(EXISTS \"${cases}\")\n  include(\"${cases}\")\nelse()\n  add_test([==[unit/${folder} is built]==] \"${CMAKE_COMMAND}\" -E false)\nendif()\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake)
@@ -75,7 +75,7 @@ foreach(folder ${unit_folders})
   if(unit_files)
     add_unit_tests(${folder} ${unit_files})
     if(folder STREQUAL matrix)
-      target_compile_options(unit_matrix PRIVATE -O0)  # thousands of plans: two minutes of compiling instead of ten
+      target_compile_options(unit_matrix PRIVATE -O0)  # thousands of plans take two minutes to compile instead of ten
     endif()
     if(folder STREQUAL examples)
       target_include_directories(unit_examples PRIVATE ${root}/examples)

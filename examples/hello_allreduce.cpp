@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// hello_allreduce.cpp - the whole of a program that adds a field over all ranks under an error bound.
+// hello_allreduce.cpp - a whole program that adds a field over all ranks, with an error bound.
 //   mpicxx -std=c++20 -O2 -I include examples/hello_allreduce.cpp -o hello && mpiexec -n 4 ./hello
 // [doc:hello]
 #include <ccoll/ccoll.hpp>

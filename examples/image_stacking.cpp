@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// image_stacking.cpp - reverse-time migration with compressed image stacking. Every rank migrates its share of the shots (rtm.hpp);
-// the partial images, one panel per time lag, are added up by a compressed allreduce and, for comparison, by a plain one.
+// image_stacking.cpp - reverse-time migration with compressed image stacking. Every rank migrates its share of the shots (rtm.hpp). A
+// compressed allreduce adds up the partial images, which have one panel per time lag; for comparison, a plain allreduce does so, too.
 //
 //   mpirun -n 4 image_stacking                        ranks are MPI processes
 //   image_stacking --transport threads --ranks 4      ranks are threads of one process
@@ -57,7 +57,7 @@ ccoll::report stack(std::span<const float> partial, std::span<float> sum, const 
 template <class Comm>
 using stacker = ccoll::report (*)(std::span<const float>, std::span<float>, const Comm&, double);
 
-/// The compiled plan with these names, one of algorithms x codecs.
+/// The plan with these names, out of all combinations of algorithms and codecs that were compiled.
 template <class Comm, class... As, class... Cs>
 stacker<Comm> find_plan(tags<As...>, tags<Cs...>, std::string_view algorithm, std::string_view codec)
 {
@@ -104,30 +104,30 @@ CLI::Validator within(double least, double most)
 void describe(CLI::App& app, options& o)
 {
     app.option_defaults()->always_capture_default()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-    app.add_option("--shots", o.shots, "shots in all, dealt out to the ranks in turn")->check(within(1, 10000));
+    app.add_option("--shots", o.shots, "total number of shots, distributed over the ranks in turn")->check(within(1, 10000));
     app.add_option("--nx", o.nx, "width of the model, cells")->check(within(40, 4000));
     app.add_option("--nz", o.nz, "depth of the model, cells")->check(within(40, 4000));
     app.add_option("--dx", o.dx, "cell size, m")->check(within(0.1, 1000));
     app.add_option("--frequency", o.wave.peak_hz, "peak frequency of the source, Hz")->check(within(0.1, 1000));
     app.add_option("--dt", o.wave.dt_s, "time step, s; 0: 90 % of the stability limit")->check(within(0, 1));
     app.add_option("--record", o.wave.record_s, "length of the traces, s; 0: down to the last row and back")->check(within(0, 100));
-    app.add_option("--lags", o.wave.lags, "time lags of the image volume, odd; 1: the image alone")->check(within(1, 129));
+    app.add_option("--lags", o.wave.lags, "number of time lags of the image volume, odd; 1: only the image")->check(within(1, 129));
     app.add_option("--smooth", o.smooth_m, "smoothing of the migration velocity, m")->check(within(0, 1000));
     app.add_option("--bound", o.bound, "absolute error per compression; partial images are scaled to -1..1")->check(within(1e-9, 1));
     app.add_option("--codec", o.codec, "how the images are compressed")->check(CLI::IsMember(codecs::names()));
     app.add_option("--algo", o.algo, "who sends to whom")->check(CLI::IsMember(algorithms::names()));
     app.add_option("--transport", o.transport, "auto: mpi under mpirun, threads otherwise")
         ->check(CLI::IsMember(std::vector<std::string>{"auto", "mpi", "threads"}));
-    app.add_option("--ranks", o.ranks, "ranks, when they are threads (mpirun says how many processes)")->check(within(1, 64));
+    app.add_option("--ranks", o.ranks, "number of ranks if they are threads (with MPI, mpirun decides)")->check(within(1, 64));
     app.add_option("--repeat", o.repeat, "timed repetitions of each way of stacking; the median is shown")->check(within(1, 1000));
     app.add_option("--out", o.out, "folder for the results");
-    app.add_flag("--check", o.check, "look at the options only, and run nothing");
+    app.add_flag("--check", o.check, "check the options, and run nothing");
     app.footer("Partial images are stacked with ccoll::allreduce<Algo::X, Codec::Y, ErrorBound<E>>; examples/plot_stack.py draws them.");
 }
 
 // ---- measuring ----------------------------------------------------------------------------------------------------------------
 
-/// Distance of a stack to the exact one. PSNR and NRMSE refer to the value range of the exact stack.
+/// How far a stack is from the exact one. PSNR and NRMSE are relative to the value range of the exact stack.
 struct quality {
     double max_error = 0;
     double rms_error = 0;
@@ -161,7 +161,7 @@ std::array<double, N> largest_of_all(Ranks& ranks, const std::array<double, N>& 
     return result;
 }
 
-/// Whether all ranks hold the same bits: FNV-1a over the words, exact in a double.
+/// Whether all ranks hold the same bits. Compares an FNV-1a hash of the words, which a double holds exactly.
 template <class Ranks>
 bool equal_everywhere(Ranks& ranks, const std::vector<float>& values)
 {
@@ -181,13 +181,13 @@ double median(std::vector<double> values)
 
 constexpr std::array<const char*, 6> phase_names{"encode", "decode", "reduce", "communicate", "wait", "copy"};
 
-/// One way of stacking, after its repetitions.
+/// The measurements of one way of stacking.
 struct outcome {
     std::string name;
     bool bytes_known = true;
     ccoll::report report;
-    std::vector<double> times;           ///< s, each the slowest rank's
-    std::array<double, 6> phases{};      ///< s, mean of the repetitions, the largest rank's
+    std::vector<double> times;       ///< seconds of the slowest rank in each repetition
+    std::array<double, 6> phases{};  ///< seconds per phase, mean over the repetitions, of the rank with the largest value
     quality error;
     bool same_bits = true;
     std::vector<float> sum;
@@ -204,7 +204,7 @@ struct job {
     outcome packed;
 };
 
-/// Both ways by turns, so that whatever else the machine does meets both; the first round warms up and is not counted.
+/// Runs both ways alternately, so that anything else the machine does affects both. The first round is a warm-up and is not counted.
 template <class Ranks>
 void stack_both_ways(Ranks& ranks, const options& o, const std::vector<float>& partial, job& result)
 {
@@ -234,7 +234,7 @@ void stack_both_ways(Ranks& ranks, const options& o, const std::vector<float>& p
     result.packed.name = fmt::format("{} + {}", result.packed.report.algorithm, result.packed.report.codec);
 }
 
-// ---- telling ------------------------------------------------------------------------------------------------------------------
+// ---- reporting ------------------------------------------------------------------------------------------------------------------
 
 std::string bytes(double n)
 {
@@ -265,7 +265,7 @@ void print_table(const job& result, const options& o, int size, bool one_machine
         return fmt::format("{:.1f} .. {:.1f} ms", 1e3 * *fastest, 1e3 * *slowest);
     };
     line("  fastest .. slowest", spread(a), spread(b));
-    // What plain MPI sends is its own affair; no allreduce sends less than this.
+    // How much plain MPI sends is not known; no allreduce sends less than this.
     const double least = 2.0 * (size - 1) / size * static_cast<double>(result.exact.size() * sizeof(float));
     const bool counted = b.report.raw_bytes > 0;  // 0: MPI's own collective did the work
     const std::string at_least = fmt::format(">= {}", bytes(least));
@@ -281,7 +281,7 @@ void print_table(const job& result, const options& o, int size, bool one_machine
     for (std::size_t i = 0; i < phase_names.size(); ++i)
         line(fmt::format("{:<9}{}", i == 0 ? "seconds:" : "", phase_names[i]), "", milliseconds(b.phases[i]));
     rule();
-    fmt::print("  placement {}; error bound {:g} per compression, {:.3g} of the stack's range; blocks kept raw: {}\n", b.report.placement,
+    fmt::print("  placement {}; error bound {:g} per compression, {:.3g} of the stack's range; blocks stored raw: {}\n", b.report.placement,
                b.report.error_bound, a.error.range > 0 ? b.report.error_bound / a.error.range : 0, b.report.fallback_blocks);
     fmt::print("  migration {:.1f} s, everything {:.1f} s\n\n", result.migrate_s, result.total_s);
 
@@ -289,12 +289,13 @@ void print_table(const job& result, const options& o, int size, bool one_machine
     const double codec_s = b.phases[0] + b.phases[1] + b.phases[2] + b.phases[5];
     const double saved = static_cast<double>(b.report.raw_bytes) - static_cast<double>(b.report.sent_bytes);
     if (b.seconds() <= a.seconds())
-        fmt::print("  The compressed stack took {:.2f} of the plain one's time.\n", b.seconds() / a.seconds());
+        fmt::print("  The compressed stack took {:.2f} of the time of the plain one.\n", b.seconds() / a.seconds());
     else
         fmt::print("  The compressed stack took {:.2f} times as long here: {}.\n", b.seconds() / a.seconds(),
                    one_machine ? "between ranks of one machine, memory is faster than a codec" : "this network is faster than the codec");
     if (codec_s > 0 && saved > 0)
-        fmt::print("  By its codec times it gains where a rank's link carries less than about {:.2g} Gbit/s.\n", 8e-9 * saved / codec_s);
+        fmt::print("  Its codec times suggest that it gains time if the link of a rank carries less than about {:.2g} Gbit/s.\n",
+                   8e-9 * saved / codec_s);
 }
 
 template <class T>
@@ -303,13 +304,15 @@ void write_panel(const std::filesystem::path& file, std::span<const T> values)
     const std::vector<float> as_float(values.begin(), values.end());
     std::ofstream out(file, std::ios::binary);
     out.write(reinterpret_cast<const char*>(as_float.data()), static_cast<std::streamsize>(as_float.size() * sizeof(float)));
-    if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}; is --out a folder that may be written to?", file.string()));
+    if (!out.flush())
+        throw std::runtime_error(fmt::format("cannot write {}; choose a folder with --out that you may write to", file.string()));
 }
 
 nlohmann::json to_json(const outcome& way)
 {
-    return {{"name", way.name}, {"seconds", way.times}, {"median_seconds", way.seconds()}, {"max_error", way.error.max_error},
-            {"nrmse", way.error.nrmse()}, {"psnr_db", way.error.psnr()}, {"same_bits", way.same_bits}};
+    return {
+        {"name", way.name},           {"seconds", way.times},        {"median_seconds", way.seconds()}, {"max_error", way.error.max_error},
+        {"nrmse", way.error.nrmse()}, {"psnr_db", way.error.psnr()}, {"same_bits", way.same_bits}};
 }
 
 void write_results(const job& result, const options& o, const rtm::model& ground, const rtm::survey& s, int size,
@@ -323,17 +326,32 @@ void write_results(const job& result, const options& o, const rtm::model& ground
 
     nlohmann::json packed = to_json(result.packed);
     const ccoll::report& r = result.packed.report;
-    packed.update({{"algorithm", r.algorithm}, {"codec", r.codec}, {"placement", r.placement}, {"raw_bytes", r.raw_bytes},
-                   {"sent_bytes", r.sent_bytes}, {"ratio", r.ratio()}, {"error_bound", r.error_bound},
+    packed.update({{"algorithm", r.algorithm},
+                   {"codec", r.codec},
+                   {"placement", r.placement},
+                   {"raw_bytes", r.raw_bytes},
+                   {"sent_bytes", r.sent_bytes},
+                   {"ratio", r.ratio()},
+                   {"error_bound", r.error_bound},
                    {"promised_error", r.worst_case_error},
-                   {"probable_error", r.probable_error}, {"exact", r.exact}, {"fallback_blocks", r.fallback_blocks}});
+                   {"probable_error", r.probable_error},
+                   {"exact", r.exact},
+                   {"fallback_blocks", r.fallback_blocks}});
     for (std::size_t i = 0; i < phase_names.size(); ++i) packed["phases"][phase_names[i]] = result.packed.phases[i];
-    const nlohmann::json all = {
-        {"nx", s.nx}, {"nz", s.nz}, {"dx", s.dx}, {"lags", s.lags}, {"lag_step_s", s.image_every * s.dt}, {"shots", o.shots},
-        {"ranks", size}, {"transport", transport},
-        {"migrate_seconds", result.migrate_s}, {"total_seconds", result.total_s}, {"scale", result.scale},
-        {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
-        {"plain", to_json(result.plain)}, {"packed", packed}};
+    const nlohmann::json all = {{"nx", s.nx},
+                                {"nz", s.nz},
+                                {"dx", s.dx},
+                                {"lags", s.lags},
+                                {"lag_step_s", s.image_every * s.dt},
+                                {"shots", o.shots},
+                                {"ranks", size},
+                                {"transport", transport},
+                                {"migrate_seconds", result.migrate_s},
+                                {"total_seconds", result.total_s},
+                                {"scale", result.scale},
+                                {"files", {{"exact", "exact.f32"}, {"compressed", "compressed.f32"}, {"velocity", "velocity.f32"}}},
+                                {"plain", to_json(result.plain)},
+                                {"packed", packed}};
     std::ofstream out(folder / "image_stacking.json");
     out << all.dump(2) << '\n';
     if (!out.flush()) throw std::runtime_error(fmt::format("cannot write {}", (folder / "image_stacking.json").string()));
@@ -346,13 +364,12 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
 {
     const rtm::model velocity = rtm::smoothed(ground, o.smooth_m);
     if (ranks.rank() == 0) {
-        std::filesystem::create_directories(o.out);  // if that fails, then before the work
+        std::filesystem::create_directories(o.out);  // now, so that a failure comes before the work
         fmt::print("reverse-time migration: {} shots on {} ranks ({}), {} x {} cells of {:g} m\n", o.shots, ranks.size(), ranks.transport(),
                    s.nx, s.nz, s.dx);
         fmt::print("  {} steps of {:.3g} ms; image volume {} x {} x {} lags of {:.3g} ms, {}; {} of snapshots per rank\n", s.steps,
                    1e3 * s.dt, s.nx, s.nz, s.lags, 1e3 * s.image_every * s.dt,
-                   bytes(static_cast<double>(s.image_elements() * sizeof(float))),
-                   bytes(static_cast<double>(s.snapshot_bytes())));
+                   bytes(static_cast<double>(s.image_elements() * sizeof(float))), bytes(static_cast<double>(s.snapshot_bytes())));
         std::fflush(stdout);
     }
 
@@ -369,7 +386,7 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
     job result;
     result.migrate_s = seconds_since(start);
 
-    // Scaled to -1..1 by the largest value of any rank, an absolute bound means the same for every survey.
+    // Images are scaled to -1..1 by the largest value of any rank, so that an absolute bound means the same for every survey.
     double largest = 0;
     for (const float v : partial) largest = std::max(largest, static_cast<double>(std::abs(v)));
     result.scale = largest_of_all(ranks, std::array{largest})[0];
@@ -394,10 +411,10 @@ void run(Ranks& ranks, const options& o, const rtm::model& ground, const rtm::su
     std::fflush(stdout);
 }
 
-/// What every process finds out alone, before any of them speaks.
+/// What every process learns from its options, before any of them prints something.
 struct preparation {
     int exit_code = 0;
-    bool finished = false;  ///< help, or a refusal: `text` says it
+    bool finished = false;  ///< there is nothing to run, and `text` is the help or an error message
     std::string text;
     rtm::model ground;
     rtm::survey survey;
@@ -472,7 +489,7 @@ int run_threads(const options& o, const preparation& p, steady_time start)
 }
 
 #if !defined(CCOLL_NO_MPI)
-/// Only rank 0 speaks, and no rank leaves before MPI has ended.
+/// Only rank 0 prints, and no rank leaves before MPI has ended.
 int run_mpi(int argc, char** argv, const options& o, const preparation& p, steady_time start)
 {
     MPI_Init(&argc, &argv);

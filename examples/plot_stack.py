@@ -45,7 +45,7 @@ def main():
     packed = about["packed"]
     error = compressed - exact
 
-    # The brightest percent may saturate: the deep reflectors are ten times weaker than the sea floor.
+    # The brightest percent may saturate, because the deep reflectors are ten times weaker than the sea floor.
     limit = float(np.percentile(np.abs(exact), 99)) or 1.0
     worst = packed["promised_error"] or float(np.max(np.abs(error))) or 1.0
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: who am I, how far is the work, and the plain
-// allreduce that the compressed one is compared with. Everything else goes through the communicator, which ccoll takes either way.
+// ranks.hpp - the ranks of the example, as MPI processes or as threads of one process: rank and size, the progress of the work, and the
+// plain allreduce that the compressed one is compared with. Everything else uses the communicator, which ccoll accepts in both cases.
 #pragma once
 
 #include <unistd.h>
@@ -22,12 +22,9 @@
 
 using steady_time = std::chrono::steady_clock::time_point;
 
-inline double seconds_since(steady_time start)
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
+inline double seconds_since(steady_time start) { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); }
 
-/// Shots done, on the terminal: one line that grows, or a line per step where the output is a file or passes through a launcher.
+/// Shows how many shots are done: as one line that grows on a terminal, or as a line per step if the output goes to a file or a launcher.
 class progress {
 public:
     progress(int shots, steady_time start, bool one_line) : shots_(shots), start_(start), one_line_(one_line) {}
@@ -75,9 +72,9 @@ public:
         const std::lock_guard lock(board_.mutex);
         board_.bar.show(++board_.done, rank());
     }
-    /// To be called now and then while a shot is migrated.
+    /// To be called from time to time while a shot is being migrated.
     void look_around() {}
-    /// Returns when all shots of all ranks are done; who waits, sleeps.
+    /// Returns when all shots of all ranks are done. A rank that waits sleeps.
     void settle() { barrier(); }
     void barrier()
     {
@@ -98,7 +95,7 @@ private:
 
 #if !defined(CCOLL_NO_MPI)
 
-/// Ranks that are processes. Whoever waits for slower ranks sleeps in between: MPI's own waiting would take the core away from them.
+/// Ranks that are processes. A rank that waits for slower ranks sleeps, because MPI's own waiting would take processor time from them.
 class mpi_ranks {
 public:
     static constexpr const char* plain_name = "plain MPI_Allreduce";
@@ -119,7 +116,7 @@ public:
         MPI_Get_library_version(version, &length);
         std::string text(version);
         text.resize(std::min(text.size(), text.find_first_of(",\n")));
-        const std::size_t label = text.find("Version:\t");  // MPICH says so
+        const std::size_t label = text.find("Version:\t");  // as MPICH writes it
         if (label != std::string::npos) text.erase(label, std::string_view("Version:\t").size());
         return text;
     }
@@ -141,7 +138,7 @@ public:
         }
         bar_.show(++done_, 0);
     }
-    /// Rank 0 hears who is done. The others only lend MPI the time that it needs to send.
+    /// Rank 0 receives the messages about finished shots. On the other ranks this only lets MPI make progress with sending them.
     void look_around() { listen(); }
     void settle()
     {

@@ -18,10 +18,10 @@ namespace {
 constexpr std::array<float, 5> weight{-205.0F / 72, 8.0F / 5, -1.0F / 5, 8.0F / 315, -1.0F / 560};
 constexpr int halo = 4;
 
-constexpr double spectrum_end = 2.5;           // times the peak: a Ricker spectrum has fallen to 2 % there
-constexpr double least_points = 3.5;           // per wavelength: the scheme's velocity is then wrong by less than 0.7 %
-constexpr double wavelet_delay = 1.2;          // periods of the peak frequency
-constexpr double sponge_transmission = 1e-3;   // amplitude left after a wave has crossed the layer twice
+constexpr double spectrum_end = 2.5;          // times the peak frequency, where a Ricker spectrum has fallen to 2 %
+constexpr double least_points = 3.5;          // per wavelength; the velocity of the scheme is then wrong by less than 0.7 %
+constexpr double wavelet_delay = 1.2;         // periods of the peak frequency
+constexpr double sponge_transmission = 1e-3;  // amplitude left after a wave has crossed the layer twice
 
 std::size_t usize(int n) { return static_cast<std::size_t>(n); }
 
@@ -33,8 +33,8 @@ std::string text(const char* format, Values... values)
     return line;
 }
 
-/// While it lives, denormals are zero on this thread. Ahead of every wavefront the stencil leaves values that fall below
-/// 1e-38; arithmetic on them made the propagation three times slower on x86. Elsewhere they cost nothing and are kept.
+/// While an object of this class lives, denormals are zero on its thread. Ahead of every wavefront the stencil produces values below
+/// 1e-38, and arithmetic on them made the propagation three times slower on x86. On other processors they cost nothing and are kept.
 class denormals_are_zero {
 public:
     denormals_are_zero(const denormals_are_zero&) = delete;
@@ -51,7 +51,7 @@ private:
 #endif
 };
 
-/// before := next field, on n cells of one row.
+/// Overwrites `before` with the next field, on n cells of one row.
 void advance_row(float* __restrict before, const float* __restrict now, const float* __restrict keep, const float* __restrict forget,
                  const float* __restrict spread, std::ptrdiff_t stride, int n)
 {
@@ -70,7 +70,7 @@ void beat(const pulse& now_and_then, int step)
     if (now_and_then && step % 100 == 0) now_and_then();
 }
 
-/// The absorbing layer's sigma in 1/s at a cell that lies `inside` cells within it.
+/// Sigma of the absorbing layer, in 1/s, at a cell that is `inside` cells within the layer.
 double sigma(int inside, int sponge_cells, double dx, double velocity)
 {
     if (inside <= 0) return 0;
@@ -80,7 +80,7 @@ double sigma(int inside, int sponge_cells, double dx, double velocity)
     return largest * part * part;
 }
 
-/// Gaussian along one axis, edges continued.
+/// Applies a Gaussian along one axis; values at the edges are continued outwards.
 void blur(std::vector<float>& values, int lines, int length, std::ptrdiff_t line_stride, std::ptrdiff_t stride, double deviation)
 {
     const int reach = static_cast<int>(std::ceil(3 * deviation));
@@ -123,9 +123,10 @@ double demo_velocity(double x, double z)
     return 3300;
 }
 
-/// image += sum over the batch of R(b) * S(b - 2 lag): the pair (t - tau, t + tau) has its receiver side at b = t + tau.
+/// Adds the sum over the batch of R(b) * S(b - 2 lag) to the image. Here b = t + tau is the receiver side of the pair (t - tau, t + tau).
 ///
-/// `received` holds snapshots first .. first + batch - 1. Rows outside, lags inside: the rows of one depth stay in cache.
+/// `received` holds snapshots first .. first + batch - 1. The outer loop is over rows and the inner one over lags, so that the rows of one
+/// depth stay in cache.
 void correlate(std::vector<float>& image, const std::vector<float>& sent, const std::vector<float>& received, int first, int batch,
                const survey& s)
 {
@@ -146,7 +147,7 @@ void correlate(std::vector<float>& image, const std::vector<float>& sent, const 
     }
 }
 
-/// What each cell's image is multiplied by: one over the energy that the source sent there.
+/// The factor for the image of each cell: one over the energy that the source sent there.
 std::vector<float> source_compensation(const std::vector<float>& sent, const survey& s)
 {
     std::vector<float> energy(s.cells(), 0.0F);
@@ -157,12 +158,12 @@ std::vector<float> source_compensation(const std::vector<float>& sent, const sur
     double mean = 0;
     for (const float e : energy) mean += e;
     mean /= static_cast<double>(energy.size());
-    // A part of the mean is added everywhere: where the source did not shine, dividing would only amplify.
+    // A part of the mean is added everywhere, because dividing would only amplify noise where the source sent no energy.
     for (float& e : energy) e = 1 / (e + static_cast<float>(0.2 * mean));
     return energy;
 }
 
-/// panel := -laplace(panel * factor), 0 along the edges and in the water, where nothing reflects.
+/// Replaces the panel by -laplace(panel * factor), with 0 along the edges and in the water, where nothing reflects.
 void sharpen(float* panel, const std::vector<float>& factor, std::vector<float>& scratch, const survey& s)
 {
     constexpr int taper_rows = 8;
@@ -244,15 +245,17 @@ survey plan_survey(const model& ground, const settings& chosen)
     const double fastest = static_cast<double>(ground.fastest());
     const double points = slowest / (spectrum_end * chosen.peak_hz * ground.dx);
     if (points < least_points)
-        throw bad_setting(text("%.2f cells per shortest wavelength (%g m/s at %g Hz) let waves disperse, at least %g are needed; "
-                               "lower the frequency to %.3g Hz or the cell size to %.3g m",
-                               points, slowest, spectrum_end * chosen.peak_hz, least_points, chosen.peak_hz * points / least_points,
-                               ground.dx * points / least_points));
+        throw bad_setting(
+            text("%.2f cells per shortest wavelength (%g m/s at %g Hz) let waves disperse, at least %g are needed; "
+                 "lower the frequency to %.3g Hz or the cell size to %.3g m",
+                 points, slowest, spectrum_end * chosen.peak_hz, least_points, chosen.peak_hz * points / least_points,
+                 ground.dx * points / least_points));
     const double limit = stable_time_step(fastest, ground.dx);
     if (chosen.dt_s > limit)
-        throw bad_setting(text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); "
-                               "use at most %.4g ms, or none to have it derived",
-                               1e3 * chosen.dt_s, fastest, ground.dx, 1e3 * limit));
+        throw bad_setting(
+            text("a time step of %.4g ms is unstable (%g m/s on cells of %g m); "
+                 "use at most %.4g ms, or none to have it derived",
+                 1e3 * chosen.dt_s, fastest, ground.dx, 1e3 * limit));
 
     survey s;
     s.nx = ground.nx;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// rtm.hpp - reverse-time migration of one shot: the physics of the example. Knows neither MPI nor ccoll.
+// rtm.hpp - reverse-time migration of one shot: the physics of the example. It uses neither MPI nor ccoll.
 //
 //   const rtm::model ground = rtm::demo_model(400, 200, 10.0);
 //   const rtm::model velocity = rtm::smoothed(ground, 100.0);
@@ -19,7 +19,7 @@ namespace rtm {
 struct model {
     int nx = 0;
     int nz = 0;
-    double dx = 0;  ///< metres, both directions
+    double dx = 0;  ///< cell size in both directions, m
     std::vector<float> velocity;
 
     float at(int ix, int iz) const
@@ -30,37 +30,38 @@ struct model {
     float fastest() const;
 };
 
-/// One velocity everywhere.
+/// A model with the same velocity everywhere.
 model homogeneous(int nx, int nz, double dx, double velocity);
 
-/// Water over dipping, gently folded layers that a normal fault cuts and a fast lens lies in. The picture scales with the
-/// grid: every place is a fraction of the width or depth. Each cell is the mean of 4 x 4 points, so that a dipping interface is no stair.
+/// Water over dipping, gently folded layers, which are cut by a normal fault and contain a fast lens. The model scales with the grid: every
+/// position is a fraction of the width or depth. Each cell is the mean of 4 x 4 points, so that dipping interfaces have no steps.
 model demo_model(int nx, int nz, double dx);
 
-/// Gaussian of standard deviation `radius_m` over slowness, which keeps travel times: what a velocity analysis could find.
+/// The model smoothed by a Gaussian with standard deviation `radius_m`, as a velocity analysis could find it. It smooths the slowness,
+/// because that keeps travel times.
 model smoothed(const model& original, double radius_m);
 
-/// The user's choices; 0 means "derive it".
+/// The user's choices. A time of 0 is derived from the rest.
 struct settings {
-    double peak_hz = 15;    ///< of the Ricker wavelet; its spectrum is taken to end at 2.5 times that
+    double peak_hz = 15;    ///< peak frequency of the Ricker wavelet; its spectrum is assumed to end at 2.5 times this frequency
     double dt_s = 0;        ///< time step; derived: 90 % of the stability limit
     double record_s = 0;    ///< length of the traces; derived: down to the deepest row and back, and a little more
     int sponge_cells = 40;  ///< absorbing layer around the model
-    int lags = 33;          ///< of the image, odd: the middle one is the ordinary image
+    int lags = 33;          ///< number of time lags of the image, odd; the middle one is the ordinary image
 };
 
-/// Everything that a shot needs beside the velocities; made by plan_survey, which has checked it.
+/// Everything that a shot needs except for the velocities. plan_survey makes and checks it.
 struct survey {
     int nx = 0;
     int nz = 0;
     double dx = 0;
-    double dt = 0;          ///< s
-    int steps = 0;          ///< samples of a trace
-    int image_every = 0;    ///< steps between two samples of the imaging condition, and between two lags
+    double dt = 0;        ///< s
+    int steps = 0;        ///< samples of a trace
+    int image_every = 0;  ///< steps between two samples of the imaging condition, and between two lags
     int lags = 0;
     int sponge_cells = 0;
-    int source_row = 2;     ///< depth of sources and receivers, cells
-    int silent_rows = 0;    ///< rows of the image that stay 0: two thirds of the water, where there is nothing to see
+    int source_row = 2;   ///< depth of sources and receivers, cells
+    int silent_rows = 0;  ///< rows of the image that stay 0: two thirds of the water, where nothing reflects
     double peak_hz = 0;
     double surface_velocity = 0;
 
@@ -72,7 +73,7 @@ struct survey {
     double lag_seconds(int lag) const { return (lag - lags / 2) * image_every * dt; }
 };
 
-/// Choices that cannot work; what() says which, why, and what to use instead.
+/// A choice cannot work; what() says which one, why, and what to use instead.
 class bad_setting : public std::invalid_argument {
 public:
     using std::invalid_argument::invalid_argument;
@@ -81,10 +82,10 @@ public:
 /// Longest stable time step, s, of the scheme (second order in time, eighth in space, two dimensions).
 double stable_time_step(double fastest_velocity, double dx);
 
-/// Derives what was left open and checks the rest: stability, points per wavelength, sizes. Throws bad_setting.
+/// Derives the times that are 0, and checks stability, points per wavelength and sizes. Throws bad_setting.
 survey plan_survey(const model& ground, const settings& chosen);
 
-/// Ricker wavelet with its peak of 1 at 1.2 / peak_hz seconds.
+/// Ricker wavelet at time `t` in seconds. Its peak is 1, at 1.2 / peak_hz seconds.
 double ricker(double t, double peak_hz);
 
 /// Column of shot `index` of `count`, spread evenly from 5 % to 95 % of the width.
@@ -92,20 +93,20 @@ int shot_position(const survey& s, int index, int count);
 
 /// The wavefield of one propagation: (d/dt + sigma)^2 u = v^2 laplace(u) + source, sigma > 0 only in the absorbing layer.
 ///
-/// For constant sigma a wave decays by exp(-sigma x / v) at every frequency; sigma grows quadratically from 0, so that little
-/// is reflected on the way in. Second order in time, eighth in space, f32.
+/// For constant sigma a wave decays by exp(-sigma x / v) at every frequency. Sigma grows quadratically from 0, so that the layer itself
+/// reflects little. The scheme is of second order in time and of eighth order in space, in f32.
 class wavefield {
 public:
     wavefield(const model& velocity, double dt, int sponge_cells);
 
-    /// One time step; sources are added to the new field afterwards.
+    /// Makes one time step. Sources are added to the new field afterwards, by inject.
     void step();
-    /// Adds a point source to the field just computed. Scaled so that source and receiver may be swapped.
+    /// Adds a point source to the field that was just computed. It is scaled such that source and receiver may be swapped.
     void inject(int ix, int iz, float amplitude);
     float at(int ix, int iz) const { return now_[index(ix, iz)]; }
     /// Copies the model's part of the field, without the absorbing layer: nx * nz values.
     void copy_to(float* out) const;
-    /// Sum of squares over the model's part.
+    /// Sum of squares over the field without the absorbing layer.
     double energy() const;
 
 private:
@@ -115,11 +116,11 @@ private:
     }
 
     int nx_, nz_, margin_, stride_, rows_;
-    std::vector<float> now_, before_;           // u(t), u(t - dt)
+    std::vector<float> now_, before_;            // u(t), u(t - dt)
     std::vector<float> keep_, forget_, spread_;  // factors of u(t), u(t - dt) and the Laplacian
 };
 
-/// Called every hundred steps, if not empty: whoever has a terminal or messages to look after does it then.
+/// Called every hundred steps if it is not empty, so that the caller can handle messages or a terminal.
 using pulse = std::function<void()>;
 
 /// Traces of a shot at every column of the source's row: traces[step * nx + ix], the field after that step.
@@ -127,20 +128,20 @@ using pulse = std::function<void()>;
 std::vector<float> record(const model& velocity, const survey& s, int source_column, std::vector<float>* snapshots = nullptr,
                           const pulse& now_and_then = {});
 
-/// Silences what arrives before the direct wave through the water has passed; `traces` as from record.
+/// Sets to 0 all that arrives before the direct wave through the water has passed; `traces` as from record.
 void mute_early(std::vector<float>& traces, const survey& s, int source_column);
 
-/// Central difference against time, per step; `traces` as from record. A line of point sources that repeats a wave emits its
-/// integral over (here reversed) time: played back differentiated, the wave returns with its own phase, and an interface becomes a
-/// symmetric peak.
+/// Replaces traces by their central difference against reversed time, per step; `traces` as from record. A line of point sources that plays
+/// back a wave emits the wave's integral over time. If the derivative is played back instead, the wave returns with its own phase, and an
+/// interface becomes a symmetric peak.
 void differentiate_backwards(std::vector<float>& traces, const survey& s);
 
 /// The image of one shot: image[lag * nx * nz + iz * nx + ix], positive where the velocity grows with depth.
 ///
-/// Records in `ground`; subtracts what the smooth `velocity` explains; propagates the rest back in `velocity` and correlates
-/// it with the wavefield of the source: I(x, z, tau) = sum over t of S(t - tau) R(t + tau). Divides by the illumination of the
-/// source and applies a Laplacian, which removes the long wavelengths that the correlation leaves along the rays.
-/// Deterministic: equal bits for equal arguments, whoever calls.
+/// It records in `ground`, subtracts what the smooth `velocity` explains, propagates the rest back in `velocity`, and correlates it with
+/// the wavefield of the source: I(x, z, tau) = sum over t of S(t - tau) R(t + tau). It then divides by the illumination of the source, and
+/// applies a Laplacian, which removes the long wavelengths that the correlation leaves along the rays.
+/// Deterministic: equal arguments give equal bits, on every rank.
 /// Cost: three propagations, and lags * snapshots multiplications per cell; memory: survey::snapshot_bytes().
 /// Source: the time-lag imaging condition of Sava and Fomel, "Time-shift imaging condition in seismic migration", Geophysics 71(6), 2006.
 std::vector<float> migrate(const model& ground, const model& velocity, const survey& s, int source_column, const pulse& now_and_then = {});

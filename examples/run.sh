@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing (Debian and Ubuntu), builds the image stacking example and runs it on 4 ranks; then draws what it wrote.
+# Installs what is missing (Debian and Ubuntu), builds the image stacking example, runs it on 4 ranks, and draws the result.
 #   examples/run.sh [options of the program]     --help lists them
-#   examples/run.sh --transport threads          ranks are threads of one process: no MPI is started
-# Results are in out/ of the repository (--out <folder>, seen from there). RANKS=<n> changes the number of MPI processes.
+#   examples/run.sh --transport threads          ranks are threads of one process, without MPI
+# Results go to out/ of the repository; --out <folder> changes that, relative to the repository. RANKS=<n> sets the number of MPI processes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +14,7 @@ bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-buil
 tree=build/example
 options=(-DCMAKE_BUILD_TYPE=Release -DCCOLL_BUILD_TESTS=OFF -DCCOLL_BUILD_BENCHMARKS=OFF)
 if command -v ninja >/dev/null && [ ! -f $tree/CMakeCache.txt ]; then options+=(-G Ninja); fi
-# Compiler wrapper and launcher of one MPI: with two installed, the plain names need not belong together.
+# Take compiler wrapper and launcher of the same MPI: if two are installed, the plain names need not belong together.
 launcher=''
 for suffix in .openmpi .mpich ''; do
     if command -v "mpicxx$suffix" >/dev/null && command -v "mpiexec$suffix" >/dev/null; then
@@ -46,17 +46,17 @@ if [ $help = yes ]; then
     "$program" "$@"
     exit
 fi
-"$program" "$@" --check >/dev/null  # wrong options: one message, before any launcher adds its own
+"$program" "$@" --check >/dev/null  # wrong options give one message here, before a launcher adds its own
 
 if [ $threads = no ] && [ -z "$launcher" ]; then
-    echo "no MPI here: the ranks are threads" >&2
+    echo "MPI was not found, so the ranks are threads" >&2
     set -- --transport threads "$@"
     threads=yes
 fi
 if [ $threads = yes ]; then
     "$program" "$@"
 else
-    # Four ranks on fewer cores, perhaps as root in a container. MPICH knows none of these and does not mind.
+    # Allows four ranks on fewer cores, and as root in a container. MPICH ignores these variables.
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
     export OMPI_MCA_btl_vader_single_copy_mechanism=none PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
     "$launcher" -n "${RANKS:-4}" "$program" "$@"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// acme_fixed16.hpp - a codec from outside the library: one tag, one codec_impl, nothing else changed. For tests of what is
-// promised to authors of codecs, and of reductions without decoding.
+// acme_fixed16.hpp - a codec from outside of the library: one tag and one codec_impl, and no other change. It is used to test what the library
+// promises to authors of codecs, and reductions without decoding.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 // [doc:codec]
 namespace acme {
 
-/// 16-bit fixed point on a grid of 2 eb; homomorphic, because quanta add.
+/// 16-bit fixed point on a grid of 2 eb. It is homomorphic, because quanta can be added.
 struct Fixed16 : ccoll::codec_tag<200, true> {
     static constexpr const char* name = "acme::Fixed16";
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// fields.hpp - what all tests feed to codecs and collectives. Deterministic by seed, for f32 and f64.
+// fields.hpp - the data that all tests give to codecs and collectives, for f32 and f64. It depends only on the seed.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@
 
 namespace fields {
 
-/// splitmix64: the distributions of <random> differ between standard libraries.
+/// splitmix64. It is used because the distributions of <random> differ between standard libraries.
 class generator {
 public:
     explicit generator(unsigned seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
@@ -35,14 +35,14 @@ private:
 template <class T>
 using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
-/// Copies bits: a signalling NaN stays one.
+/// Copies the bits, so that a signalling NaN stays one.
 template <class T>
 void set_bits(T& value, word<T> bits)
 {
     std::memcpy(&value, &bits, sizeof value);
 }
 
-/// What simulations write: neighbours differ little. The case codecs are made for.
+/// Data like that of simulations, in which neighbours differ little. Codecs are made for it.
 template <class T>
 std::vector<T> smooth(std::size_t n, unsigned seed = 1)
 {
@@ -56,7 +56,7 @@ std::vector<T> smooth(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Mostly zeros of either sign, then a wave: constant blocks, and the change from them to others.
+/// Mostly zeros of either sign, then a wave: has constant blocks, and the change from them to others.
 template <class T>
 std::vector<T> quiet(std::size_t n, unsigned seed = 1)
 {
@@ -66,7 +66,7 @@ std::vector<T> quiet(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Uniform in [-1, 1): no neighbour helps, all of a range is used.
+/// Uniform in [-1, 1): neighbours do not help, and the whole range is used.
 template <class T>
 std::vector<T> random(std::size_t n, unsigned seed = 1)
 {
@@ -76,7 +76,7 @@ std::vector<T> random(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// One value, not a power of two: the shortest possible stream.
+/// The same value everywhere, not a power of two: gives the shortest possible stream.
 template <class T>
 std::vector<T> constant(std::size_t n, unsigned seed = 1)
 {
@@ -92,7 +92,7 @@ std::vector<T> ramp(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Small changes on a large offset (pressure, temperature): the bound comes near the rounding of T.
+/// Small changes on a large offset (pressure, temperature), so that the bound is near the rounding of T.
 template <class T>
 std::vector<T> offset(std::size_t n, unsigned seed = 1)
 {
@@ -101,7 +101,7 @@ std::vector<T> offset(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Only denormals and zeros, of either sign: hardware may be slow on them, or told to drop them.
+/// Only denormals and zeros, of either sign. Processors may be slow on them, or set to flush them.
 template <class T>
 std::vector<T> denormal(std::size_t n, unsigned seed = 1)
 {
@@ -113,7 +113,7 @@ std::vector<T> denormal(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Every order of magnitude that normal numbers have, side by side: one block holds 1e-38 and 1e38.
+/// All orders of magnitude of normal numbers next to each other: one block holds 1e-38 and 1e38.
 template <class T>
 std::vector<T> wild(std::size_t n, unsigned seed = 1)
 {
@@ -146,7 +146,7 @@ std::vector<T> non_finite(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Within one ulp of the middle between two numbers of fewer bytes: any other rounding than the verified one shows.
+/// Within one ulp of the middle between two numbers of fewer bytes, so that a wrong rounding shows.
 template <class T>
 std::vector<T> half_steps(std::size_t n, unsigned seed = 1)
 {
@@ -174,7 +174,7 @@ std::vector<T> largest(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Any bit pattern: what nobody thought of.
+/// Random bit patterns, for cases that nobody thought of.
 template <class T>
 std::vector<T> bit_patterns(std::size_t n, unsigned seed = 1)
 {
@@ -210,7 +210,7 @@ std::vector<named<T>> all(std::size_t n, unsigned seed = 1)
     return list;
 }
 
-/// Largest minus smallest finite value; 1 where there is no difference. For bounds relative to the range.
+/// Largest minus smallest finite value, or 1 if there is no difference. For bounds relative to the range.
 template <class T>
 double range(const std::vector<T>& x)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// oracle.hpp - what a collective must give, computed serially in long double, and how far a result may be from it.
+// oracle.hpp - the result that a collective must give, computed serially in long double, and how far a real result may be from it.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@ namespace oracle {
 
 enum class op { sum, average, min, max, prod };
 
-/// A result element: exact value, and what rounding in T may add to the promised error. NaN and Inf are exact values, too.
+/// An element of the result: its exact value, and how much rounding in T may add to the promised error. NaN and Inf are exact values, too.
 struct wanted {
     long double value = 0;
     long double rounding = 0;
-    bool any = false;  ///< finite operands may overflow on the way: nothing is promised
+    bool any = false;  ///< finite operands may overflow on the way, so any value is right
 };
 
 /// The reduction of one element over all ranks.
 ///
 /// Rounding of a sum of p numbers of T in any order: (p - 1) u sum|x| / (1 - p u) (Higham, Accuracy and Stability of Numerical
-/// Algorithms, section 4.2), where the numbers that are really added may be larger by the errors of encoding, in total
-/// `worst` for a sum. The factor 1.01 covers 1 - p u, and the oracle's own rounding, 2048 times finer for f64. A product has as many
+/// Algorithms, section 4.2). The numbers that are really added may be larger by the errors of encoding, which are `worst` in total for a
+/// sum. The factor 1.01 covers 1 - p u and the rounding in the oracle itself, which is 2048 times finer for f64. A product has as many
 /// roundings, each relative. The division of an average rounds once more.
 template <class T>
 wanted reduce(op what, std::span<const T> operands, double worst)
@@ -63,14 +63,14 @@ wanted reduce(op what, std::span<const T> operands, double worst)
     return {sum / scale, 1.01L * (p - 1) * unit * total / scale + division, total > most};
 }
 
-/// Data that only move.
+/// Data that is only moved.
 template <class T>
 wanted moved(T value)
 {
     return {static_cast<long double>(value), 0};
 }
 
-/// Is `found` what was wanted, give or take `worst`?
+/// Whether `found` is the wanted value, within `worst`.
 template <class T>
 bool holds(T found, const wanted& w, double worst)
 {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Builds and runs every test: g++ with every MPI, every front end over headers and bad programs, then codecs optimised by clang,
-# and the unit tests again under the sanitizers. Installs what is missing on Debian and Ubuntu. The last line is '<n> passed, <n> failed'.
+# Builds and runs every test: with g++ and every MPI, then with clang, then under the sanitizers. Every compiler checks the headers and the
+# programs that must not compile. Installs what is missing on Debian and Ubuntu. The last line is '<n> passed, <n> failed'.
 #   tests/run.sh [--quick] [ctest options]      --quick: no sanitizers, no second compiler for the unit tests
-# Build trees: build/tests, build/clang, build/asan, build/tsan. Exit code 0: something ran and nothing failed.
+# Build trees: build/tests, build/clang, build/asan, build/tsan. The exit code is 0 if something ran and nothing failed.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 exec </dev/null
@@ -23,13 +23,13 @@ done
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
-bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?libclang-rt-19-dev' \
-    '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?clang-format-19' \
+    '?libclang-rt-19-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
 if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
-# A clang that is newer than the distribution's default knows better what to say.
+# A clang that is newer than the distribution's default has better diagnostics.
 clang=$(command -v clang++-19 || command -v clang++ || true)
 
 passed=0 failed=0 skipped=0
@@ -37,8 +37,8 @@ failures=()
 note_failure() { failed=$((failed + 1)); failures+=("$1"); }
 count() { grep -c "$2" "$1" || true; }
 
-# suite <preset> <build tree> [cache variables]: every test in the tree counts; a tree that does not configure, or whose build
-# has an error, counts as one failure more.
+# suite <preset> <build tree> [cache variables]: builds a tree and runs its tests. A tree that does not configure, or whose build has an
+# error, counts as one more failure.
 suite() {
     local preset=$1 tree=build/$2 junit=$PWD/build/$2/junit.xml
     shift 2
@@ -60,10 +60,10 @@ suite() {
     (cd "$tree" && ctest -j "$jobs" --output-on-failure --output-junit "$junit" "${ctest_options[@]+"${ctest_options[@]}"}") |
         grep --line-buffered -v -e ' *Start *[0-9]*: ' -e ' Passed  *[0-9.]* sec$'
     if [ ! -s "$junit" ]; then
-        note_failure "$preset: ctest says nothing"
+        note_failure "$preset: ctest reports nothing"
         return
     fi
-    # 'notrun' is a skip only where a test or its limits asked for it; a program that is not there has failed.
+    # 'notrun' means skipped only if the test or its properties asked for it. If a program does not exist, its test has failed.
     local ran bad skips
     ran=$(count "$junit" '<testcase .*status="run"')
     skips=$(count "$junit" '<skipped message="SKIP_')
@@ -85,14 +85,15 @@ sanitizer_compiler() {
         fi
     done
 }
-# sanitized <preset> <build tree> <sanitizers>. First choice is clang: its sanitizers see more, and build in half the time.
+# sanitized <preset> <build tree> <sanitizers>: runs a suite under sanitizers. clang is preferred: its sanitizers find more, and it builds in
+# half the time.
 sanitized() {
     local compiler
     compiler=$(sanitizer_compiler "$3")
     if [ -n "$compiler" ]; then
         suite "$1" "$2" "-DCMAKE_CXX_COMPILER=$compiler"
     else
-        echo "== $1: no compiler here has a working -fsanitize=$3"
+        echo "== $1: skipped, because no installed compiler has a working -fsanitize=$3"
         skipped=$((skipped + 1))
     fi
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exec.hpp - floor 5. Codec work on several threads, for codec.hpp. Nothing uses it unless it is passed to a call.
+// exec.hpp - floor 5. Runs the work of a codec (codec.hpp) on several threads. It is used only by calls to which it is passed.
 #pragma once
 
 #include <array>
@@ -11,14 +11,15 @@
 
 namespace ccoll::inline CCOLL_ABI::policies::Exec {
 
-/// Threads that live as long as one call; the caller is one of them. Starting them costs some 20 us each: a pool of yours is better for
-/// many short calls. A thread that the system does not give leaves its parts to the caller.
+/// `Count` threads, 1 to 64, that live as long as one call; the calling thread is one of them. Starting a thread costs about 20 us, so a
+/// thread pool of your own is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
 template <std::size_t Count>
 struct Threads {
     static_assert(Count >= 1 && Count <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
 
     static constexpr std::size_t width() { return Count; }
 
+    /// Calls job(i) once for every i < parts, and returns when all have returned.
     template <class Job>
     void operator()(std::size_t parts, const Job& job) const
     {

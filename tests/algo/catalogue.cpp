@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is true of every schedule of the library.
+// Properties that every schedule of the library must have.
 #include "catalogue.hpp"
 
 #include "catch.hpp"
@@ -15,8 +15,9 @@ using catalogue::first_fault;
 
 namespace {
 
-/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send of its step, and
-/// goes on when both are matched. @return true when all ranks end.
+/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send of its step, and continues when
+/// both are matched.
+/// @return true if all ranks end
 bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937& random)
 {
     std::vector<int> step_of(static_cast<std::size_t>(p), 0);
@@ -30,7 +31,7 @@ bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937&
         for (int me : order) {
             if (at(me) == steps) continue;
             const step now = s.step_at(me, p, root, at(me));
-            // Rendezvous: a message passes when its other end has posted the same step.
+            // Rendezvous: a message passes only when its other end has posted the same step.
             const bool received = now.recv_from == nobody || at(now.recv_from) >= at(me);
             const bool sent = now.send_to == nobody || at(now.send_to) >= at(me);
             if (received && sent) ++at(me), moved = true;
@@ -39,7 +40,7 @@ bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937&
     return std::all_of(step_of.begin(), step_of.end(), [&](int k) { return k == steps; });
 }
 
-/// Blocks that a rank sends to others.
+/// How many blocks a rank sends to other ranks.
 int sent_by(const schedule& s, int p, int root, int me)
 {
     int sent = 0;
@@ -48,8 +49,8 @@ int sent_by(const schedule& s, int p, int root, int me)
     return sent;
 }
 
-/// A lossy codec on one value, as it works when encoded bytes are forwarded: what is encoded becomes another value, which the
-/// sender adopts in the end. Sums do not depend on the order of their two terms, but on everything else.
+/// Models a lossy codec on one value for placements that forward encoded bytes: encoding changes the value, and the sender adopts the changed
+/// value at the end. A sum does not depend on the order of its two terms, but on everything else.
 struct bits {
     struct value {
         std::uint64_t elements = 0, frame = 0;
@@ -92,8 +93,8 @@ bool all_end_with_the_same_bits(const schedule& s, int p, int root)
     return true;
 }
 
-/// How often one value has been encoded, under a placement: `forwards` and `adds` encoded bytes, or not; `sums` counts every
-/// encoding that enters the result, otherwise those on the longest way count. Written from the table in docs/architecture.md.
+/// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds` them or not. With `sums` it counts
+/// every encoding that enters the result, otherwise those on the longest path. Written from the table in docs/architecture.md.
 struct encodings {
     bool forwards, adds, sums;
     struct value {
@@ -128,7 +129,7 @@ struct encodings {
 
 }  // namespace
 
-TEST_CASE("every schedule delivers every contribution exactly once and where it must, for every p in 1..64", "[algo]")
+TEST_CASE("every schedule delivers every contribution exactly once and to the right place, for every p in 1..64", "[algo]")
 {
     for (const entry& e : catalogue::all()) CHECK(first_fault(e, 64, [&](int p, int root) { return e.delivers(e.path, p, root); }) == "");
 }
@@ -158,7 +159,7 @@ TEST_CASE("the widest message of a schedule is as wide as it says", "[algo]")
 {
     for (const entry& e : catalogue::all())
         CHECK(first_fault(e, 64, [&](int p, int root) {
-                  int widest = 1;  // also when nothing is sent
+                  int widest = 1;  // even if nothing is sent
                   for (int me = 0; me < p; ++me)
                       for (int k = 0; k < e.path.steps(p); ++k)
                           if (const step now = e.path.step_at(me, p, root, k); now.send_to != nobody)
@@ -167,7 +168,7 @@ TEST_CASE("the widest message of a schedule is as wide as it says", "[algo]")
               }) == "");
 }
 
-TEST_CASE("all ranks end with the same bits, where MPI says so, though they encode: a rank adopts what it told others", "[algo]")
+TEST_CASE("all ranks end with the same bits where MPI says so, although they encode, because a rank adopts what it sent to others", "[algo]")
 {
     int seen = 0;
     for (const entry& e : catalogue::all()) {
@@ -229,7 +230,7 @@ TEST_CASE("no step mentions a block twice", "[algo]")
               }) == "");
 }
 
-TEST_CASE("no block is encoded more often than the one that is said to be the worst, whatever the placement", "[algo]")
+TEST_CASE("no block is encoded more often than the one that the schedule calls the worst, with any placement", "[algo]")
 {
     for (const entry& e : catalogue::all())
         CHECK(first_fault(e, 36, [&](int p, int root) {
@@ -255,7 +256,7 @@ TEST_CASE("no block is encoded more often than the one that is said to be the wo
               }) == "");
 }
 
-TEST_CASE("a schedule that says nothing of its worst block says so", "[algo]")
+TEST_CASE("the worst block of a schedule that does not name one is unknown", "[algo]")
 {
     struct silent {
         static constexpr int blocks(int p) { return p; }

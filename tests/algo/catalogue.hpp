@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every schedule of the library with what its page promises: steps, and blocks sent by the busiest rank and by all ranks. The
-// figures are closed forms, written from the sources and not from the code.
+// Every schedule of the library with what its documentation promises: the steps, and the blocks sent by the busiest rank and by all ranks. The
+// figures are closed forms, written from the papers and not from the code.
 #pragma once
 
 #include <ccoll/algo/binomial.hpp>
@@ -31,7 +31,7 @@ struct entry {
     schedule path;
     bool (*delivers)(const schedule&, int p, int root);
     block_set (*after)(int me, int root, int blocks);
-    bool rooted, same_bits;  ///< same_bits: MPI says that all ranks end with the same
+    bool rooted, same_bits;  ///< same_bits: MPI says that all ranks end with the same values
     int (*steps)(int p);
     int (*busiest)(int p);  ///< blocks sent by the rank that sends most
     int (*total)(int p);    ///< blocks sent by all ranks together
@@ -48,7 +48,7 @@ entry listed(int (*steps)(int), int (*busiest)(int), int (*total)(int))
 
 inline int log2_up(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
 inline int log2_down(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1; }
-inline int core(int p) { return 1 << log2_down(p); }   ///< the largest power of two that is not above p
+inline int core(int p) { return 1 << log2_down(p); }   ///< the largest power of two that is at most p
 inline int extra(int p) { return p - core(p); }
 inline int some(int n) { return n > 0 ? 1 : 0; }
 inline int others(int p) { return p - 1; }
@@ -56,7 +56,7 @@ inline int everyone_all_others(int p) { return p * (p - 1); }
 inline int all_ranks_but_one_once(int p) { return p - 1; }
 inline int one(int p) { return some(p - 1); }
 
-/// Ranks in the subtree of the rank `relative` to the root of a binomial tree.
+/// How many ranks are in the subtree of a rank of a binomial tree, whose number relative to the root is `relative`.
 inline int subtree(int p, int relative) { return relative == 0 ? p : std::min(relative & -relative, p - relative); }
 inline int all_subtrees(int p)
 {
@@ -70,7 +70,7 @@ inline int largest_subtree(int p)
     for (int r = 1; r < p; ++r) most = std::max(most, subtree(p, r));
     return most;
 }
-/// Hops of all blocks that one rank sends, if block j travels the powers of two of which j is the sum.
+/// How many hops all blocks of one rank make, if block j makes one hop for each bit that is set in j.
 inline int bruck_hops(int p)
 {
     int sum = 0;
@@ -91,18 +91,18 @@ inline std::vector<entry> all()
                                                       [](int p) { return log2_down(p) + some(extra(p)); },
                                                       [](int p) { return core(p) * log2_down(p) + 2 * extra(p); }),
         listed<Algo::RecursiveDoubling, c::allgather>(log2_up, others, everyone_all_others),
-        // A rank of the core sends all blocks but its own, twice; a neighbour of an extra rank all of them once more.
+        // A core rank sends all blocks but its own, twice. A neighbour of an extra rank sends all of them once more.
         listed<Algo::Rabenseifner, c::allreduce>([](int p) { return 2 * log2_down(p) + 2 * some(extra(p)); },
                                                  [](int p) { return 2 * (core(p) - 1) + some(extra(p)) * core(p); },
                                                  [](int p) { return 2 * core(p) * (core(p) - 1) + 2 * extra(p) * core(p); }),
-        // The gather: one block by half of the core, two by a quarter, ... so half of the vector in each of its steps.
+        // In the gather, half of the core sends one block, a quarter sends two, and so on: half of the vector in each step.
         listed<Algo::Rabenseifner, c::reduce>([](int p) { return 2 * log2_down(p) + some(extra(p)); },
                                               [](int p) { return core(p) - 1 + core(p) / 2; },
                                               [](int p) {
                                                   const int halved = core(p) * (core(p) - 1), gathered = log2_down(p) * core(p) / 2;
                                                   return halved + gathered + extra(p) * core(p);
                                               }),
-        // A rank of the core sends all blocks but its own and, of a pair, its neighbour's; but that one then, too.
+        // A core rank sends all blocks but its own. In a pair it keeps its neighbour's block, too, and sends it at the end.
         listed<Algo::Rabenseifner, c::reduce_scatter>([](int p) { return log2_down(p) + 2 * some(extra(p)); },
                                                       [](int p) { return p - 1 + some(extra(p)); },
                                                       [](int p) { return core(p) * (p - 1) + extra(p) * p; }),
@@ -110,7 +110,7 @@ inline std::vector<entry> all()
         listed<Algo::Binomial, c::reduce>(log2_up, one, all_ranks_but_one_once),
         listed<Algo::Binomial, c::scatter>(log2_up, others, all_subtrees),
         listed<Algo::Binomial, c::gather>(log2_up, largest_subtree, all_subtrees),
-        // In the ring a rank of a subtree of s gets p - s blocks.
+        // In the ring, a rank with a subtree of s ranks receives p - s blocks.
         listed<Algo::ScatterAllgather, c::bcast>([](int p) { return log2_up(p) + p - 1; }, [](int p) { return 2 * (p - 1); },
                                                  [](int p) { return all_subtrees(p) + p * p - (p + all_subtrees(p)); }),
         listed<Algo::Chain, c::bcast>(others, one, all_ranks_but_one_once),
@@ -126,7 +126,7 @@ inline std::vector<entry> all()
     };
 }
 
-/// All roots of few ranks; of many the first, the last, and some between, also where trees and cores end.
+/// The roots to test: all of them if there are few ranks, otherwise the first, the last, and some in between, also where trees and cores end.
 inline std::vector<int> roots(const entry& e, int p)
 {
     if (!e.rooted) return {0};
@@ -136,7 +136,8 @@ inline std::vector<int> roots(const entry& e, int p)
     return some_roots;
 }
 
-/// `check(p, root)` for p in 1..most. @return the first (p, root) for which it is false, as text; empty when there is none.
+/// Calls `check(p, root)` for p in 1..most.
+/// @return the first (p, root) for which it is false, as text; empty if there is none
 template <class Check>
 std::string first_fault(const entry& e, int most, Check check)
 {

@@ -7,7 +7,7 @@
 
 using namespace ccoll;
 
-TEST_CASE("in an alltoall both ends call a block the same, and each part is sent and received once", "[algo]")
+TEST_CASE("in an alltoall both ends use the same number for a block, and each part is sent and received once", "[algo]")
 {
     using c = collective::alltoall;
     for (int p : {1, 2, 3, 4, 5, 7, 8, 13, 64})
@@ -28,7 +28,7 @@ TEST_CASE("in an alltoall both ends call a block the same, and each part is sent
         }
 }
 
-TEMPLATE_TEST_CASE("in all other collectives a block is a part of the vector, and in the end everybody's", "[algo]",
+TEMPLATE_TEST_CASE("in all other collectives a block is a part of the vector, to which all ranks contribute", "[algo]",
                    collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather, collective::bcast,
                    collective::scatter, collective::gather)
 {

@@ -12,7 +12,7 @@ static_assert(block_set{1, 3}.at(2, 4) == 3 && block_set{2, 3}.at(2, 4) == 0 && 
 static_assert(block_set{2, 4, 8, 2}.at(1, 12) == 3 && block_set{2, 4, 8, 2}.at(2, 12) == 10 && block_set{2, 3, 8, 2}.contains(10, 12));
 static_assert(!block_set{2, 3, 8, 2}.contains(11, 12) && !block_set{2, 4, 8, 2}.contains(4, 12) && !block_set{}.contains(0, 1));
 
-TEST_CASE("a set of blocks contains what it counts, also round the end, with strides and with runs", "[algo]")
+TEST_CASE("a set of blocks contains exactly the blocks that at() lists, also across the end, with strides and with runs", "[algo]")
 {
     int sets = 0, long_way = 0;
     for (int blocks : {1, 2, 5, 8, 12})
@@ -24,7 +24,7 @@ TEST_CASE("a set of blocks contains what it counts, also round the end, with str
                         std::vector<int> counted;
                         for (int i = 0; i < count; ++i) counted.push_back(set.at(i, blocks));
                         std::sort(counted.begin(), counted.end());
-                        if (std::adjacent_find(counted.begin(), counted.end()) != counted.end()) continue;  // no set
+                        if (std::adjacent_find(counted.begin(), counted.end()) != counted.end()) continue;  // a block appears twice, which is not allowed
                         ++sets;
                         long_way += count > 0 && set.at(count - 1, blocks) < first ? 1 : 0;
                         for (int b = 0; b < blocks; ++b)
@@ -35,7 +35,7 @@ TEST_CASE("a set of blocks contains what it counts, also round the end, with str
     CHECK(long_way > 1000);
 }
 
-TEST_CASE("a set of blocks without runs is what it was before there were runs", "[algo]")
+TEST_CASE("a set of blocks without runs has a constant stride", "[algo]")
 {
     for (int blocks : {1, 2, 5, 8, 12})
         for (int first = 0; first < blocks; ++first)

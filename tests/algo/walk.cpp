@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The proof itself: it holds at compile time, and it sees what is wrong.
+// Tests of `delivers` itself: it works at compile time, and it finds what is wrong.
 #include "catalogue.hpp"
 
 #include "catch.hpp"
@@ -16,7 +16,7 @@ static_assert(delivers<collective::alltoall>(schedule_view<bruck_alltoall>, 6, 0
 static_assert(delivers<collective::alltoall>(schedule_view<pairwise_alltoall>, 5, 0));
 static_assert(!delivers<collective::alltoall>(schedule_view<bruck_allgather>, 4, 0));
 
-TEST_CASE("the proof sees schedules that are wrong", "[algo]")
+TEST_CASE("delivers refuses schedules that are wrong", "[algo]")
 {
     struct short_ring : ring_allgather {
         static constexpr int steps(int p) { return p - 2; }
@@ -44,7 +44,7 @@ TEST_CASE("the proof sees schedules that are wrong", "[algo]")
     CHECK_FALSE(delivers<collective::allgather>(schedule_view<ring_reduce_scatter>, 4, 0));
 }
 
-TEST_CASE("the proof sees alltoalls that are wrong, even if all messages match", "[algo]")
+TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match", "[algo]")
 {
     struct nothing : spread_alltoall {
         static constexpr int steps(int) { return 0; }
@@ -77,7 +77,7 @@ TEST_CASE("the proof sees alltoalls that are wrong, even if all messages match",
             return s;
         }
     };
-    struct other_names : spread_alltoall {  // the ends call the block differently
+    struct other_names : spread_alltoall {  // the two ends use different numbers for the block
         static constexpr step step_at(int me, int p, int, int k)
         {
             const int distance = k + 1;
@@ -101,12 +101,12 @@ TEST_CASE("the proof sees alltoalls that are wrong, even if all messages match",
             CHECK_FALSE(delivers<collective::alltoall>(s, p, 0));
         }
     CHECK_FALSE(ends_match(schedule_view<other_names>, 5, 0));
-    // What is right for one collective is wrong for another.
+    // A schedule that is right for one collective is wrong for another.
     CHECK_FALSE(delivers<collective::allgather>(schedule_view<spread_alltoall>, 4, 0));
     CHECK_FALSE(delivers<collective::alltoall>(schedule_view<ring_allgather>, 4, 0));
 }
 
-TEST_CASE("an exchange with the partner me xor k loses blocks that have not left yet; on two ranks it is right", "[algo]")
+TEST_CASE("an exchange with the partner me xor k overwrites blocks that have not been sent yet, except on two ranks", "[algo]")
 {
     struct exchange : spread_alltoall {
         static constexpr step step_at(int me, int p, int, int k)
@@ -122,7 +122,7 @@ TEST_CASE("an exchange with the partner me xor k loses blocks that have not left
     }
 }
 
-TEST_CASE("the proof does not ask for more than is promised: powers of two and distances in any order", "[algo]")
+TEST_CASE("delivers accepts every right schedule: powers of two, and distances in any order", "[algo]")
 {
     struct largest_first : bruck_alltoall {
         static constexpr step step_at(int me, int p, int root, int k) { return bruck_alltoall::step_at(me, p, root, steps(p) - 1 - k); }

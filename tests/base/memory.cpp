@@ -16,7 +16,7 @@ TEST_CASE("values are stored to and loaded from any address", "[base][memory]")
     }
 }
 
-TEST_CASE("copying nothing is allowed, also to and from nowhere", "[base][memory]")
+TEST_CASE("copying nothing is allowed, even from and to a null pointer", "[base][memory]")
 {
     std::byte kept{7};
     ccoll::copy({}, {});
@@ -40,7 +40,7 @@ TEST_CASE("a workspace hands out distinct buffers of at least the size asked for
     CHECK(work.buffers() == 5);
 }
 
-TEST_CASE("a workspace allocates nothing in the steady state", "[base][memory]")
+TEST_CASE("a workspace allocates nothing once it has grown", "[base][memory]")
 {
     ccoll::workspace work;
     for (int call = 0; call < 50; ++call) {
@@ -86,7 +86,7 @@ TEST_CASE("a buffer returns to its workspace with its last reference, and starts
     CHECK(work.buffers() == 2);
 }
 
-TEST_CASE("a workspace gives back what is idle and keeps what somebody holds", "[base][memory]")
+TEST_CASE("trim frees the idle buffers of a workspace and keeps the others", "[base][memory]")
 {
     ccoll::workspace work;
     ccoll::buffer_memory* const held = work.take(100);

@@ -39,7 +39,7 @@ void call(const arguments& a)
     ccoll::sendrecv<Op::Max>(a.x, 0, a.x, 0, 0, a.comm);
 #elif CCOLL_CASE == 4  // expect: ccoll: a sender is not told what its receiver finds
     later = ccoll::isend<Check::Collective>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 5  // expect: ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing else; check the order of the arguments: buffer, peer
+#elif CCOLL_CASE == 5  // expect: check the order of the arguments: buffer, peer
     ccoll::send(a.x, 0, 0, a.comm, "tight");
 #elif CCOLL_CASE == 6  // expect: ccoll: the plan says RuntimeBound; pass the bound
     ccoll::send<Codec::SZx, RuntimeBound>(a.x, 0, 0, a.comm);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A user's whole program: three ranks add a field under a bound. Exit code 0: the promise of the report holds.
+// A user's whole program: three ranks add a field with an error bound. The exit code is 0 if the promise of the report holds.
 #include <cmath>
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The same unit for nvcc: the device headers join, a plan of the other unit is shared, and a kernel is compiled.
+// The same unit for nvcc: it includes the device headers, shares a plan with the other unit, and compiles a kernel.
 #include <vector>
 
 #include <ccoll/cuda.cuh>

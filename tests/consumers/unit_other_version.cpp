@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One of two units of one program whose headers are of different versions: here the other one's name.
+// One of two translation units of one program whose headers have different versions. This one pretends to have the other version.
 #define CCOLL_ABI v0_999
 #include <vector>
 

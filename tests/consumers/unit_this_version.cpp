@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two libraries in one program, each with headers of its own version: they share nothing, not even a function of the same name.
+// Two libraries in one program, each with headers of its own version. They must share nothing, not even functions of the same name.
 #include <cmath>
 #include <vector>
 

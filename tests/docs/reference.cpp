@@ -163,7 +163,7 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         const bool is_root = comm.rank() == root;
 
         // [doc:scatter]
-        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root has something to deal out
+        const std::vector<float> whole = is_root ? wave(3 * n, 0) : std::vector<float>();  // only the root has data
         std::vector<float> part(n);
         ccoll::scatter<Codec::SZp, ErrorBound<1e-3>>(whole, part, root, comm);
         // [/doc:scatter]
@@ -183,7 +183,7 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         if (comm.rank() == 2) want(near(mine[1], wave(3 * n, 0)[2601], 1e-3), "scatterv");
 
         // [doc:gatherv]
-        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the lengths that scatterv dealt out
+        ccoll::gatherv<Codec::SZp, ErrorBound<1e-3>>(mine, all, counts, root, comm);  // the same lengths as in scatterv
         // [/doc:gatherv]
         if (is_root) want(near(all[2601], whole[2601], 2e-3), "gatherv");
     });
@@ -242,7 +242,7 @@ TEST_CASE("docs/reference/p2p.md runs", "[docs]")
         if (me == 1) want(near(field[5], wave(n, 0)[5], 1e-3), "recv");
 
         // [doc:sendrecv]
-        // To the right, from the left; beyond the edges there is nobody, and `halo` stays as it is.
+        // Send to the right, receive from the left. There is nobody beyond the edges, where `halo` does not change.
         const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody;
         ccoll::sendrecv<Link>(edge, right, halo, left, tag, comm);
         // [/doc:sendrecv]
@@ -253,7 +253,7 @@ TEST_CASE("docs/reference/p2p.md runs", "[docs]")
         std::vector<ccoll::request> open;
         open.push_back(ccoll::irecv<Link>(halo, left, tag, comm));
         open.push_back(ccoll::isend<Link>(edge, right, tag, comm));
-        // ... what does not need the halo ...
+        // ... work that does not need the halo ...
         ccoll::wait_all(open);
         // [/doc:irecv]
         if (me > 0) want(near(halo[9], wave(n, me - 1)[9], 1e-3), "irecv");
@@ -278,7 +278,7 @@ struct Tally {  // 16 bytes, no padding
     double weight;
     std::int64_t events;
 };
-/// Adds member by member. Not lossy: an operation that says nothing of its errors needs an exact codec.
+/// Adds member by member. It does not say how errors grow, so it needs an exact codec.
 struct Add : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::Add";
     static Tally apply(const Tally& a, const Tally& b) { return {a.weight + b.weight, a.events + b.events}; }
@@ -325,7 +325,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         want(!code, "timeout");
 
         // [doc:hierarchical]
-        const std::vector<int> node_of_rank{0, 0, 1};  // MPI knows by itself
+        const std::vector<int> node_of_rank{0, 0, 1};  // with MPI this is not needed
         ccoll::set_nodes(comm, node_of_rank);
         using TwoLevels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
         const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // two nodes: within 2e-3
@@ -342,7 +342,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
             bool is_exhaustive() const { return stride == 1; }
         };
         ccoll::allreduce(column{out.data(), 100, 40}, comm, code);  // refused: ccoll::status::strided
-        ccoll::allreduce(column{out.data(), 100, 1}, comm);         // 100 elements side by side
+        ccoll::allreduce(column{out.data(), 100, 1}, comm);         // 100 contiguous elements
         // [/doc:strided]
         want(code == ccoll::status::strided, "strided");
     });
@@ -354,7 +354,7 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         std::vector<float> field = wave(300000, comm.rank()), out(300000);
         // [doc:report]
         const auto facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
-        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // of all ranks, phase by phase
+        const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // the largest value over all ranks, for each phase
         if (comm.rank() == 0)
             std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n", facts.algorithm, facts.codec, facts.placement,
                         facts.sent_bytes, facts.raw_bytes, facts.worst_case_error, slowest.encode);
@@ -362,7 +362,7 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
 
         // [doc:fallback]
-        field[17] = 1e20f;  // a fill value: too large to be added encoded at this bound
+        field[17] = 1e20f;  // a fill value, which is too large to be added in encoded form at this bound
         const auto exact = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
         const bool fell_back = exact.exact && exact.codec == std::string("None");
         // [/doc:fallback]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The physics of examples/image_stacking against what is known in closed form.
+// Compares the physics of examples/image_stacking with results that are known in closed form.
 #include "rtm.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ rtm::model two_layers(double upper, double lower, int interface_row)
     return result;
 }
 
-/// One source and one receiver anywhere.
+/// A survey with one source and one receiver at any place.
 std::vector<double> trace_between(const rtm::model& ground, double dt, int steps, int from_x, int from_z, int to_x, int to_z)
 {
     rtm::wavefield field(ground, dt, 30);
@@ -206,7 +206,7 @@ TEST_CASE("The stability limit is sharp, and beyond it a survey is refused", "[r
     CHECK(contains(complaint(ground, chosen), "use at most"));
 }
 
-TEST_CASE("A survey that cannot work is refused with what would", "[rtm]")
+TEST_CASE("A survey that cannot work is refused, with a proposal that would work", "[rtm]")
 {
     const rtm::model ground = rtm::homogeneous(60, 60, 10, 1500);
     rtm::settings chosen;

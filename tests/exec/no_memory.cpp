@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Threads that get no memory to put chunks aside write the same bytes. A sanitizer brings an operator new of its own, which is not replaced.
+// Threads that get no memory for chunks which must wait write the same bytes. Sanitizers have an operator new of their own, which this test
+// does not replace.
 #ifndef CCOLL_TEST_SANITIZED
 #include "catch.hpp"
 

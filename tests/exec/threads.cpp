@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exec.hpp, codec.hpp: chunks dealt out to threads give the bytes and bits of one thread.
+// exec.hpp, codec.hpp: chunks that are distributed over threads give the same bytes and bits as one thread.
 #include "catch.hpp"
 
 #include <atomic>
@@ -13,7 +13,7 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// As a thread pool would do it, but last part first, one after another: whoever relies on an order fails.
+/// Like a thread pool, but it does one part after another and begins with the last one, so that code which relies on an order fails.
 struct backwards {
     std::size_t parts = 3;
     std::size_t width() const { return parts; }
@@ -72,7 +72,7 @@ TEST_CASE("threads encode and add addends to the same bytes", "[codec][threads][
 
 TEST_CASE("threads write long chunks and short ones in order", "[codec][threads][homomorphic]")
 {
-    // Constant stretches of 12 bytes a chunk beside noise over 2^50 steps. 60 chunks are dealt out one by one, 200 in sixes to two threads.
+    // Constant stretches, with 12 bytes per chunk, and noise over 2^50 steps. 60 chunks are distributed one by one, 200 chunks in groups of six.
     const std::size_t n = GENERATE(60u, 200u) * 8192 + 5;
     auto x = fields::constant<double>(n), y = fields::random<double>(n, 2);
     for (std::size_t i = 0; i < n; ++i)
@@ -104,7 +104,7 @@ TEST_CASE("threads write long chunks and short ones in order", "[codec][threads]
     CHECK(encoded<double, Codec::SZp>(x, 1.0) == encoded<double, Codec::SZp>(x, 1.0, Exec::Threads<4>{}));
 }
 
-TEST_CASE("threads say what is wrong with the first chunk in which anything is", "[codec][threads][homomorphic]")
+TEST_CASE("threads report what is wrong with the first bad chunk", "[codec][threads][homomorphic]")
 {
     const std::size_t n = 40 * 8192;
     const auto x = fields::smooth<float>(n, 1), y = fields::smooth<float>(n, 2);
@@ -115,7 +115,7 @@ TEST_CASE("threads say what is wrong with the first chunk in which anything is",
         bytes frame = a;
         ccoll::frame_view view;
         REQUIRE(ccoll::frame_codec_of<Codec::SZp, float>.open(frame, n, view) == ccoll::status::ok);
-        frame[ccoll::payload_offset(40) + (chunk > 0 ? view.end_of(chunk - 1) : 0)] = std::byte{0xff};  // a kind that there is not
+        frame[ccoll::payload_offset(40) + (chunk > 0 ? view.end_of(chunk - 1) : 0)] = std::byte{0xff};  // a kind that does not exist
         return frame;
     };
     for (const std::size_t chunk : {0u, 3u, 4u, 17u, 39u}) {
@@ -151,9 +151,9 @@ TEST_CASE("threads report what one thread would", "[codec][threads]")
     CHECK(ccoll::decode<Codec::SZp>(addend, back, Exec::Threads<2>{}) == status::too_large);
 }
 
-TEST_CASE("whose turn it is is awake, however short the turns", "[codec][threads]")
+TEST_CASE("a thread whose turn it is does not sleep, however short the turns are", "[codec][threads]")
 {
-    constexpr std::uint32_t turns = 2000000;  // one that sleeps on was found once in some ten millions
+    constexpr std::uint32_t turns = 2000000;  // the fault showed once in some ten million turns
     ccoll::detail::turns turn;
     const auto take = [&](std::uint32_t first) {
         for (std::uint32_t mine = first, some = first; mine < turns; mine += 2) {

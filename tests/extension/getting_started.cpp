@@ -44,7 +44,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         // [doc:plan]
         using Fast = ccoll::Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>;
         ccoll::allreduce<Fast>(field, out, comm);
-        ccoll::allreduce<Fast, Op::Max, Check::Collective>(field, out, comm);  // Fast, and two decisions more
+        ccoll::allreduce<Fast, Op::Max, Check::Collective>(field, out, comm);  // Fast, and two more decisions
         // [/doc:plan]
         want(std::fabs(out[7] - field[7]) <= 3e-3f, "plan");
 
@@ -64,7 +64,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         ccoll::allreduce<Codec::PipeSZx, EndToEnd<ErrorBound<1e-3>>>(field, out, comm);  // for the result
         ccoll::allreduce<Codec::PipeSZx, RelativeBound<1e-3>>(field, out, comm);         // of the range of all inputs
         const double eb = 1e-3;
-        ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(field, out, comm, eb);            // known when the program runs
+        ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(field, out, comm, eb);            // known only at run time
         // [/doc:bounds]
 
         // [doc:pointers]
@@ -98,7 +98,7 @@ TEST_CASE("the codecs of docs/getting_started.md work alone", "[docs]")
     frame.resize(ccoll::encode<Codec::SZx>(field, frame, 1e-6).bytes);
 
     std::vector<double> back(field.size());
-    const ccoll::status read = ccoll::decode<Codec::SZx>(frame, back);  // any bytes are safe to read
+    const ccoll::status read = ccoll::decode<Codec::SZx>(frame, back);  // safe for any bytes
     // [/doc:codec_alone]
     CHECK(read == ccoll::status::ok);
     CHECK(std::fabs(back[999] - 0.5) <= 1e-6);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks.hpp - what the tests of extensions ask of a finished collective.
+// ranks.hpp - checks on the results of a collective, for the tests of extensions.
 #pragma once
 
 #include <algorithm>

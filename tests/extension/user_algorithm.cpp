@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is promised to the author of an algorithm: one schedule, proved without running it, and every codec takes it.
+// What the library promises to the author of an algorithm: a schedule is enough, it can be checked without running it, and it works with every
+// codec.
 #include "catch.hpp"
 
 #include <string>
@@ -16,10 +17,10 @@
 // [doc:schedule]
 namespace mine {
 
-/// Bruck's allgather: before step k a rank holds 2^k blocks from its own on, and sends them to the rank 2^k below it. Every rank has
-/// everything after ceil(log2 p) steps, for any p. Source: Bruck et al., IEEE TPDS 1997.
+/// Bruck's allgather. Before step k a rank holds its own block and the 2^k - 1 blocks after it, and sends them to the rank 2^k before it.
+/// Every rank has all blocks after ceil(log2 p) steps, for any p. Source: Bruck et al., IEEE TPDS 1997.
 struct bruck_allgather {
-    static constexpr bool rotates = true;  // all ranks do the same, relative to themselves
+    static constexpr bool rotates = true;  // relative to its own number, every rank does the same
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ccoll::ceil_log2(p); }
     static constexpr int widest(int p) { return p > 1 ? 1 << (steps(p) - 1) : 1; }  // blocks in the longest message

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is promised to the owner of a container: a buffer_traits makes it a buffer of every call.
+// What the library promises to the owner of a container: with a buffer_traits, every call accepts it as a buffer.
 #include "catch.hpp"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace tiny {
 
-/// A view in the manner of Kokkos: shares its memory, knows its extents, and a const view still gives mutable elements.
+/// A view like those of Kokkos: it shares its memory and knows its extents, and a const view still gives mutable elements.
 template <class T>
 class view {
 public:
@@ -30,7 +30,7 @@ private:
 }  // namespace tiny
 
 // [doc:buffer]
-// For views and const views alike: a send buffer is seen as const.
+// Also for const views, because a send buffer is seen as const.
 template <class View>
     requires requires(const View& v) { v.pointer(); v.extent(1); }
 struct ccoll::buffer_traits<View> {

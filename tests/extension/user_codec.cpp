@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is promised to the author of a codec: one tag and one codec_impl (acme_fixed16.hpp), nothing else changed, and every
-// collective, algorithm and placement takes it.
+// What the library promises to the author of a codec: with one tag and one codec_impl (acme_fixed16.hpp), and no other change, it works with
+// every collective, algorithm and placement.
 #include "catch.hpp"
 
 #include <cmath>
@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("a codec from outside runs with every algorithm and placement
 {
     for (const int p : {1, 2, 3, 5, 8})
         for (const std::size_t n : std::vector<std::size_t>{0, 1, 1000, 7001}) {
-            check_allreduce<TestType>(p, n, "Homomorphic");  // Placement::Auto: the codec adds
+            check_allreduce<TestType>(p, n, "Homomorphic");  // chosen by Placement::Auto, because the codec can add
             check_allreduce<TestType, Algo::Ring, Placement::DecodeReduceEncode>(p, n, "DecodeReduceEncode");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::Homomorphic>(p, n, "Homomorphic");
             check_allreduce<TestType, Algo::RecursiveDoubling, Placement::PerHop>(p, n, "PerHop");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is promised to the author of an operation: a functor derived from op_tag that says how errors grow.
+// What the library promises to the author of an operation: a functor that is derived from op_tag and says how errors grow works in every reduction.
 #include "catch.hpp"
 
 #include <cmath>
@@ -15,7 +15,7 @@
 // [doc:op]
 namespace mine {
 
-/// The largest magnitude. | max(|a|,|b|) - max(|a'|,|b'|) | <= max(|a - a'|, |b - b'|): errors do not add up.
+/// The largest magnitude. Errors do not add up: | max(|a|,|b|) - max(|a'|,|b'|) | <= max(|a - a'|, |b - b'|).
 struct MaxAbs : ccoll::op_tag<false> {
     static constexpr const char* name = "mine::MaxAbs";
     static constexpr auto growth = ccoll::error_growth::selects;
@@ -31,7 +31,7 @@ struct MaxAbs : ccoll::op_tag<false> {
 
 namespace mine {
 
-/// Says nothing of its errors: exact codecs only.
+/// It does not say how errors grow, so it needs an exact codec.
 struct Hypot : ccoll::op_tag<false> {
     template <class T>
     static T apply(T a, T b)

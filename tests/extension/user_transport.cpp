@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is promised to the author of a transport: an object that meets ccoll::transport goes wherever an MPI_Comm goes.
+// What the library promises to the author of a transport: every call accepts an object that meets ccoll::transport in place of an MPI_Comm.
 #include "catch.hpp"
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 // [doc:transport]
 namespace mine {
 
-/// What the ranks share: a box of letters for each of them.
+/// What the ranks share: one mailbox for each of them.
 struct post_office {
     struct letter {
         int from, tag;
@@ -24,9 +24,9 @@ struct post_office {
     };
     struct box {
         std::vector<letter> letters;   // oldest first
-        std::uint64_t events = 0;      // letters that ever came, ranks that ever ended
+        std::uint64_t events = 0;      // number of letters that came and of ranks that ended, so far
         bool ended = false;
-        std::uint32_t calls = 0;       // the rank's own, as is
+        std::uint32_t calls = 0;       // only the rank itself uses this
         ccoll::workspace memory;
     };
     explicit post_office(int p) : boxes(static_cast<std::size_t>(p)) {}
@@ -37,7 +37,7 @@ struct post_office {
     std::vector<box> boxes;
 };
 
-/// One rank. Sends are copied, and so done at once; a receive takes the oldest letter that fits it when it is tested.
+/// One rank. What is sent is copied, so a send is done at once. A receive takes the oldest matching letter when it is tested.
 class mailbox {
 public:
     struct request {
@@ -98,7 +98,7 @@ public:
         return ccoll::nobody;
     }
 
-    /// Between poll and idle nothing is missed: whatever came meanwhile has changed `events`.
+    /// Nothing that happens between poll and idle is missed, because it changes `events`.
     void poll()
     {
         const std::lock_guard lock(office_->mutex);
@@ -110,7 +110,7 @@ public:
         office_->changed.wait(lock, [&] { return office_->of(rank_).events != seen_; });
     }
 
-    /// No more letters from this rank: whoever waits for one is told.
+    /// Tells all ranks that no more letters will come from this rank.
     void end()
     {
         const std::lock_guard lock(office_->mutex);

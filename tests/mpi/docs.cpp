@@ -66,7 +66,7 @@ int main(int argc, char** argv)
         // [/doc:in_place_before]
         sum = ours.data();
         // [doc:in_place_after]
-        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(MPI_IN_PLACE, sum, n, comm);  // within 1e-3, not p times that
+        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(MPI_IN_PLACE, sum, n, comm);  // within 1e-3, and not p times 1e-3
         // [/doc:in_place_after]
         EXPECT(close(ours, theirs, 1));
         const auto facts = ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-3>>(ours, comm);
@@ -168,7 +168,7 @@ int main(int argc, char** argv)
         // [/doc:gather_before]
         all = ours.data();
         // [doc:gather_after]
-        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);  // one count: equal types on both sides
+        ccoll::gather<Codec::SZp, ErrorBound<1e-3>>(part, all, n, root, comm);  // one count, because both sides have the same type
         // [/doc:gather_after]
         EXPECT(close(ours, theirs, 1));
         const float* whole = many.data();
@@ -294,7 +294,7 @@ int main(int argc, char** argv)
         // [doc:attach]
         MPI_Comm half;
         MPI_Comm_split(comm, rank % 2, rank, &half);
-        ccoll::attach(half);  // collective, like MPI_Comm_dup; only needed where the first call would be point-to-point
+        ccoll::attach(half);  // collective, like MPI_Comm_dup; only needed if the first call would be point-to-point
         // [/doc:attach]
         int size = 0, place = 0;
         MPI_Comm_size(half, &size);

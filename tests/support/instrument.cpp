@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Compiled twice by cmake/check_instrument.cmake: a call without Instrument:: must not know of any clock. The transport is only
-// declared, so that no clock of its own can be meant.
+// cmake/check_instrument.cmake compiles this twice, because a call without Instrument:: must not use a clock. The transport is only declared,
+// so it cannot use a clock either.
 #include <ccoll/allreduce.hpp>
 
 struct silent {

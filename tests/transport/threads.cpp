@@ -23,7 +23,7 @@ using ccoll::status;
 using ccoll::threads_comm;
 using request = threads_comm::request;
 
-/// Catch's assertions are for one thread: bodies throw, and run_ranks hands it over.
+/// Catch's assertions may be used only by one thread, so bodies throw, and run_ranks rethrows.
 void must(bool holds, const char* what)
 {
     if (!holds) throw std::runtime_error(what);
@@ -56,7 +56,7 @@ ccoll::byte_span room_of(T& value)
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-/// A number in a message of either kind: stored on the way, or copied from the sender's memory.
+/// A number in a message of either kind: one that is stored, or one that is copied from the sender's memory.
 struct in_short {
     int value = 0;
 };
@@ -65,7 +65,7 @@ struct in_long {
     std::array<char, ccoll::detail::threads_world::short_message> rest{};
 };
 
-/// Ranks meet; on a tag of its own, so that it disturbs nobody.
+/// A barrier. It uses a tag of its own, so that it does not disturb other messages.
 void barrier(threads_comm& comm)
 {
     constexpr int tag = ccoll::max_tag;
@@ -80,7 +80,7 @@ void barrier(threads_comm& comm)
 
 }  // namespace
 
-TEST_CASE("run_ranks runs the body once per rank, for p with reasons", "[transport][threads]")
+TEST_CASE("run_ranks runs the body once per rank", "[transport][threads]")
 {
     for (const int p : {1, 2, 3, 4, 5, 7, 8, 13}) {
         std::mutex mutex;
@@ -181,7 +181,7 @@ TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting,
     });
 }
 
-TEMPLATE_TEST_CASE("Tags complete in any order, also between a rank and itself", "[transport][threads]", in_short, in_long)
+TEMPLATE_TEST_CASE("Messages with different tags complete in any order, even between a rank and itself", "[transport][threads]", in_short, in_long)
 {
     ccoll::run_ranks(3, [](threads_comm& comm) {
         for (int peer = 0; peer < comm.size(); ++peer) {
@@ -199,7 +199,7 @@ TEMPLATE_TEST_CASE("Tags complete in any order, also between a rank and itself",
     });
 }
 
-TEST_CASE("A long send is done only when its receiver has tested: nothing is stored", "[transport][threads]")
+TEST_CASE("A long send is not stored, and is done only when its receiver has tested", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         in_long message{1};
@@ -207,7 +207,7 @@ TEST_CASE("A long send is done only when its receiver has tested: nothing is sto
         if (comm.rank() == 0) {
             request r = comm.post_send(1, 0, bytes_of(message));
             MUST(!comm.test(r));
-            value = 7;  // allowed by nobody, but shows whose memory it is
+            value = 7;  // not allowed, but shows whose memory is read
             barrier(comm);
             wait(comm, r);
             MUST(r.result == status::ok);
@@ -220,7 +220,7 @@ TEST_CASE("A long send is done only when its receiver has tested: nothing is sto
     });
 }
 
-TEST_CASE("probe names who waits with a tag, and nobody when a receive is already posted for it", "[transport][threads]")
+TEST_CASE("probe names a rank whose message waits with a tag, and nobody if a receive is already posted for it", "[transport][threads]")
 {
     ccoll::run_ranks(4, [](threads_comm& comm) {
         int value = comm.rank();
@@ -265,7 +265,7 @@ TEST_CASE("A cancelled send is never seen, a cancelled receive leaves its messag
     });
 }
 
-TEST_CASE("Cancelling while the receiver reads gives the memory back whole", "[transport][threads]")
+TEST_CASE("After cancelling a send while its receiver reads, nobody uses the memory any more", "[transport][threads]")
 {
     // Rank 0 withdraws while rank 1 may be reading: the receiver gets all of the message or none of it.
     std::atomic<int> withdrawn{0};
@@ -291,7 +291,7 @@ TEST_CASE("Cancelling while the receiver reads gives the memory back whole", "[t
     });
 }
 
-TEST_CASE("A message too long for its receiver is truncated there, with its true length, and fine for the sender", "[transport][threads]")
+TEST_CASE("A message that is too long is truncated for its receiver, which learns its length, and ok for its sender", "[transport][threads]")
 {
     const std::size_t n = GENERATE(8u, 256u, 257u, 100000u);
     ccoll::run_ranks(2, [n](threads_comm& comm) {
@@ -307,14 +307,14 @@ TEST_CASE("A message too long for its receiver is truncated there, with its true
             MUST(r.result == status::truncated && r.bytes == n);
             MUST(data.back() == 0);
         }
-        int value = 5;  // and the lane goes on
+        int value = 5;  // later messages still arrive
         request next = comm.rank() == 0 ? comm.post_send(1, 0, bytes_of(value)) : comm.post_recv(0, 0, room_of(value));
         wait(comm, next);
         MUST(next.result == status::ok);
     });
 }
 
-TEST_CASE("Empty messages count, shorter ones tell their length", "[transport][threads]")
+TEST_CASE("Empty messages are messages, too, and the receiver of a shorter one learns its length", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         std::array<char, 4> data{};
@@ -327,7 +327,7 @@ TEST_CASE("Empty messages count, shorter ones tell their length", "[transport][t
     });
 }
 
-TEST_CASE("A rank that ended is lost to those who wait for it or send to it, whether it returned or threw", "[transport][threads]")
+TEST_CASE("Ranks that wait for a rank that has ended, or send to it, get peer_lost, whether it returned or threw", "[transport][threads]")
 {
     for (const bool throws : {false, true}) {
         std::atomic<int> lost{0};
@@ -356,7 +356,7 @@ TEST_CASE("A rank that ended is lost to those who wait for it or send to it, whe
     }
 }
 
-TEST_CASE("A message that a rank left behind when it ended is gone with its memory", "[transport][threads]")
+TEST_CASE("A message that nobody had received when its sender ended is not delivered, because its memory is gone", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         if (comm.rank() == 1) {
@@ -375,7 +375,7 @@ TEST_CASE("A message that a rank left behind when it ended is gone with its memo
     });
 }
 
-TEST_CASE("A short message is done at once and outlives its sender's interest, also its sender", "[transport][threads]")
+TEST_CASE("The send of a short message is done at once, and the message arrives even if its sender has ended", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         constexpr std::size_t longest = ccoll::detail::threads_world::short_message;
@@ -397,7 +397,7 @@ TEST_CASE("A short message is done at once and outlives its sender's interest, a
     });
 }
 
-TEST_CASE("What was taken before its sender ended is fine", "[transport][threads]")
+TEST_CASE("A message that was received before its sender ended is ok", "[transport][threads]")
 {
     for (int repeat = 0; repeat < 200; ++repeat)
         ccoll::run_ranks(2, [](threads_comm& comm) {
@@ -408,7 +408,7 @@ TEST_CASE("What was taken before its sender ended is fine", "[transport][threads
         });
 }
 
-TEST_CASE("A peer or tag out of range is a result with words, not an access out of bounds", "[transport][threads]")
+TEST_CASE("A peer or tag out of range gives a failed request with an explanation, and no access out of bounds", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         int value = 0;
@@ -471,15 +471,15 @@ TEST_CASE("idle sleeps: a rank wakes about once per event, however long it waits
             }
         }
     });
-    // One event of this rank per round, the message; and once per 5 ms all the same, if the machine lets a round take so long.
+    // The rank has one event per round, which is the message. It also wakes every 5 ms if the machine is so slow that a round takes longer.
     CHECK(wakes <= rounds + (std::chrono::steady_clock::now() - begin) / std::chrono::milliseconds(5));
 }
 
-TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory", "[transport][threads]")
+TEST_CASE("Queues keep their memory, so that after a while nothing is allocated", "[transport][threads]")
 {
     constexpr int p = 4;
     const auto world = std::make_shared<ccoll::detail::threads_world>(p);
-    std::vector<threads_comm> ranks;  // driven by one thread: nothing depends on luck
+    std::vector<threads_comm> ranks;  // driven by one thread, so that nothing depends on timing
     for (int rank = 0; rank < p; ++rank) ranks.emplace_back(world, rank);
     in_short out, in;
     in_long large_out, large_in;
@@ -502,9 +502,9 @@ TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory
     };
     const auto memory = [&] {
         std::vector<const void*> where;
-        for (const auto& lane : world->lanes) {
-            where.push_back(lane.messages.data());
-            where.push_back(lane.expected.data());
+        for (const auto& queue : world->queues) {
+            where.push_back(queue.messages.data());
+            where.push_back(queue.expected.data());
         }
         return where;
     };
@@ -512,8 +512,8 @@ TEST_CASE("In the steady state nothing is allocated: the lanes keep their memory
     const std::vector<const void*> before = memory();
     for (int round = 0; round < 100; ++round) REQUIRE(exchange());
     CHECK(memory() == before);
-    for (const auto& lane : world->lanes) {
-        CHECK(lane.messages.empty());
-        CHECK(lane.expected.empty());
+    for (const auto& queue : world->queues) {
+        CHECK(queue.messages.empty());
+        CHECK(queue.expected.empty());
     }
 }

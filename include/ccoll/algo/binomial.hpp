@@ -10,11 +10,12 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// One step of a tree in which the rank `distance` above its parent (relative to the root) heads a subtree of `distance`
-/// ranks, or fewer at the end. Shared by scatter (blocks go down) and gather (blocks come up).
+/// What one rank does at one level of the tree. Ranks are counted from the root. At the level `distance`, a rank that is `distance` above
+/// its parent heads a subtree of `distance` ranks; the last subtree may be smaller.
+/// Scatter and gather share this: in a scatter the blocks go down the tree, in a gather they come up.
 struct tree_step {
     int child = nobody, parent = nobody;
-    block_set subtree{};  ///< the blocks of the child's, or of this rank's own, subtree
+    block_set subtree{};  ///< the blocks of the child's subtree if there is a child, else of this rank's own subtree
 
     static constexpr tree_step at(int me, int p, int root, int distance)
     {
@@ -31,7 +32,7 @@ struct tree_step {
 
 }  // namespace detail
 
-/// The whole vector in one block.
+/// Broadcasts the whole vector as one block. Cost: ceil(log2 p) steps; the root sends the vector in each of them.
 struct binomial_bcast {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return ceil_log2(p); }
@@ -44,7 +45,7 @@ struct binomial_bcast {
     }
 };
 
-/// The whole vector in one block.
+/// Reduces the whole vector as one block. Cost: ceil(log2 p) steps; every rank but the root sends the vector once.
 struct binomial_reduce {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return ceil_log2(p); }
@@ -52,13 +53,13 @@ struct binomial_reduce {
     {
         const int relative = (me - root + p) % p, distance = 1 << k;
         if (relative % (2 * distance) == distance) return {(me - distance + p) % p, nobody, {0, 1}, {}};
-        if (relative % (2 * distance) == 0 && relative + distance < p)
-            return {nobody, (me + distance) % p, {}, {0, 1}, on_receive::reduce};
+        if (relative % (2 * distance) == 0 && relative + distance < p) return {nobody, (me + distance) % p, {}, {0, 1}, on_receive::reduce};
         return {};
     }
 };
 
-/// Largest subtrees first: a message carries the blocks of a whole subtree, in the order of the ranks.
+/// Scatters p blocks, the largest subtree first. A message carries the blocks of a whole subtree, in the order of the ranks.
+/// Cost: ceil(log2 p) steps; the root sends p - 1 blocks.
 struct binomial_scatter {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }
@@ -73,7 +74,7 @@ struct binomial_scatter {
     }
 };
 
-/// The scatter backwards: smallest subtrees first.
+/// The scatter backwards: the smallest subtrees are gathered first. Cost: as for the scatter, with receives in place of sends.
 struct binomial_gather {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/bruck.hpp - floor 2. Bruck: distances 1, 2, 4, ... round the ring of ranks, each message to one rank and from another:
-// ceil(log2 p) steps for any p; for short vectors.
-// Source: Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997; differs from the paper in: no local rotations, since blocks
-// are numbered by where they belong (allgather) or by distance (alltoall), not by where they lie.
+// algo/bruck.hpp - floor 2. Bruck: in step k every rank sends to the rank 2^k away on one side and receives from the rank 2^k away on the
+// other side. It takes ceil(log2 p) steps for any p, and is meant for short vectors.
+// Source: Bruck, Ho, Kipnis, Upfal and Weathersby, IEEE TPDS 1997. Differs from the paper: nothing is rotated locally, because blocks are
+// numbered by where they belong (allgather) or by how far they travel (alltoall), and not by where they lie in memory.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -10,7 +10,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// After step k a rank holds its own block and the next 2^(k+1) - 1. Cost per rank: p - 1 blocks sent, as few as a ring sends.
+/// After step k a rank holds its own block and the 2^(k+1) - 1 blocks after it. Cost per rank: p - 1 blocks sent, as few as in a ring.
 struct bruck_allgather {
     static constexpr bool rotates = true;
     static constexpr int blocks(int p) { return p; }
@@ -23,13 +23,13 @@ struct bruck_allgather {
     }
 };
 
-/// A block that must travel j ranks travels the powers of two of which j is the sum: step k moves all blocks with bit k in j.
-/// Cost per rank: about p / 2 log2 p blocks sent, instead of the p - 1 of a direct exchange.
+/// A block that must travel j ranks makes one hop for each bit that is set in j: step k moves every block with bit k in j by 2^k ranks.
+/// Cost per rank: about (p / 2) log2 p blocks sent. A direct exchange sends p - 1.
 struct bruck_alltoall {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }
     static constexpr int widest(int p) { return p > 2 ? p / 2 : 1; }
-    static constexpr int worst_block(int p, int) { return floor_power2(p) - 1; }  // most bits
+    static constexpr int worst_block(int p, int) { return floor_power2(p) - 1; }  // its number has the most bits set
     static constexpr step step_at(int me, int p, int, int k)
     {
         const int distance = 1 << k, rest = p % (2 * distance) - distance;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/collective.hpp - floor 2. What each collective promises, as data: who holds which blocks before and after, and
-// whether a user's buffer holds the whole vector or one block. Every schedule is proved against this, and the engine
-// begins and finishes exactly the blocks that it names.
+// algo/collective.hpp - floor 2. What each collective promises, as data: which rank holds which blocks before and after the call, and
+// whether a user's buffer holds the whole vector or one block. Schedules are checked against these promises (algo/walk.hpp). The engine
+// takes exactly these blocks from the send buffer, and writes exactly these blocks to the receive buffer.
 #pragma once
 
 #include <ccoll/algo/schedule.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// `whole`: the buffer holds all blocks, block b at its place.  `own`: it holds block `rank` alone.
+/// What a user's buffer holds. `whole`: all blocks, in order.  `own`: only the block whose number is the rank.
 enum class extent { whole, own };
 
 namespace collective {
@@ -16,15 +16,15 @@ namespace collective {
 constexpr block_set all(int blocks) { return {0, blocks, 1}; }
 constexpr block_set none() { return {}; }
 
-/// Every contribution that there is.
+/// In place of a rank: the contributions of all ranks that have one.
 inline constexpr int everybody = -1;
 
-/// Block b is part b of the vector, wherever it is, and in the end of everybody who had it before.
+/// Block b is part b of the vector on every rank, and its result combines the contributions of all ranks that had it before the call.
 struct numbered_by_part {
-    /// Which part of a buffer that holds the whole vector a block is: when it is read, and when the result is written.
+    /// Where a block lies in a buffer that holds the whole vector: the part that it is read from, and the part that the result goes to.
     static constexpr int send_part(int, int, int block) { return block; }
     static constexpr int recv_part(int, int, int block) { return block; }
-    /// Whose contribution the block must be in the end.
+    /// The rank whose contribution the block must hold after the call.
     static constexpr int origin(int, int, int) { return everybody; }
 };
 
@@ -78,9 +78,9 @@ struct gather : numbered_by_part {
     static constexpr block_set after(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
 };
 
-/// Blocks are numbered by distance: block j is first what this rank sends to the rank j after it, in the end what it got from
-/// the rank j before it. So both ends of a message call a block the same, also where it only passes through (Bruck); block 0
-/// stays. A block must have left before, or in the step in which, another takes its place.
+/// Blocks are numbered by distance. Before the call, block j is what this rank sends to the rank j after it; after the call, it is what
+/// came from the rank j before it. Both ends of a message therefore use the same number for a block, even where it only passes through
+/// (Bruck). Block 0 stays where it is. A block must be sent before another one takes its place, or in the same step.
 struct alltoall {
     static constexpr const char* name = "alltoall";
     static constexpr bool reduces = false, rooted = false;

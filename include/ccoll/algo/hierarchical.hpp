@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: one rank of every node talks to the other nodes.
+// algo/hierarchical.hpp - floor 2. Hierarchical<Inner, Outer>: only one rank of every node talks to other nodes.
 //
-// Not a schedule of its own: three collectives one after the other (engine/hierarchy.hpp). What the error model and the rules see is
-// the schedule between nodes, for within a node nothing is lossy.
+// This is not a schedule of its own but up to three collectives, one after the other (engine/hierarchy.hpp). The error model and the rules
+// of a plan see only the schedule between nodes, because nothing is lossy within a node.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/linear.hpp - floor 2. Linear: the root talks to everybody in turn, and nobody else to anybody: p - 1 steps, each rank but
-// the root in one of them. For few ranks, and as the baseline of what trees and chains win.
+// algo/linear.hpp - floor 2. Linear: the root exchanges one message with every other rank in turn, and no other ranks talk to each other.
+// There are p - 1 steps, and a rank other than the root takes part in one of them. Use it for few ranks, or as a baseline for trees and
+// chains.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -10,11 +11,11 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The step in which the root meets the rank k + 1 after it.
+/// Step k: the root and the rank k + 1 after it exchange a message.
 struct linear_step {
-    int other = nobody;     ///< on the root: whom it meets; on the rank that it meets: the root; nobody on the rest
+    int other = nobody;  ///< the other end of the message; nobody on a rank that does not take part in this step
     bool is_root = false;
-    int met = 0;            ///< the rank that the root meets
+    int met = 0;  ///< the rank that the root talks to in this step
 
     static constexpr linear_step at(int me, int p, int root, int k)
     {
@@ -35,14 +36,15 @@ struct linear_step {
 
 }  // namespace detail
 
-/// The whole vector in one block. Cost: the root sends it p - 1 times.
+/// Broadcasts the whole vector as one block. Cost: p - 1 steps; the root sends the vector p - 1 times.
 struct linear_bcast {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }
     static constexpr step step_at(int me, int p, int root, int k) { return detail::linear_step::at(me, p, root, k).outward({0, 1}); }
 };
 
-/// The whole vector in one block. Cost: the root receives and reduces it p - 1 times. Nothing is encoded twice.
+/// Reduces the whole vector as one block. Cost: p - 1 steps; the root receives and reduces the vector p - 1 times. No contribution is
+/// encoded more than once.
 struct linear_reduce {
     static constexpr int blocks(int) { return 1; }
     static constexpr int steps(int p) { return p - 1; }
@@ -52,7 +54,7 @@ struct linear_reduce {
     }
 };
 
-/// Every block travels once: fewer bytes than a tree moves, more steps.
+/// Every block travels once, which is fewer bytes than in a tree but more steps. Cost: p - 1 steps; the root sends p - 1 blocks.
 struct linear_scatter {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return p - 1; }
@@ -64,7 +66,7 @@ struct linear_scatter {
     }
 };
 
-/// The scatter with the messages turned round.
+/// The scatter with every message in the other direction. Cost: p - 1 steps; the root receives p - 1 blocks.
 struct linear_gather {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return p - 1; }

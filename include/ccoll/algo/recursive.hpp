@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have; fewest steps, for
-// short vectors. Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005, sections 4.1 and 4.5.
+// algo/recursive.hpp - floor 2. Recursive doubling: partners at distance 1, 2, 4, ... exchange what they have. It needs the fewest steps,
+// and is meant for short vectors.
+// Source: Thakur, Rabenseifner and Gropp, IJHPCA 2005, sections 4.1 and 4.5.
 #pragma once
 
 #include <ccoll/algo/bruck.hpp>
@@ -9,8 +10,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Partners exchange the whole vector, and both reduce.
-/// When p is not a power of two, `extra` even ranks fold into their odd neighbours first and get the result back at last.
+/// Partners exchange the whole vector, and both reduce it. When p is not a power of two, `extra` even ranks first send their vector to
+/// their odd neighbours, and get the result back in the last step.
+/// Cost per rank: floor(log2 p) steps, the whole vector sent in each; two more steps when p is not a power of two.
 struct recursive_doubling_allreduce {
     static constexpr int core_log2(int p) { return ceil_log2(p + 1) - 1; }
     static constexpr int extra(int p) { return p - (1 << core_log2(p)); }
@@ -28,7 +30,7 @@ struct recursive_doubling_allreduce {
         }
         if (e > 0 && k == steps(p) - 1) {
             if (folds) return {nobody, me + 1, {}, whole, on_receive::replace};
-            return {takes ? me - 1 : nobody, nobody, whole, {}};  // those with nobody to tell adopt the same bits
+            return {takes ? me - 1 : nobody, nobody, whole, {}};  // ranks that send to nobody encode too, so all end with the same bits
         }
         if (folds) return {};
         const int core = me < 2 * e ? me / 2 : me - e;
@@ -38,8 +40,9 @@ struct recursive_doubling_allreduce {
     }
 };
 
-/// Partners exchange the aligned 2^k blocks that they have. When p is not a power of two, this is Bruck's schedule: the same
-/// distances, sizes and number of steps, one way round the ring instead of to and fro; folding would send blocks twice.
+/// Partners exchange the aligned group of 2^k blocks that they have. When p is not a power of two, Bruck's schedule is used: it has the
+/// same distances, message sizes and number of steps, but sends in one direction round the ring instead of between partners. Folding extra
+/// ranks into neighbours, as the allreduce does, would send blocks twice.
 /// Cost per rank: ceil(log2 p) steps, p - 1 blocks sent.
 struct recursive_doubling_allgather {
     static constexpr bool power_of_two(int p) { return (p & (p - 1)) == 0; }
@@ -47,7 +50,7 @@ struct recursive_doubling_allgather {
     static constexpr int blocks(int p) { return p; }
     static constexpr int steps(int p) { return ceil_log2(p); }
     static constexpr int widest(int p) { return largest_doubling(p); }
-    static constexpr int worst_block(int, int) { return 0; }  // all are alike
+    static constexpr int worst_block(int, int) { return 0; }  // all blocks are equally good
     static constexpr step step_at(int me, int p, int root, int k)
     {
         if (!power_of_two(p)) return bruck_allgather::step_at(me, p, root, k);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/ring.hpp - floor 2. Ring: p blocks travel round the ring of ranks, one per step; optimal bytes, p - 1 steps for one
-// half and 2 (p - 1) for an allreduce. Source: Patarasuk and Yuan, JPDC 2009; C-Coll, figures 2 and 4.
+// algo/ring.hpp - floor 2. Ring: in every step each rank sends one of p blocks to the next rank. It moves the fewest bytes possible. A
+// reduce-scatter or an allgather takes p - 1 steps, and an allreduce, which is one after the other, takes 2 (p - 1).
+// Source: Patarasuk and Yuan, JPDC 2009; C-Coll, figures 2 and 4.
 #pragma once
 
 #include <ccoll/algo/collective.hpp>
@@ -8,7 +9,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Rank r ends with the sum of block r.
+/// Rank r ends with the sum of block r. Cost per rank: p - 1 steps, one block sent in each.
 struct ring_reduce_scatter {
     static constexpr bool rotates = true;
     static constexpr int blocks(int p) { return p; }
@@ -19,7 +20,7 @@ struct ring_reduce_scatter {
     }
 };
 
-/// Rank r begins with block r.
+/// Rank r begins with block r, and ends with all of them. Cost per rank: p - 1 steps, one block sent in each.
 struct ring_allgather {
     static constexpr bool rotates = true;
     static constexpr int blocks(int p) { return p; }

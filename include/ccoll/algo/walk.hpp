@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// algo/walk.hpp - floor 2. Walks a schedule on all ranks at once, without any transport: for proofs and for models.
+// algo/walk.hpp - floor 2. Goes through a schedule for all ranks at once, without a transport: to check schedules and to model errors.
 #pragma once
 
 #include <array>
@@ -10,15 +10,15 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Follows one block. In every step: `message send(me)` on all ranks that send it (also to nobody), then
-/// `receive(me, message, action)` on all that receive it. The schedule must pass ends_match.
+/// Follows one block through a schedule that passes ends_match. In every step it first calls `message visitor.send(me)` for every rank that
+/// sends the block, even to nobody, and then `visitor.receive(me, message, action)` for every rank that receives it.
 /// Cost: O(p * steps) calls of step_at, O(p) memory.
 template <class Visitor>
 constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor& visitor)
 {
     using message = decltype(visitor.send(0));
     const int blocks = s.blocks(p);
-    std::vector<message> sent(static_cast<std::size_t>(p), message{});  // clang 14 and 19 fold only this constructor
+    std::vector<message> sent(static_cast<std::size_t>(p), message{});  // clang 14 and 19 evaluate only this constructor at compile time
     for (int k = 0; k < s.steps(p); ++k) {
         for (int me = 0; me < p; ++me)
             if (s.step_at(me, p, root, k).send.contains(block, blocks)) sent[static_cast<std::size_t>(me)] = visitor.send(me);
@@ -29,9 +29,10 @@ constexpr void walk_block(const schedule& s, int p, int root, int block, Visitor
     }
 }
 
-/// True when both ends of every message agree: peer, blocks in the same order, no more than `widest`, never to oneself.
-/// Then no legal matching order can deadlock: in every step each rank posts its receive before it waits, and every posted
-/// receive has its send in the same step of the peer; by induction over steps all complete.
+/// True if both ends of every message agree: each names the other, with the same blocks in the same order, at most `widest` of them, and no
+/// rank sends to itself. Such a schedule cannot deadlock: in every step each rank posts its receive before it waits, and every receive has
+/// its send in the same step of the peer, so by induction every step completes.
+/// Cost: O(p * steps) calls of step_at, and O(blocks) for each message.
 constexpr bool ends_match(const schedule& s, int p, int root)
 {
     const int blocks = s.blocks(p);
@@ -51,10 +52,10 @@ constexpr bool ends_match(const schedule& s, int p, int root)
 }
 
 namespace detail {
-/// Who contributed to a block, one bit per rank.
+/// The ranks that have contributed to a block, as one bit per rank.
 struct contributions {
     std::array<std::uint64_t, 64> held{};
-    bool once = true;
+    bool once = true;  ///< false when a contribution was counted twice, or an empty message was sent
 
     constexpr std::uint64_t& at(int rank) { return held[static_cast<std::size_t>(rank)]; }
     constexpr std::uint64_t send(int me) { return at(me); }
@@ -67,8 +68,9 @@ struct contributions {
 };
 }  // namespace detail
 
-/// Proves that `s` does what `Collective` promises: every contribution arrives where it must, and arrives once. 1 <= p <= 64.
-/// constexpr: an author may write `static_assert(delivers<collective::allgather>(schedule_view<mine>, 7, 0));`
+/// Checks that `s` does what `Collective` promises: every contribution arrives where it must, and exactly once. 1 <= p <= 64.
+/// It can be evaluated at compile time: `static_assert(delivers<collective::allgather>(schedule_view<mine>, 7, 0));`
+/// Cost: O(blocks * p * steps) calls of step_at.
 template <class Collective>
 constexpr bool delivers(const schedule& s, int p, int root)
 {

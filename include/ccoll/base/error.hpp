@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/error.hpp - floor 0. How a function says that something went wrong: a status where nothing may throw, a verdict
-// that travels between ranks, an exception or a std::error_code for the user.
+// base/error.hpp - floor 0. How a function reports that something went wrong: a status where nothing may throw, a verdict that travels
+// between ranks, and an exception or a std::error_code for the user.
 #pragma once
 
 #include <cstddef>
@@ -17,84 +17,90 @@ namespace ccoll::inline CCOLL_ABI {
 
 inline constexpr int nobody = -1;  ///< in place of a rank
 
+/// What went wrong, if anything. The values travel between ranks and are those of the std::error_code category "ccoll".
 enum class status : std::uint32_t {
     ok,
     bad_argument,      ///< a bound, root or buffer that no call accepts
     size_mismatch,     ///< this rank's buffers do not fit each other
     overlap,           ///< send and receive buffers share memory without being the same
-    bad_bound,         ///< not positive and finite
+    bad_bound,         ///< the error bound is not positive and finite
     out_of_space,      ///< a destination is too small
-    unsupported,       ///< a codec cannot hold these values (a chunk is then kept as it is)
-    too_large,         ///< values that no addend can hold at this bound (ranks then reduce exactly)
+    unsupported,       ///< a codec cannot hold these values; the chunk is then stored as it is
+    too_large,         ///< no frame that can be added holds these values at this bound; ranks then reduce exactly
     corrupt,           ///< bytes that no encoder of this wire version writes
     wire_version,      ///< a frame or message of another wire version
-    foreign_frame,     ///< a valid frame of another codec, element type or chunk size
-    not_an_addend,     ///< a frame that was encoded for movement: it cannot be added
+    foreign_frame,     ///< a valid frame, but of another codec, element type or chunk size
+    not_an_addend,     ///< a frame that was encoded to be moved, so it cannot be added
     count_differs,     ///< ranks disagree on the element count
     bound_differs,     ///< ranks disagree on the bound
     root_differs,      ///< ranks disagree on the root
     plan_differs,      ///< ranks disagree on collective, algorithm, codec, placement, operation or element type
-    truncated,         ///< a message is larger than any healthy peer sends
+    truncated,         ///< a message is larger than any that a correct peer sends
     peer_lost,         ///< a rank ended before it sent what the schedule promises
-    transport_failed,  ///< the transport said so; its own text is in the message
+    transport_failed,  ///< the transport reported a failure; its own text is part of the error message
     no_communicator,   ///< the communicator cannot be used at all; the text says why
-    timed_out,         ///< nothing moved for longer than the plan's Timeout allows
-    strided,           ///< a buffer's elements do not lie side by side
+    timed_out,         ///< nothing arrived for longer than the plan's Timeout allows
+    strided,           ///< the elements of a buffer are not contiguous
     no_nodes,          ///< Algo::Hierarchical does not know which ranks share a node
-    abandoned          ///< a rank dropped its request before the call had ended
+    abandoned          ///< a rank destroyed its request before the call had ended
 };
 inline constexpr status last_status = status::abandoned;
 
+/// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
 {
     switch (s) {
     case status::ok: return "ok";
     case status::bad_argument: return "an argument is out of range";
-    case status::size_mismatch: return "the buffers of a rank do not fit each other, in elements";
-    case status::overlap: return "send and receive buffers of a rank overlap; pass the same buffer (in place) or separate ones";
+    case status::size_mismatch: return "the buffers of a rank do not fit each other (sizes in elements)";
+    case status::overlap: return "the send and receive buffers of a rank overlap; pass the same buffer (in place) or separate ones";
     case status::bad_bound: return "the error bound must be positive and finite";
-    case status::out_of_space: return "the destination is too small, in bytes";
+    case status::out_of_space: return "the destination is too small (sizes in bytes)";
     case status::unsupported: return "the codec cannot hold these values";
-    case status::too_large: return "values are too large beside the error bound to be added encoded; raise the bound, or reduce decoded values";
-    case status::corrupt: return "a frame is not what any encoder of this wire version writes";
+    case status::too_large:
+        return "values are too large for this error bound to be added in encoded form; raise the bound, or decode before reducing";
+    case status::corrupt: return "a frame holds bytes that no encoder of this wire version writes";
     case status::wire_version: return "ranks or files use different wire versions";
-    case status::foreign_frame: return "a frame is of another codec, element type or chunk size";
-    case status::not_an_addend: return "a frame was encoded for movement and cannot be added; encode it with encode_addend";
+    case status::foreign_frame: return "a frame has another codec, element type or chunk size";
+    case status::not_an_addend: return "a frame was not encoded to be added; encode it with encode_addend";
     case status::count_differs: return "ranks disagree on the element count";
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";
     case status::plan_differs: return "ranks disagree on collective, algorithm, codec, placement, operation or element type";
-    case status::truncated: return "a message is larger than any that this plan sends, in bytes";
+    case status::truncated: return "a message is larger than any that this plan sends (sizes in bytes)";
     case status::peer_lost: return "a rank ended before it sent what the schedule promises";
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
-    case status::timed_out: return "nothing arrived for longer than Timeout allows, in seconds";
-    case status::strided: return "the elements of a buffer do not lie side by side; copy them together first";
-    case status::no_nodes: return "which ranks share a node is not known: call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
-    case status::abandoned: return "a request was dropped before its call had ended; keep it until wait() returns or test() is true";
+    case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
+    case status::strided: return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first";
+    case status::no_nodes:
+        return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
+    case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";
     }
     return "unknown status";
 }
 
+/// What an encoder returns.
 struct encode_result {
-    std::size_t bytes = 0;
+    std::size_t bytes = 0;  ///< written; meaningful if `code` is ok
     status code = status::ok;
-    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) kept as they are, because the codec could not hold them
+    std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) that are stored as they are, because the codec could not hold their values
 };
 
-/// The first trouble of a collective, small enough to travel between ranks.
+/// The first error of a collective call, small enough to travel between ranks.
 struct verdict {
     status code = status::ok;
-    std::int32_t rank = nobody;  ///< who found it
-    std::int32_t peer = nobody;  ///< whose message or argument it was
-    std::int32_t step = -1;  ///< in which step of the schedule; -1: before the first
-    double expected = 0;     ///< meaning by code: elements, bytes, bound, root
-    double found = 0;
+    std::int32_t rank = nobody;  ///< the rank that found it
+    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong
+    std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
+    double expected = 0;         ///< a number of elements, bytes or seconds, a bound or a root, depending on `code`
+    double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
 
     constexpr bool ok() const noexcept { return code == status::ok; }
 };
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
+/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, and the transport's own words if it has any.
 inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
@@ -111,7 +117,7 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     return s;
 }
 
-/// What a call throws. `what()` is a whole sentence; `what_happened()` is the same for programs.
+/// What a call throws. `what()` is the error message; `what_happened()` gives programs the same facts as values.
 class error : public std::exception {
 public:
     error(const char* call, const verdict& v, const char* transport_says = "") : text_(sentence(call, v, transport_says)), verdict_(v) {}
@@ -123,7 +129,7 @@ private:
     verdict verdict_;
 };
 
-/// Category "ccoll" of the std::error_code overloads; values are those of ccoll::status.
+/// The category "ccoll" of the codes that the std::error_code overloads set. The values are those of ccoll::status.
 inline const std::error_category& error_category() noexcept
 {
     struct category final : std::error_category {
@@ -136,7 +142,7 @@ inline const std::error_category& error_category() noexcept
 
 inline std::error_code make_error_code(status s) noexcept { return {static_cast<int>(s), error_category()}; }
 
-/// Throws; in a program without exceptions prints the sentence and aborts, for nothing may pass in silence.
+/// Throws ccoll::error. A program without exceptions prints the message to stderr and aborts instead, because no error may go unnoticed.
 [[noreturn]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
 {
 #if defined(__cpp_exceptions)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/exact.hpp - floor 0. Floating-point numbers as their bit fields, and the environment in which codecs compute.
+// base/exact.hpp - floor 0. The bit fields of floating-point numbers, and the floating-point environment in which codecs compute.
 #pragma once
 
 #include <bit>
@@ -13,9 +13,10 @@ namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class denormals { keep, flush };
 
-/// While one lives, this thread rounds to nearest, traps nothing, and keeps denormals or takes them for 0 (slow operands otherwise, on
-/// some processors), whatever its program asked for: g++ -Ofast turns denormals off in the whole process, and then the same values
-/// would give other bytes and a weaker bound. Flags of exceptions that are raised meanwhile may stay raised.
+/// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and either keeps denormals or takes
+/// them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for this
+/// class is that programs do change these settings: g++ -Ofast turns denormals off in the whole process, and the same values would then give
+/// other bytes and a weaker bound. Exception flags that are raised in the meantime may stay raised.
 template <denormals What = denormals::keep>
 class exact_environment {
 public:
@@ -33,7 +34,7 @@ public:
 
 private:
     static constexpr unsigned wanted = What == denormals::flush ? 0x9fc0u : 0x1f80u, raised = 0x3f;
-    /// A load of this register waits for all that goes before.
+    /// Loading the register makes the processor wait for all earlier instructions, so it is loaded only if it must change.
     bool differs() const noexcept { return (saved_ & ~raised) != wanted; }
 
     unsigned saved_;
@@ -49,7 +50,7 @@ private:
     std::uint64_t saved_;
 #else
     exact_environment() noexcept {}
-    ~exact_environment() {}  // not trivial: an unused variable on these machines, too
+    ~exact_environment() {}  // not trivial, so that no compiler warns about an unused variable
 #endif
 };
 
@@ -58,7 +59,7 @@ template <class T>
     requires std::is_floating_point_v<T>
 struct fields_of {
     using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    using signed_word = std::make_signed_t<word>;  // SSE2 compares no others
+    using signed_word = std::make_signed_t<word>;  // SSE2 compares only signed integers
     static constexpr int word_bits = 8 * sizeof(T);
     static constexpr int mantissa_bits = std::numeric_limits<T>::digits - 1;
     static constexpr int exponent_bits = word_bits - 1 - mantissa_bits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/half.hpp - floor 0. Floating-point numbers of two bytes: stored as such, computed in float.
+// base/half.hpp - floor 0. Floating-point numbers that are stored in two bytes and computed with as float.
 #pragma once
 
 #include <bit>
@@ -15,14 +15,14 @@ namespace detail {
 
 CCOLL_EXACT_BEGIN
 
-/// Without a branch, which would keep loops from becoming vectors.
+/// `which ? yes : no` without a branch, because a branch would keep compilers from vectorising loops.
 constexpr std::int32_t select(bool which, std::int32_t yes, std::int32_t no) noexcept
 {
     return no ^ ((yes ^ no) & -static_cast<std::int32_t>(which));
 }
 
-/// The formats of two bytes, told by the bits of their exponents. Conversions keep every bit of a NaN that fits, give the same bits under
-/// any rounding mode, and whether the processor drops denormals or not: integers, and arithmetic that is exact.
+/// A format of two bytes, named by the number of its exponent bits. Conversions keep as many bits of a NaN as fit. They give the same bits in
+/// every rounding mode, and whether or not the processor flushes denormals, because they use only integers and arithmetic that is exact.
 template <int ExponentBits>
 struct float16_format;
 
@@ -39,7 +39,7 @@ struct float16_format<5> {
         const auto denormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
         return std::bit_cast<float>(static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) | static_cast<std::uint32_t>(sign) << 16);
     }
-    /// Rounded to nearest, ties to even; from 65520 on to infinity.
+    /// Rounds to nearest, ties to even. 65520 and above become infinity.
     static constexpr std::uint16_t narrow(float x) noexcept
     {
         CCOLL_EXACT_BODY
@@ -48,7 +48,7 @@ struct float16_format<5> {
         const std::int32_t payload = magnitude >> 13 & 0x3ff, nan = payload | (static_cast<std::int32_t>(payload == 0) << 9);
         const std::int32_t special = 0x7c00 | select(magnitude > infinity, nan, 0);
         const std::int32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-        const float steps = std::bit_cast<float>(select(magnitude < least_normal, magnitude, 0)) * 0x1p24f;  // of 2^-24
+        const float steps = std::bit_cast<float>(select(magnitude < least_normal, magnitude, 0)) * 0x1p24f;  // in units of 2^-24
         const auto whole = static_cast<std::int32_t>(steps);
         const float rest = steps - static_cast<float>(whole);
         const std::int32_t denormal = whole + (static_cast<std::int32_t>(rest > 0.5f) | (static_cast<std::int32_t>(rest == 0.5f) & whole));
@@ -57,7 +57,7 @@ struct float16_format<5> {
     }
 };
 
-/// The upper half of a float.
+/// bfloat16: the upper half of a float.
 template <>
 struct float16_format<8> {
     static constexpr std::uint16_t largest = 0x7f7f;
@@ -67,7 +67,8 @@ struct float16_format<8> {
     {
         const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
         const std::int32_t nan = top | (static_cast<std::int32_t>((top & 0x7f) == 0) << 6);
-        const std::uint32_t nearest = static_cast<std::uint32_t>(magnitude) + 0x7fff + static_cast<std::uint32_t>(top & 1);  // the largest NaN wraps round
+        // Unsigned, because for the largest NaN the sum does not fit into 31 bits.
+        const std::uint32_t nearest = static_cast<std::uint32_t>(magnitude) + 0x7fff + static_cast<std::uint32_t>(top & 1);
         const std::int32_t rounded = static_cast<std::int32_t>(nearest >> 16);
         return static_cast<std::uint16_t>((bits >> 16 & 0x8000) | select(magnitude > 0x7f800000, nan, rounded));
     }
@@ -77,8 +78,9 @@ CCOLL_EXACT_END
 
 }  // namespace detail
 
-/// Two bytes in memory and on the wire. + - * / are computed in float and rounded to two bytes: the same as rounded once, since float has
-/// twice as many bits and two more (denormal products and quotients of bfloat16 excepted). Default-initialised like a float: not at all.
+/// A number of two bytes in memory and on the wire. + - * / are computed in float, and the result is rounded to two bytes. It is the same as
+/// if it had been rounded only once, because float has more than twice as many bits of precision plus two; denormal products and quotients
+/// of bfloat16 are the exception. Like a float, it has no value until one is given to it.
 template <int ExponentBits>
 class float16 {
 public:
@@ -94,7 +96,7 @@ public:
     static constexpr float16 of_bits(std::uint16_t bits) noexcept { return std::bit_cast<float16>(bits); }
     constexpr std::uint16_t bits() const noexcept { return bits_; }
 
-    /// Exact; comparisons are those of float.
+    /// Exact. Comparisons use it, so they are those of float.
     constexpr operator float() const noexcept { return format::widen(bits_); }
 
     constexpr float16 operator-() const noexcept { return of_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u)); }
@@ -111,12 +113,13 @@ private:
     std::uint16_t bits_;
 };
 
-/// IEEE 754 binary16: 11 bits of precision, up to 65504.
+/// IEEE 754 binary16: 11 bits of precision, magnitudes up to 65504.
 using half = float16<5>;
 /// The upper half of a float: 8 bits of precision, the range of float.
 using bfloat16 = float16<8>;
 
-/// Whose format a type of two bytes has: the bits of its exponent, or 0. Specialise it for one of your own (CUDA's __half: 5).
+/// Which format a type of two bytes has: the number of its exponent bits, or 0 if it is no such type. Specialise it for a type of yours
+/// (CUDA's __half: 5).
 template <class T>
 inline constexpr int exponent_bits_of = 0;
 template <int ExponentBits>
@@ -130,7 +133,7 @@ template <>
 inline constexpr int exponent_bits_of<__bf16> = 8;  // std::bfloat16_t, where there is one
 #endif
 
-/// Two bytes that lossy codecs treat as the float of the same value.
+/// A type of two bytes that lossy codecs treat as the float of the same value.
 template <class T>
 concept small_float = (exponent_bits_of<T> == 5 || exponent_bits_of<T> == 8) && sizeof(T) == 2 && std::is_trivially_copyable_v<T>;
 

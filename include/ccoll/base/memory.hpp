@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/memory.hpp - floor 0. Where data lives, unaligned loads and stores.
+// base/memory.hpp - floor 0. Memory spaces, unaligned loads and stores, and prefetching.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+/// Where the elements of a buffer live.
 struct host_space {};
 struct cuda_space {};
 
 using byte_span = std::span<std::byte>;
 using const_byte_span = std::span<const std::byte>;
 
+/// Reads a T at byte `at`, which need not be aligned. Precondition: at + sizeof(T) <= from.size().
 template <class T>
     requires std::is_trivially_copyable_v<T>
 T load(const_byte_span from, std::size_t at) noexcept
@@ -27,6 +29,7 @@ T load(const_byte_span from, std::size_t at) noexcept
     return value;
 }
 
+/// Writes `value` at byte `at`, which need not be aligned. Precondition: at + sizeof(T) <= to.size().
 template <class T>
     requires std::is_trivially_copyable_v<T>
 void store(byte_span to, std::size_t at, const T& value) noexcept
@@ -34,11 +37,13 @@ void store(byte_span to, std::size_t at, const T& value) noexcept
     std::memcpy(to.data() + at, &value, sizeof(T));
 }
 
+/// Copies all bytes of `from` to the beginning of `to`. Preconditions: to.size() >= from.size(), and the two do not overlap.
 inline void copy(byte_span to, const_byte_span from) noexcept
 {
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
+/// Whether two ranges of memory, sizes in bytes, have a byte in common. An empty range shares nothing.
 inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) noexcept
 {
     const auto x = reinterpret_cast<std::uintptr_t>(a), y = reinterpret_cast<std::uintptr_t>(b);
@@ -46,15 +51,17 @@ inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std:
 }
 
 #if defined(__GNUC__)
-#define CCOLL_PREFETCHES [[gnu::always_inline]] inline  // to g++ 12 a function that only prefetches has no effect: it may drop calls
+// To g++ 12, a function that only prefetches has no effect, and it may remove the calls. Inlined prefetches stay.
+#define CCOLL_PREFETCHES [[gnu::always_inline]] inline
 #else
 #define CCOLL_PREFETCHES inline
 #endif
 
-/// Asks for the `bytes` bytes that are `distance` further on, and soon read or written; what lies there does not matter, and no fault comes of it.
+/// Prefetches `bytes` bytes at `at + distance`, which will soon be read or written. The address need not be valid: a prefetch never faults.
 /// @tparam Locality  3: into the innermost cache, 2: into the second one
 template <int Locality = 3>
-CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance, [[maybe_unused]] std::size_t bytes) noexcept
+CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] std::size_t distance,
+                            [[maybe_unused]] std::size_t bytes) noexcept
 {
 #if defined(__GNUC__)
     constexpr std::size_t line = 64;
@@ -62,13 +69,14 @@ CCOLL_PREFETCHES void fetch([[maybe_unused]] const void* at, [[maybe_unused]] st
         __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(at) + distance + i), 0, Locality);
 #endif
 }
-/// 4 to 6 KiB; 2 KiB are a tenth slower where the last cache is far away.
+/// In bytes. 4 to 6 KiB are equally good; 2 KiB is a tenth slower on processors whose last cache is far away.
 inline constexpr std::size_t fetch_distance = 4096;
-/// For what is written: without it decoding waits for memory most of the time, for a kernel stores faster than the processor fetches lines
-/// on its own. And for frames that are read: they are short, but come from memory.
+/// Prefetches the destination of a decoder; otherwise decoding stalls on line fetches most of the time, because a kernel stores faster than
+/// the processor fetches lines on its own. Also prefetches frames that are read, which are short but come from memory.
 CCOLL_PREFETCHES void fetch_ahead(const void* at, std::size_t bytes) noexcept { fetch(at, fetch_distance, bytes); }
-/// For what a fast kernel reads: the innermost cache waits for a dozen lines at a time, which is too few for memory; the second one for
-/// more. Both together are a tenth faster than either one, 8 to 32 KiB and 1 to 2 KiB ahead.
+/// Prefetches what a fast kernel reads, 8 KiB ahead into the second cache and 2 KiB ahead into the innermost one. The innermost cache can
+/// wait for about a dozen lines at a time, which is too few to hide the latency of memory; the second one can wait for more. Using both is
+/// a tenth faster than using either one. 8 to 32 KiB and 1 to 2 KiB ahead are equally good.
 CCOLL_PREFETCHES void read_ahead(const void* at, std::size_t bytes) noexcept
 {
     fetch<2>(at, 8192, bytes);

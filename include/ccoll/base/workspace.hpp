@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/workspace.hpp - floor 0. Working memory that outlives a call.
+// base/workspace.hpp - floor 0. Working memory that is kept between calls.
 #pragma once
 
 #include <algorithm>
@@ -17,25 +17,26 @@ struct memory_source {
     void (*free)(std::byte*) noexcept = [](std::byte* at) noexcept { delete[] at; };
 };
 
-/// One piece of working memory, shared by whoever holds a reference (a block, a send in flight). Contents are kept as written.
+/// One buffer of working memory. It is shared by all who hold a reference to it, such as a block and a send that is under way.
 struct buffer_memory {
     std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr};
     std::size_t capacity = 0;
-    std::size_t used = 0;  ///< length of the message in it
+    std::size_t used = 0;  ///< length of the message in it, in bytes
     int references = 0;
 
     byte_span room() noexcept { return {bytes.get(), capacity}; }
     const_byte_span message() const noexcept { return {bytes.get(), used}; }
 };
 
-/// The working memory of one communicator. Grows to what the largest call needs and is then only handed out again: fresh
-/// pages cost more than a codec, and a call in the steady state allocates nothing. Not thread-safe, as a communicator is not.
+/// The working memory of one communicator. It grows to what the largest call needs and is then reused, because fresh pages cost more time
+/// than a codec does. A call allocates nothing once the memory has grown. Not thread-safe, like the communicator itself.
 class workspace {
 public:
     workspace() = default;
     explicit workspace(const memory_source& source) : source_(source) {}
 
-    /// A buffer of at least `size` bytes with one reference.
+    /// Hands out a buffer of at least `size` bytes, with one reference. Takes the smallest idle buffer that is large enough, and allocates
+    /// if there is none. Cost: O(number of idle buffers).
     buffer_memory* take(std::size_t size)
     {
         std::size_t best = idle_.size();
@@ -49,26 +50,29 @@ public:
         taken->used = 0;
         return taken;
     }
+    /// Gives up one reference; after the last one the buffer is idle. `b` may be null.
     void drop(buffer_memory* b) noexcept
     {
-        if (b != nullptr && --b->references == 0) idle_.push_back(b);  // within the reserved capacity: does not allocate
+        if (b != nullptr && --b->references == 0) idle_.push_back(b);  // does not allocate: grow() has reserved the capacity
     }
-    /// Sees to it that `n` buffers of at least `size` bytes are idle.
+    /// Makes sure that `n` buffers of at least `size` bytes each are idle.
     void reserve(std::size_t n, std::size_t size)
     {
         std::size_t fitting = 0;
         for (const buffer_memory* b : idle_) fitting += b->capacity >= size;
         for (; fitting < n; ++fitting) grow(size);
     }
+    /// How many buffers there are, idle or not.
     std::size_t buffers() const noexcept { return all_.size(); }
-    /// Gives back what nobody holds.
+    /// Frees all idle buffers.
     void trim() noexcept
     {
         idle_.clear();
         std::erase_if(all_, [](const auto& b) { return b->references == 0; });
     }
 
-    /// A number that is dear to compute and depends on the key alone, computed once. `ranks` is part of it: groups share this memory.
+    /// Returns compute() and remembers it, so that a number which takes long to compute is computed once for each (key, variant, ranks).
+    /// `ranks` is part of the key because groups of ranks share the workspace of their communicator.
     template <class Compute>
     double remember(const void* key, int variant, int ranks, Compute compute)
     {
@@ -100,7 +104,8 @@ private:
     std::vector<memo> memos_;
 };
 
-/// A short list in borrowed memory: most calls need none of it, and the steady state allocates nothing.
+/// A short list in memory of a workspace. An empty list holds no memory (most calls need none), and a list that fits a buffer of the
+/// workspace allocates nothing.
 template <class T>
     requires std::is_trivially_copyable_v<T>
 class borrowed_list {
@@ -112,7 +117,7 @@ public:
 
     std::size_t size() const noexcept { return size_; }
     T operator[](std::size_t i) const noexcept { return load<T>(held_->room(), i * sizeof(T)); }
-    /// Borrows room for n elements now, so that later pushes need not.
+    /// Takes memory for n elements now, so that pushes up to that size do not.
     void reserve(std::size_t n)
     {
         if (held_ != nullptr && held_->capacity >= n * sizeof(T)) return;
@@ -125,7 +130,7 @@ public:
         if (held_ == nullptr || held_->capacity < (size_ + 1) * sizeof(T)) reserve(std::max<std::size_t>(16, 2 * size_));
         store(held_->room(), size_++ * sizeof(T), value);
     }
-    /// Removes element i; the order of the others stays.
+    /// Removes element i and returns it; the others keep their order. Precondition: i < size().
     T take(std::size_t i) noexcept
     {
         const T value = (*this)[i];

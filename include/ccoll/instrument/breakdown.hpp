@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// instrument/breakdown.hpp - floor 1. Seconds per phase of a call, as C-Coll's figures show them; nothing at all when off.
+// instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as in C-Coll's figures. Costs nothing when it is off.
 #pragma once
 
 #include <chrono>
@@ -8,14 +8,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Seconds of this rank. Their sum is the time of the call, less what lies between the phases.
+/// Seconds that this rank spent in each phase of a call. Their sum is the time of the call, less the little that belongs to no phase.
 struct breakdown {
-    double encode = 0;       ///< own elements to bytes; with Placement::Homomorphic also adding encoded streams
-    double decode = 0;       ///< bytes to elements
-    double reduce = 0;       ///< decode, operate and encode again, chunk by chunk in cache (one figure: they interleave)
+    double encode = 0;       ///< encoding own elements; with Placement::Homomorphic also adding encoded streams
+    double decode = 0;       ///< decoding
+    double reduce = 0;       ///< decoding, combining and encoding again; one figure, because a chunk goes through all three while in cache
     double communicate = 0;  ///< starting and testing messages, also between the chunks of a codec
-    double wait = 0;         ///< nothing to do until a message arrives
-    double copy = 0;         ///< elements that need no codec
+    double wait = 0;         ///< waiting for a message with nothing else to do
+    double copy = 0;         ///< copying elements that need no codec
 
     breakdown& operator+=(const breakdown& b) noexcept
     {
@@ -27,7 +27,7 @@ struct breakdown {
 
 enum class phase { encode, decode, reduce, communicate, wait, copy };
 
-/// Instrument::Off: every call folds to nothing.
+/// Instrument::Off: compiles to nothing.
 struct no_clock {
     static constexpr bool on = false;
     struct scope {
@@ -36,7 +36,7 @@ struct no_clock {
     constexpr breakdown seconds() const noexcept { return {}; }
 };
 
-/// Instrument::Breakdown. Scopes nest: an inner one stops the outer one's clock.
+/// Instrument::Breakdown. Scopes nest: the clock of the outer scope stands still while an inner one is open.
 class phase_clock {
 public:
     static constexpr bool on = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// instrument/report.hpp - floor 1. What every call returns: what was decided and what it cost.
+// instrument/report.hpp - floor 1. The report that every call returns: what was decided, what it cost, and how accurate the result is.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,25 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+/// Facts about one call, as one rank saw it.
 struct report {
     const char* algorithm = "none";
     const char* codec = "none";
     const char* placement = "none";
-    std::size_t raw_bytes = 0;        ///< what this rank would have sent without a codec; 0 where MPI's own collective did the work
-    std::size_t sent_bytes = 0;       ///< what it sent, headers included
-    std::size_t fallback_blocks = 0;  ///< blocks (or chunks as a whole) that a lossy codec kept as they are: exact, and not smaller
-    double error_bound = 0;           ///< the absolute bound per compression that was used
-    double worst_case_error = 0;      ///< of any finite element of the result, beside the rounding of the exact result
-    double probable_error = 0;        ///< 95.44 % of the errors are below it, if they are independent and normal (C-Coll, Theorem 1)
+    std::size_t raw_bytes = 0;        ///< bytes that this rank would have sent without a codec; 0 if MPI's own collective did the work
+    std::size_t sent_bytes = 0;       ///< bytes that it sent, headers included
+    std::size_t fallback_blocks = 0;  ///< blocks (or whole chunks) that a lossy codec stored as they are: exact, but not smaller
+    double error_bound = 0;           ///< the absolute bound that was used for each compression
+    double worst_case_error = 0;      ///< largest error of a finite element of the result; the rounding of an exact result comes on top
+    double probable_error = 0;        ///< 95.44 % of the errors are below it if they are independent and normal (C-Coll, Theorem 1)
     bool exact = true;                ///< nothing was lossy
-    bool same_bits = true;            ///< every rank that holds a result element holds these very bits
+    bool same_bits = true;            ///< all ranks that hold an element of the result hold the same bits
     bool agreed = false;              ///< ranks compared their arguments before the first element moved
     ccoll::breakdown breakdown;       ///< seconds per phase, with Instrument::Breakdown
-    verdict trouble;                  ///< not ok only after a call with std::error_code that failed
+    verdict trouble;                  ///< not ok only after a failed call with std::error_code
 
-    constexpr double ratio() const
-    {
-        return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes);
-    }
+    /// raw_bytes / sent_bytes; 1 if nothing was sent.
+    constexpr double ratio() const { return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes); }
 };
 
 }  // namespace ccoll

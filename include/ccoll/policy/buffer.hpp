@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/buffer.hpp - floor 1. What a buffer is.
+// policy/buffer.hpp - floor 1. What may be passed as a buffer.
 #pragma once
 
 #include <concepts>
@@ -14,8 +14,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How to see a foreign container as contiguous elements. Specialise it for a view that is not a contiguous range:
-/// `space`, `static T* data(B&)`, `static std::size_t size(B&)`; for B and for const B, as which a send buffer is seen.
+/// How a container is seen as contiguous elements. Anything with std::data and std::size is a buffer already. For any other type B,
+/// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
+/// B, because a send buffer is seen as const.
 template <class Buffer>
 struct buffer_traits;
 
@@ -30,13 +31,15 @@ struct buffer_traits<Buffer> {
     static constexpr std::size_t size(Buffer& b) { return std::size(b); }
 };
 
-/// Views of std::mdspan's shape.
+/// Views with the interface of std::mdspan.
 template <class Buffer>
-    requires(!requires(Buffer& b) { std::data(b); } && requires(Buffer& b) {
-        { b.data_handle() } -> std::convertible_to<const volatile void*>;
-        { b.size() } -> std::convertible_to<std::size_t>;
-        { b.is_exhaustive() } -> std::convertible_to<bool>;
-    })
+    requires(
+        !requires(Buffer& b) { std::data(b); } &&
+        requires(Buffer& b) {
+            { b.data_handle() } -> std::convertible_to<const volatile void*>;
+            { b.size() } -> std::convertible_to<std::size_t>;
+            { b.is_exhaustive() } -> std::convertible_to<bool>;
+        })
 struct buffer_traits<Buffer> {
     using space = host_space;
     static constexpr auto* data(Buffer& b) { return b.data_handle(); }
@@ -47,12 +50,13 @@ template <class Buffer>
 concept buffer = requires(std::remove_reference_t<Buffer>& b) { buffer_traits<std::remove_reference_t<Buffer>>::data(b); };
 
 template <buffer Buffer>
-using buffer_pointee = std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(
-    std::declval<std::remove_reference_t<Buffer>&>()))>;
+using buffer_pointee =
+    std::remove_pointer_t<decltype(buffer_traits<std::remove_reference_t<Buffer>>::data(std::declval<std::remove_reference_t<Buffer>&>()))>;
 
 template <buffer Buffer>
 using buffer_space = typename buffer_traits<std::remove_reference_t<Buffer>>::space;
 
+/// The elements of a buffer.
 template <buffer Buffer>
 constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 {
@@ -60,12 +64,19 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
     return {traits::data(b), traits::size(b)};
 }
 
-/// False when a view that may be strided says that it is: std::mdspan (is_exhaustive), Kokkos::View (span_is_contiguous).
+/// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),
+/// Kokkos::View with span_is_contiguous().
 template <class Buffer>
 constexpr bool is_contiguous(const Buffer& b)
 {
-    if constexpr (requires { { b.is_exhaustive() } -> std::convertible_to<bool>; }) return b.is_exhaustive();
-    else if constexpr (requires { { b.span_is_contiguous() } -> std::convertible_to<bool>; }) return b.span_is_contiguous();
+    if constexpr (requires {
+                      { b.is_exhaustive() } -> std::convertible_to<bool>;
+                  })
+        return b.is_exhaustive();
+    else if constexpr (requires {
+                           { b.span_is_contiguous() } -> std::convertible_to<bool>;
+                       })
+        return b.span_is_contiguous();
     else return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/error_bound.hpp - floor 1. The bound as a policy: absolute or relative, per compression or for the result, known at
-// compile time or given with the call.
+// policy/error_bound.hpp - floor 1. The error bound as a policy. It is absolute or relative, holds per compression or for the result, and
+// is known at compile time or given with the call.
 #pragma once
 
 #include <bit>
@@ -10,23 +10,23 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// A double that may be a template argument under every compiler of the matrix (clang < 18 refuses `template <double>`).
+/// A double that can be a template argument with every supported compiler (clang before 18 refuses `template <double>`).
 ///
-/// nvcc's host pass spells such an argument again from its stored member. That member is a scoped enumeration, so that the
-/// constructor which takes it back accepts nothing a user could write by accident: no integer converts to it.
+/// The host pass of nvcc writes such an argument out again from its stored member. The member is a scoped enumeration, and the constructor
+/// that takes it back therefore accepts nothing that a user could write by accident: no integer converts to it.
 struct literal {
     enum class f64_bits : std::uint64_t {};
 
     constexpr literal(double value) : bits(f64_bits{std::bit_cast<std::uint64_t>(value)}) {}
-    constexpr literal(int value) : literal(static_cast<double>(value)) {}  // clang 14 will not go int -> double -> literal
+    constexpr literal(int value) : literal(static_cast<double>(value)) {}  // clang 14 does not convert int -> double -> literal
     constexpr literal(f64_bits stored) : bits(stored) {}
 
     constexpr double value() const { return std::bit_cast<double>(static_cast<std::uint64_t>(bits)); }
 
-    f64_bits bits;  // public: a structural type has no private member
+    f64_bits bits;  // public, because a template argument may have no private member
 };
 
-/// absolute: in the unit of the data.  relative: a fraction of the global value range.  rate: bits per value, no bound.
+/// absolute: in the unit of the data.  relative: a fraction of the global value range.  rate: bits per value, without a bound.
 enum class bound_kind { none, absolute, relative, rate };
 
 template <bound_kind Kind>
@@ -39,36 +39,38 @@ struct bound_tag : policy<axis::bound> {
 
 namespace policies {
 
-/// |decoded - original| <= E after every compression, same unit as the data. What that means for the result of a collective
-/// is report::worst_case_error (docs/error_bounds.md).
+/// |decoded - original| <= E after every compression, in the unit of the data. What this means for the result of a collective is in
+/// report::worst_case_error (docs/error_bounds.md).
 template <literal E>
 struct ErrorBound : bound_tag<bound_kind::absolute> {
     static constexpr const char* name = "ErrorBound";
     static constexpr double value = E.value();
 };
 
-/// As ErrorBound, with the bound as the last argument of the call.
+/// Like ErrorBound, but the bound is the last argument of the call.
 struct RuntimeBound : bound_tag<bound_kind::absolute> {
     static constexpr const char* name = "RuntimeBound";
     static constexpr bool given_at_run_time = true;
 };
 
-/// E times the range (largest minus smallest finite value) of the inputs of all ranks. Costs one pass over the data and one
-/// agreement of log2(p) small messages. Data without a range (constant, empty) take the smallest normal number as bound.
+/// The bound is E times the range of the inputs of all ranks (largest minus smallest finite value). Cost: one pass over the data, and
+/// log2(p) small messages by which the ranks agree on the range. If there is no range (constant or empty data), the bound is the smallest
+/// normal number.
 template <literal E>
 struct RelativeBound : bound_tag<bound_kind::relative> {
     static constexpr const char* name = "RelativeBound";
     static constexpr double value = E.value();
 };
 
-/// The bound inside holds for the *result*: the library divides it by what the schedule adds up.
+/// The bound holds for the *result* of the call instead of each compression: the library divides it by the number of errors that the
+/// schedule can add up.
 template <class Bound>
 struct EndToEnd : Bound {
     static constexpr const char* name = "EndToEnd";
     static constexpr bool end_to_end = true;
 };
 
-/// Bits per value and no bound. For codecs that have a fixed rate only.
+/// A number of bits per value instead of a bound, for codecs with a fixed rate.
 template <int Bits>
 struct FixedRate : bound_tag<bound_kind::rate> {
     static constexpr const char* name = "FixedRate";
@@ -77,12 +79,12 @@ struct FixedRate : bound_tag<bound_kind::rate> {
 
 }  // namespace policies
 
-/// What a plan holds when no bound was named. Not a policy that a user spells.
+/// What a plan holds if no bound was named. Users do not write it.
 struct no_bound : bound_tag<bound_kind::none> {
     static constexpr const char* name = "none";
 };
 
-/// The one test of a bound, at compile time and at run time. Above 1e300 its arithmetic could overflow.
+/// Whether `eb` may be used as a bound; used at compile time and at run time. With bounds above 1e300 the arithmetic could overflow.
 constexpr bool is_bound(double eb) noexcept { return eb > 0 && eb < 1e300; }
 
 }  // namespace ccoll

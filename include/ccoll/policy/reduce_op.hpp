@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/reduce_op.hpp - floor 1. Reduction operations: tags for the user, a plain struct for the engine.
+// policy/reduce_op.hpp - floor 1. Reduction operations: tags for the user, and a plain struct of functions for the engine.
 #pragma once
 
 #include <concepts>
@@ -11,13 +11,13 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How errors of the operands show in the result; docs/error_bounds.md derives the bounds from it.
-/// adds: |error| <= sum of the errors.  selects: |error| <= the larger one.  unbounded: no absolute bound follows.
+/// How the errors of the operands affect the result; docs/error_bounds.md derives the bounds from it.
+/// adds: the error is at most the sum of their errors.  selects: at most the larger one.  unbounded: there is no absolute bound.
 enum class error_growth { adds, selects, unbounded };
 
-/// Base of every operation. `Linear`: the operation is a sum, so a homomorphic codec may add encoded streams in its place,
-/// and `apply` is then not called.
-/// A nonlinear operation of yours that only selects among its operands may say so: `static constexpr auto growth = ...`.
+/// Base of every operation. `Linear` says that the operation is a sum. A homomorphic codec may then add encoded streams instead of calling
+/// `apply`. If a nonlinear operation of yours only selects one of its operands, say so:
+/// `static constexpr auto growth = ccoll::error_growth::selects`.
 template <bool Linear>
 struct op_tag : policy<axis::op> {
     static constexpr const char* name = "user operation";
@@ -27,7 +27,7 @@ struct op_tag : policy<axis::op> {
 };
 
 namespace detail {
-/// Integers wrap round, as MPI's do, also where C++ would promote to int and overflow there.
+/// Integers wrap round as they do in MPI, even where C++ would promote them to int and the int would overflow.
 template <class T, class Apply>
 constexpr T wrapped(T a, T b, Apply apply)
 {
@@ -36,12 +36,18 @@ constexpr T wrapped(T a, T b, Apply apply)
     else return static_cast<T>(apply(a, b));
 }
 template <class T>
-concept ordered = requires(const T& a, const T& b) { { a < b } -> std::convertible_to<bool>; { a != b } -> std::convertible_to<bool>; };
+concept ordered = requires(const T& a, const T& b) {
+    { a < b } -> std::convertible_to<bool>;
+    { a != b } -> std::convertible_to<bool>;
+};
 template <class T>
-concept located_value = requires(const T& a) { { a.value < a.value } -> std::convertible_to<bool>; { a.index < a.index } -> std::convertible_to<bool>; };
+concept located_value = requires(const T& a) {
+    { a.value < a.value } -> std::convertible_to<bool>;
+    { a.index < a.index } -> std::convertible_to<bool>;
+};
 }  // namespace detail
 
-/// A value and where it was found, for Op::MinLoc and Op::MaxLoc: laid out as MPI's MPI_FLOAT_INT, MPI_DOUBLE_INT, ...
+/// A value and where it was found, for Op::MinLoc and Op::MaxLoc. It has the layout of MPI_FLOAT_INT, MPI_DOUBLE_INT, ...
 template <class T>
 struct located {
     T value{};
@@ -49,20 +55,23 @@ struct located {
     friend constexpr bool operator==(const located&, const located&) = default;
 };
 
-/// What can be computed on elements T: an operation has `static T apply(T, T)`.
+/// The operations. Each has a `static T apply(T, T)` for the element types on which it can be computed.
 namespace policies::Op {
 struct Sum : op_tag<true> {
     static constexpr const char* name = "Sum";
     template <class T>
         requires requires(const T& a) { static_cast<T>(a + a); }
-    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x + y; }); }
+    static constexpr T apply(T a, T b)
+    {
+        return detail::wrapped(a, b, [](auto x, auto y) { return x + y; });
+    }
 };
-/// Divides once, after the sum: dividing before it would make the same absolute bound p times weaker. Not for integers.
+/// The sum, divided once at the end: if each operand were divided first, the same absolute bound would be p times weaker. Not for integers.
 struct Average : Sum {
     static constexpr const char* name = "Average";
     static constexpr bool divide_by_ranks = true;
 };
-/// NaN wins: a rank that failed is not hidden by the others.
+/// If an operand is NaN, so is the result (also for Max), so a rank whose computation failed is not hidden by the others.
 struct Min : op_tag<false> {
     static constexpr const char* name = "Min";
     static constexpr error_growth growth = error_growth::selects;
@@ -73,19 +82,24 @@ struct Max : op_tag<false> {
     static constexpr error_growth growth = error_growth::selects;
     template <detail::ordered T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? b : a)); }
 };
-/// Exact codecs only: an absolute error of a factor is multiplied by the other factors.
+/// Only for exact codecs, because an absolute error of one factor is multiplied by the other factors.
 struct Prod : op_tag<false> {
     static constexpr const char* name = "Prod";
     template <class T>
         requires requires(const T& a) { static_cast<T>(a * a); }
-    static constexpr T apply(T a, T b) { return detail::wrapped(a, b, [](auto x, auto y) { return x * y; }); }
+    static constexpr T apply(T a, T b)
+    {
+        return detail::wrapped(a, b, [](auto x, auto y) { return x * y; });
+    }
 };
-/// Elements with members `value` and `index`, such as ccoll::located<float>: of equal values the lower index wins, NaN wins over all.
+/// For elements with members `value` and `index`, such as ccoll::located<float>. If values are equal, the lower index wins; NaN wins over
+/// every other value (also for MaxLoc).
 struct MinLoc : op_tag<false> {
     static constexpr const char* name = "MinLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (a.value != a.value || b.value != b.value)
+            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
         return b.value < a.value || (!(a.value < b.value) && b.index < a.index) ? b : a;
     }
 };
@@ -93,11 +107,12 @@ struct MaxLoc : op_tag<false> {
     static constexpr const char* name = "MaxLoc";
     template <detail::located_value T> static constexpr T apply(T a, T b)
     {
-        if (a.value != a.value || b.value != b.value) return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
+        if (a.value != a.value || b.value != b.value)
+            return (a.value != a.value) == (b.value != b.value) ? (b.index < a.index ? b : a) : (a.value != a.value ? a : b);
         return a.value < b.value || (!(b.value < a.value) && b.index < a.index) ? b : a;
     }
 };
-/// Bits and truth values of integers.
+/// Bitwise and logical operations on integers.
 struct BitAnd : op_tag<false> {
     static constexpr const char* name = "BitAnd";
     template <std::integral T> static constexpr T apply(T a, T b) { return static_cast<T>(a & b); }
@@ -124,24 +139,25 @@ struct Xor : op_tag<false> {
 };
 }  // namespace policies::Op
 
-/// Can T be divided by a number of ranks, and mean it? Integers cannot.
+/// Elements whose sum can be divided by the number of ranks. Integers are not among them.
 template <class T>
 concept divisible_element = element<T> && !std::is_integral_v<T> && requires(T x) { x = static_cast<T>(x / static_cast<T>(2)); };
 
 template <class Tag, class T>
-concept operation_on = element<T> && requires(const T& a) { { Tag::apply(a, a) } -> std::convertible_to<T>; } &&
-                       (!Tag::divide_by_ranks || divisible_element<T>);
+concept operation_on = element<T> && requires(const T& a) {
+    { Tag::apply(a, a) } -> std::convertible_to<T>;
+} && (!Tag::divide_by_ranks || divisible_element<T>);
 
-/// An operation as the engine sees it: values, no type.
+/// An operation as the engine sees it: values instead of a type, so that the engine is not compiled anew for each operation.
 template <element T>
 struct reduction {
     void (*combine)(T* into, const T* left, const T* right, std::size_t n) noexcept = nullptr;
-    /// Divides the finished sum by the number of ranks; null where nothing is to be divided.
+    /// Divides the finished sum by the number of ranks; null if the operation does not divide.
     void (*divide)(T* into, int ranks, std::size_t n) noexcept = nullptr;
-    /// Two ranks that exchange operands must compute the same bits: the lower rank's operand stands on the left on both.
+    /// Two ranks that exchange operands must compute the same bits, so on both of them the lower rank's operand is on the left.
     bool theirs_on_the_left = false;
 
-    /// into[i] = own[i] op theirs[i]; `into` may be either of them.
+    /// into[i] = own[i] op theirs[i] for i < n, with the operands swapped if theirs_on_the_left; `into` may be `own` or `theirs`.
     void apply(T* into, const T* own, const T* theirs, std::size_t n) const noexcept
     {
         if (theirs_on_the_left) combine(into, theirs, own, n);
@@ -158,7 +174,7 @@ inline constexpr reduction<T> reduction_of = [] {
     };
     if constexpr (Tag::divide_by_ranks)
         r.divide = [](T* into, int ranks, std::size_t n) noexcept {
-            using wide = std::conditional_t<small_float<T>, float, T>;  // a number of ranks need not fit into 8 or 11 bits
+            using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
             for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<T>(static_cast<wide>(into[i]) / static_cast<wide>(ranks));
         };
     return r;

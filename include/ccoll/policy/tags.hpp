@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/tags.hpp - floor 1. Every policy a user can name, as an empty struct. A tag knows its axis, its name and what a
-// Plan must know before any element type is known; all work is elsewhere and found by the tag.
+// policy/tags.hpp - floor 1. Every policy that a user can name, as an empty struct. A tag knows its axis, its name, and what a Plan must
+// know before any element type is known. The implementations are elsewhere and are looked up by the tag.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The independent decisions of a plan; each is taken at most once.
+/// The independent decisions of a plan. A plan names at most one policy on each axis.
 namespace axis {
 struct algo;
 struct codec;
@@ -38,7 +38,9 @@ struct codec_tag : policy<axis::codec> {
 
 namespace policies {
 
-/// Who talks to whom. Auto: a documented rule of the collective (docs/architecture.md).
+// clang-format off: one line per tag
+
+/// Who talks to whom. Auto: chosen by a documented rule (docs/architecture.md).
 namespace Algo {
 struct Auto : algo_tag { static constexpr const char* name = "Auto"; };
 struct Ring : algo_tag { static constexpr const char* name = "Ring"; };
@@ -51,8 +53,9 @@ struct Linear : algo_tag { static constexpr const char* name = "Linear"; };
 struct Bruck : algo_tag { static constexpr const char* name = "Bruck"; };
 struct Pairwise : algo_tag { static constexpr const char* name = "Pairwise"; };
 struct Spread : algo_tag { static constexpr const char* name = "Spread"; };
-/// Two levels: `Inner` within a node, without a codec (it needs schedules for reduce and bcast: Binomial, Linear, Chain), `Outer` between
-/// the first ranks of the nodes, with the plan's. For allreduce, reduce and bcast. Who shares a node: ccoll::set_nodes, or MPI knows.
+/// Two levels, for allreduce, reduce and bcast. `Inner` works within each node, without a codec; it needs schedules for reduce and bcast,
+/// as Binomial, Linear and Chain have. `Outer` works between the first ranks of the nodes, with the plan's codec. MPI knows which ranks
+/// share a node; without MPI, call ccoll::set_nodes.
 template <class Inner, class Outer>
 struct Hierarchical : algo_tag { static constexpr const char* name = "Hierarchical"; };
 }  // namespace Algo
@@ -66,7 +69,7 @@ struct SZp : codec_tag<3, true> { static constexpr const char* name = "SZp"; };
 struct Lossless : codec_tag<4, false> { static constexpr const char* name = "Lossless"; };
 }  // namespace Codec
 
-/// Where compression happens; engine/placement.hpp has the table.
+/// Where compression happens; the table is in engine/placement.hpp.
 namespace Placement {
 struct Auto : policy<axis::placement> { static constexpr const char* name = "Auto"; };
 struct PerHop : policy<axis::placement> { static constexpr const char* name = "PerHop"; };
@@ -75,20 +78,22 @@ struct DecodeReduceEncode : policy<axis::placement> { static constexpr const cha
 struct Homomorphic : policy<axis::placement> { static constexpr const char* name = "Homomorphic"; };
 }  // namespace Placement
 
-/// When ranks compare their arguments. Local: never; trouble is told through the frames of the schedule alone. Auto: before
-/// large messages (log2(p) small messages), through the frames below. Collective: before the first byte and after the last
-/// one, so that all ranks throw the same verdict or none does.
+/// When ranks compare their arguments. Local: never; errors are reported only through the messages of the schedule. Auto: for long vectors,
+/// before the first element moves (log2(p) small messages); for short vectors, through the messages of the schedule. Collective: before the
+/// first element moves and again at the end, so that either all ranks throw the same verdict or none does.
 namespace Check {
 struct Auto : policy<axis::check> { static constexpr const char* name = "Auto"; };
 struct Local : policy<axis::check> { static constexpr const char* name = "Local"; };
 struct Collective : policy<axis::check> { static constexpr const char* name = "Collective"; };
 }  // namespace Check
 
-/// Off costs nothing. Breakdown: seconds per phase in the report.
+/// Off costs nothing. Breakdown adds the seconds per phase to the report.
 namespace Instrument {
 struct Off : policy<axis::instrument> { static constexpr const char* name = "Off"; };
 struct Breakdown : policy<axis::instrument> { static constexpr const char* name = "Breakdown"; };
 }  // namespace Instrument
+
+// clang-format on
 
 }  // namespace policies
 }  // namespace ccoll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/timeout.hpp - floor 1. How long a rank waits for the others.
+// policy/timeout.hpp - floor 1. How long a rank waits for other ranks.
 #pragma once
 
 #include <ccoll/policy/error_bound.hpp>
@@ -9,9 +9,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace policies {
 
-/// A rank to which nothing arrives for so many seconds gives the call up: it throws ccoll::error with status::timed_out and the rank
-/// it waited for, and tells the others, who throw the same. Without it ranks wait for ever, as MPI's do.
-/// Such a call is never handed over to the transport's own collectives, which cannot be given up.
+/// If nothing arrives at a rank for this many seconds, the rank gives the call up. It throws ccoll::error with status::timed_out and the
+/// rank that it was waiting for, and tells the other ranks, which throw the same. Without a Timeout, ranks wait for ever, as in MPI. A call
+/// with a Timeout is never handed over to the transport's own collectives, because those cannot be given up.
 template <literal Seconds>
 struct Timeout : policy<axis::timeout> {
     static constexpr const char* name = "Timeout";
@@ -20,7 +20,7 @@ struct Timeout : policy<axis::timeout> {
 
 }  // namespace policies
 
-/// What a plan holds when no time-out was named.
+/// What a plan holds if no Timeout was named.
 struct no_timeout : policy<axis::timeout> {
     static constexpr const char* name = "none";
     static constexpr double seconds = 0;

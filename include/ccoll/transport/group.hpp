@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/group.hpp - floor 2. Some ranks of a transport, as a transport of their own: nothing is created and nobody is asked.
+// transport/group.hpp - floor 2. Some ranks of a transport as a transport of their own. To make one, no rank sends anything.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Rank i of the group is `members[i]` of `base`. It is for one call, with numbers that all ranks of `base` have put aside for it.
+/// Rank i of the group is the rank `members[i]` of `base`. A group serves one call, with call numbers that all ranks of `base` have
+/// reserved for it.
 template <transport Base>
 class group {
 public:
     using request = typename Base::request;
     static constexpr bool spins = detail::spins<Base>;
 
-    /// @param members       ranks of `base`, the same and in the same order on all of them; must outlive the group
-    /// @param me            this rank's place among them
-    /// @param first_number  of those that the one call on this group may use
+    /// @param members       ranks of `base`, in the same order on all of them; must outlive the group
+    /// @param me            this rank's index in `members`
+    /// @param first_number  the first of the reserved call numbers
     group(Base base, std::span<const int> members, int me, std::uint32_t first_number)
         : base_(std::move(base)), members_(members), me_(me), first_number_(first_number)
-    {
-    }
+    {}
 
     int rank() const noexcept { return me_; }
     int size() const noexcept { return static_cast<int>(members_.size()); }
@@ -37,7 +37,7 @@ public:
     request post_recv(int peer, int tag, byte_span target) { return base_.post_recv(of(peer), tag, target); }
     bool test(request& r) { return base_.test(r); }
     bool cancel(request& r) { return base_.cancel(r); }
-    /// Strangers have no tags of these calls.
+    /// Ranks outside of the group do not send with the tags of its calls, so whoever is found is a member, or nobody.
     int probe(int tag)
     {
         const int found = base_.probe(tag);

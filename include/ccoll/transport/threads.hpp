@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/threads.hpp - floor 2. p ranks as threads of one process: tutorials, tests, sanitizers, no MPI. A rendezvous:
-// the receiver copies from the sender's memory; only messages of a few bytes are stored on the way.
+// transport/threads.hpp - floor 2. p ranks as threads of one process, for tutorials, tests and sanitizers without MPI. The receiver of a
+// message copies it from the sender's memory; only short messages are stored in between.
 #pragma once
 
 #include <algorithm>
@@ -23,52 +23,53 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// What the ranks of one run_ranks share. Everything in it is read and written under `mutex`, except what is a rank's own.
+/// What the ranks of one run_ranks share. It is read and written only while `mutex` is held, except for members that belong to one rank.
 struct threads_world {
-    /// Bytes up to which a send is done at once: room for the engine's control messages, which must not wait for anybody.
+    /// Sends of up to so many bytes are done at once. The engine's control messages fit, because they must not wait for anybody.
     static constexpr std::size_t short_message = 256;
-    /// Room for as many from one rank to another is made at the first, so that what is allocated hardly depends on timing.
+    /// The first message from one rank to another makes room for so many, so that allocations hardly depend on timing.
     static constexpr std::size_t usual_messages = 16;
 
-    /// A send that nobody has received, or is just receiving (moving: its memory is being read outside of the lock).
-    /// A short one is stored here and outlives its sender's interest, as MPI's eager messages do.
+    /// A send that nobody has received yet, or that is being received.
     struct message {
         std::uint64_t id;
         int tag;
         const_byte_span data;
-        bool moving;
-        bool stored;
+        bool being_read;  ///< the receiver is reading `data` and does not hold the lock
+        bool stored;      ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
         std::array<std::byte, short_message> store;
 
         const_byte_span bytes() const { return stored ? const_byte_span(store).first(data.size()) : data; }
     };
-    /// A receive that waits. Kept only for its place: the k-th receive of a tag takes the k-th message of that tag.
+    /// A receive that waits for its message. Only its position matters: the k-th receive of a tag takes the k-th message of that tag.
     struct expectation {
         std::uint64_t id;
         int tag;
     };
-    /// From one rank to one other, in the order of posting. The vectors keep their capacity: the steady state allocates nothing.
-    struct lane {
+    /// What goes from one rank to another, in the order of posting. The vectors keep their capacity, so they soon allocate nothing.
+    struct queue {
         std::vector<message> messages;
         std::vector<expectation> expected;
     };
+    /// The state of one rank.
     struct place {
         std::condition_variable changed;
-        std::uint64_t events = 0;  ///< whatever may let this rank go on counts it up
+        std::uint64_t events = 0;  ///< grows with everything for which this rank may be waiting
         bool ended = false;
-        workspace memory;          // the rank's own
-        std::vector<int> nodes;    // the rank's own
-        std::uint32_t calls = 0;   // the rank's own
+        // Only the rank's own thread uses the rest, without the lock.
+        workspace memory;
+        std::vector<int> nodes;
+        std::uint32_t calls = 0;
     };
 
     explicit threads_world(int p)
-        : size(p), places(static_cast<std::size_t>(p)), lanes(static_cast<std::size_t>(p) * static_cast<std::size_t>(p))
+        : size(p), places(static_cast<std::size_t>(p)), queues(static_cast<std::size_t>(p) * static_cast<std::size_t>(p))
     {}
 
     place& at(int rank) { return places[static_cast<std::size_t>(rank)]; }
-    lane& between(int from, int to)
+    queue& between(int from, int to)
     {
-        return lanes[static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from)];
+        return queues[static_cast<std::size_t>(to) * static_cast<std::size_t>(size) + static_cast<std::size_t>(from)];
     }
 
     template <class Entries>
@@ -83,13 +84,13 @@ struct threads_world {
         if (found != entries.end()) entries.erase(found);
     }
 
-    /// The body of `rank` has returned or thrown: what it has left behind is withdrawn, and whoever waits for it goes on.
+    /// Called when the body of `rank` has returned or thrown. Withdraws its unfinished messages and wakes all ranks that may wait for it.
     void end(int rank)
     {
         std::unique_lock lock(mutex);
         for (int peer = 0; peer < size; ++peer) {
             std::vector<message>& mine = between(rank, peer).messages;
-            at(rank).changed.wait(lock, [&] { return std::ranges::none_of(mine, &message::moving); });
+            at(rank).changed.wait(lock, [&] { return std::ranges::none_of(mine, &message::being_read); });
             std::erase_if(mine, [](const message& m) { return !m.stored; });
             between(peer, rank).expected.clear();
         }
@@ -104,15 +105,14 @@ struct threads_world {
     std::mutex mutex;
     std::uint64_t last_id = 0;
     std::vector<place> places;
-    std::vector<lane> lanes;
+    std::vector<queue> queues;
 };
 
 }  // namespace detail
 
-/// One rank of a run_ranks. Copies are the same rank; a rank is used by one thread at a time, as a communicator of MPI's
-/// lowest thread levels is. A send is done when its receiver has tested, or at once if it has 256 bytes or less. A rank
-/// whose body has ended is lost to the others: a longer send to it, and a receive that no stored message serves, complete
-/// with peer_lost.
+/// One rank of a run_ranks, and a transport. Copies are the same rank. One thread at a time may use a rank, as with the lower thread levels
+/// of MPI. A send of at most 256 bytes is done at once; a longer one is done when its receiver has tested. When the body of a rank has
+/// ended, longer sends to it complete with peer_lost, and so do receives from it for which no message is stored.
 class threads_comm {
     using world = detail::threads_world;
 
@@ -143,7 +143,8 @@ public:
     std::span<const int> nodes() const noexcept { return world_->at(rank_).nodes; }
     void set_nodes(std::span<const int> node_of_rank) { world_->at(rank_).nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
-    /// Registers `data`, which the receiver reads until the request is done.
+    /// Announces `data` to the receiver, which reads it before the request is done. Data of at most 256 bytes is copied, and the request is
+    /// done on return. A peer or tag out of range gives a request that is done, with transport_failed.
     request post_send(int peer, int tag, const_byte_span data)
     {
         request r = begin(request::kind::send, peer, tag);
@@ -164,6 +165,7 @@ public:
         return r;
     }
 
+    /// Receives into `target`, which must stay valid until the request is done. A peer or tag out of range: as for post_send.
     request post_recv(int peer, int tag, byte_span target)
     {
         request r = begin(request::kind::recv, peer, tag);
@@ -176,8 +178,8 @@ public:
         return r;
     }
 
-    /// True when done. A receive whose message is there copies it, outside of the lock, and completes the sender. A message
-    /// longer than the receiver's memory is not copied: truncated, with its true length in `bytes`.
+    /// True if the request is done. If the message of a receive is there, it is copied, without holding the lock, and the send is done,
+    /// too. A message that is longer than `target` is not copied: the result is truncated, with the length of the message in `bytes`.
     bool test(request& r)
     {
         switch (r.kind_) {
@@ -188,7 +190,7 @@ public:
         return true;
     }
 
-    /// Always true. Waits for a receiver that is just reading, so that the memory is the caller's again on return.
+    /// Gives a request up. Always returns true: it waits for a receiver that is reading, so that the memory is free again on return.
     bool cancel(request& r)
     {
         if (r.kind_ == request::kind::none) return true;
@@ -200,7 +202,7 @@ public:
                 std::vector<world::message>& sent = world_->between(rank_, r.peer_).messages;
                 world_->at(rank_).changed.wait(lock, [&] {
                     const auto mine = world::find(sent, r.id_);
-                    return mine == sent.end() || !mine->moving;
+                    return mine == sent.end() || !mine->being_read;
                 });
                 world::erase(sent, r.id_);
             }
@@ -211,28 +213,28 @@ public:
         return true;
     }
 
-    /// The lowest rank with a message of this tag for which no receive is posted, or nobody.
+    /// The lowest rank from which a message with this tag waits and has no receive posted for it, or nobody. Cost: O(p + messages).
     int probe(int tag)
     {
         const std::lock_guard lock(world_->mutex);
         for (int peer = 0; peer < world_->size; ++peer) {
-            const world::lane& lane = world_->between(peer, rank_);
-            if (std::ranges::count(lane.messages, tag, &world::message::tag) >
-                std::ranges::count(lane.expected, tag, &world::expectation::tag))
+            const world::queue& incoming = world_->between(peer, rank_);
+            if (std::ranges::count(incoming.messages, tag, &world::message::tag) >
+                std::ranges::count(incoming.expected, tag, &world::expectation::tag))
                 return peer;
         }
         return nobody;
     }
 
-    /// Remembers where this rank's events stand. Kept per copy of the handle.
+    /// Remembers how many events this rank has had. Each copy of the handle remembers its own number.
     void poll()
     {
         const std::lock_guard lock(world_->mutex);
         seen_ = world_->at(rank_).events;
     }
 
-    /// Sleeps until an event has come since poll(): a message to this rank, a send of its own taken, a rank that ended, a
-    /// request withdrawn. An event between poll() and idle() is not missed. Wakes after 5 ms all the same.
+    /// Sleeps until there has been an event since poll(), but at most 5 ms. Events are: a message to this rank, a send of its own that was
+    /// received, a rank that ended, and a request that was withdrawn. An event between poll() and idle() is not missed.
     void idle()
     {
         std::unique_lock lock(world_->mutex);
@@ -267,43 +269,43 @@ private:
         const std::lock_guard lock(world_->mutex);
         std::vector<world::message>& sent = world_->between(rank_, r.peer_).messages;
         const auto mine = world::find(sent, r.id_);
-        if (mine == sent.end()) return finish(r, status::ok);  // taken
-        if (mine->moving || !world_->at(r.peer_).ended) return false;
+        if (mine == sent.end()) return finish(r, status::ok);  // received
+        if (mine->being_read || !world_->at(r.peer_).ended) return false;
         sent.erase(mine);
         return finish(r, status::peer_lost);
     }
 
     bool test_recv(request& r)
     {
-        world::lane& lane = world_->between(r.peer_, rank_);
+        world::queue& incoming = world_->between(r.peer_, rank_);
         world::place& peer = world_->at(r.peer_);
         std::uint64_t taken = 0;
         const_byte_span data;
         {
             const std::lock_guard lock(world_->mutex);
-            const auto message = message_for(lane, r);
-            if (message == lane.messages.end()) {
+            const auto message = message_for(incoming, r);
+            if (message == incoming.messages.end()) {
                 if (!peer.ended) return false;
-                world::erase(lane.expected, r.id_);
+                world::erase(incoming.expected, r.id_);
                 return finish(r, status::peer_lost);
             }
-            world::erase(lane.expected, r.id_);
+            world::erase(incoming.expected, r.id_);
             data = message->data;
             if (message->stored) {
                 const bool fits = data.size() <= r.target_.size();
                 if (fits) copy(r.target_, message->bytes());
-                lane.messages.erase(message);
+                incoming.messages.erase(message);
                 r.bytes = data.size();
                 return finish(r, fits ? status::ok : status::truncated);
             }
-            message->moving = true;
+            message->being_read = true;
             taken = message->id;
         }
         const bool fits = data.size() <= r.target_.size();
         if (fits) copy(r.target_, data);
         {
             const std::lock_guard lock(world_->mutex);
-            world::erase(lane.messages, taken);
+            world::erase(incoming.messages, taken);
             ++peer.events;
         }
         peer.changed.notify_all();
@@ -311,17 +313,17 @@ private:
         return finish(r, fits ? status::ok : status::truncated);
     }
 
-    /// As many receives of this tag as were posted before `r`, so many messages are passed over.
-    static std::vector<world::message>::iterator message_for(world::lane& lane, const request& r)
+    /// The message that `r` receives. One message of the same tag is skipped for each receive of that tag that was posted before `r`.
+    static std::vector<world::message>::iterator message_for(world::queue& incoming, const request& r)
     {
         std::size_t earlier = 0;
-        for (const world::expectation& e : lane.expected) {
+        for (const world::expectation& e : incoming.expected) {
             if (e.id == r.id_) break;
             if (e.tag == r.tag_) ++earlier;
         }
-        auto message = lane.messages.begin();
-        for (; message != lane.messages.end(); ++message)
-            if (message->tag == r.tag_ && !message->moving && earlier-- == 0) break;
+        auto message = incoming.messages.begin();
+        for (; message != incoming.messages.end(); ++message)
+            if (message->tag == r.tag_ && !message->being_read && earlier-- == 0) break;
         return message;
     }
 
@@ -333,12 +335,12 @@ private:
 
 static_assert(transport<threads_comm>);
 
-/// Runs `body(comm)` on p threads, each with its own rank; returns when all have ended.
+/// Runs `body(comm)` on p threads, each of which is one rank. Returns when all have ended.
 ///
-/// @param p     ranks, >= 1; else ccoll::error with bad_argument.
+/// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
 /// @param body  called as body(threads_comm&) from p threads at once.
-/// @throws      the exception of the lowest rank that threw, after all have ended. A rank that throws is lost to the others,
-///              so they end as well: with peer_lost, if they had expected something of it.
+/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has
+///              thrown: what they expect from it fails with peer_lost.
 template <class Body>
 void run_ranks(int p, Body&& body)
 {
@@ -363,7 +365,7 @@ void run_ranks(int p, Body&& body)
         };
         try {
             threads.emplace_back(guarded);
-        } catch (...) {  // no more threads to be had: the ranks that run shall not wait for the others
+        } catch (...) {  // the system has no more threads: the ranks that run must not wait for the rest
             thrown[static_cast<std::size_t>(rank)] = std::current_exception();
             for (int absent = rank; absent < p; ++absent) world->end(absent);
             break;

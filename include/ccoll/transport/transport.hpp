@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/transport.hpp - floor 2. What the engine asks of whatever moves bytes, and how a user's communicator
-// (an MPI_Comm, a threads_comm, your own) becomes one.
+// transport/transport.hpp - floor 2. What the engine requires of a transport, and how a user's communicator (an MPI_Comm, a threads_comm,
+// one of your own) becomes a transport.
 #pragma once
 
 #include <concepts>
@@ -12,30 +12,36 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Tags are 0 .. max_tag: what MPI grants everywhere.
+/// Tags are 0 .. max_tag, the range that every MPI provides.
 inline constexpr int max_tag = 32767;
 
-/// A cheap copyable handle of one rank. Messages are nonblocking, ordered per (peer, tag), bytes. Both spans must stay valid until
-/// the request is done; a short send may be done at once. A request is movable, owns no memory, is done when default-constructed, and after completion
-/// tells `bytes` (received) and `result` (ok, truncated, peer_lost, transport_failed). Nothing throws for what a peer did.
+/// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag).
+/// The memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no
+/// memory, and is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
+/// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
 ///   rank, size       of this communicator
-///   refusal          ok, or no_communicator when it cannot be used at all (then nothing else may be called but explain)
-///   explain          the transport's own words about the last failure; "" when there are none
-///   begin_call       a number that is equal on all ranks for the same call; counts up by one per call
-///   memory           working memory kept between calls
-///   post_send, post_recv, test   as above; test returns true when done, and never sleeps
-///   cancel           gives a request up; afterwards its span is not touched. False when the transport cannot promise that
-///                    (a send on its way): the caller then keeps the memory for ever
-///   probe            the rank of somebody whose message with this tag waits to be received, or nobody
-///   poll             begins a sweep over requests        idle   nothing moved since poll: sleeps until something
-///                    may have, but not for longer than some 10 ms
+///   refusal          ok, or no_communicator if the communicator cannot be used at all; then only explain may be called
+///   explain          the transport's own words about the last failure; "" if there are none
+///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each call
+///   memory           working memory that is kept between calls
+///   post_send, post_recv   start a message
+///   test             returns true if a request is done; never sleeps
+///   cancel           gives a request up; its memory is not touched afterwards. Returns false if the transport cannot promise that (a send
+///                    that is under way); the caller must then keep the memory for ever
+///   probe            a rank whose message with this tag waits to be received, or nobody
+///   poll             marks the beginning of a round of tests
+///   idle             sleeps until something may have happened since poll, but not much longer than 10 ms
 ///
-/// A rank may send to itself. Optional: `static bool is_nobody(int peer)`, true for what the transport's users call nobody (MPI_PROC_NULL);
-/// `static constexpr bool spins`, true where idle() comes back at once. And, where the messages that nobody received outlive a communicator:
+/// Optional members:
 ///
-///   send_aside       like post_send, for a short message (a control_message) that its receiver may leave unread; it is copied
-///   leave_unread     this rank has left a call: messages to it may stay unread
+///   static bool is_nobody(int peer)   true for what users of the transport write for "no rank" (MPI_PROC_NULL)
+///   static constexpr bool spins       true if idle() returns at once
+///
+/// Two more optional members are for transports on which a message that nobody received outlives its communicator:
+///
+///   send_aside       like post_send, but for a short message (a control_message) that its receiver may leave unread; the bytes are copied
+///   leave_unread     says that this rank has left a call, and that messages to it may stay unread
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
@@ -70,16 +76,17 @@ template <class Link>
 inline constexpr bool spins<Link> = true;
 }  // namespace detail
 
-/// Specialise for a handle that is not itself a transport: `static Link make(Handle)`. Optional: `static bool in_place(const
-/// void*)`, true for the address that stands for "in place" (MPI_IN_PLACE).
+/// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:
+/// `static bool in_place(const void*)`, true for the address that stands for "in place" (MPI_IN_PLACE).
 template <class Handle>
 struct transport_for {};
 
 template <class Comm>
-concept communicator = transport<std::remove_cvref_t<Comm>> ||
-                       requires(std::remove_cvref_t<Comm> c) { { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport; };
+concept communicator = transport<std::remove_cvref_t<Comm>> || requires(std::remove_cvref_t<Comm> c) {
+    { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport;
+};
 
-/// The transport behind `comm`: itself by copy (a transport is a cheap handle), or made from a foreign handle.
+/// The transport behind `comm`: a copy of it if it is a transport, else one that is made from the handle.
 template <communicator Comm>
 auto as_transport(const Comm& comm)
 {
@@ -87,8 +94,8 @@ auto as_transport(const Comm& comm)
     else return transport_for<Comm>::make(comm);
 }
 
-/// Which node each rank is on, as numbers that are equal for ranks of one node; empty when nobody knows. A transport that can say has
-/// a member nodes(). The first call may be a collective one.
+/// The node of each rank, as numbers that are equal for ranks of the same node. Empty if the transport does not know; one that does has a
+/// member nodes(). The first call on a communicator may be collective, so all ranks must make it.
 template <transport Link>
 std::span<const int> nodes_of(Link& link)
 {
@@ -96,8 +103,8 @@ std::span<const int> nodes_of(Link& link)
     else return {};
 }
 
-/// Says by hand which ranks share a node, for Algo::Hierarchical: `node_of_rank` has one number per rank, the same on all ranks, and is
-/// copied. Local; call it on all ranks before the first hierarchical call.
+/// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the same on all ranks; it is
+/// copied. The call is local. Make it on all ranks before the first hierarchical call.
 template <communicator Comm>
 void set_nodes(const Comm& comm, std::span<const int> node_of_rank)
 {
