@@ -33,8 +33,7 @@ struct algorithm_way {
 /// A plan as values. `what` lacks only what a call adds: way, buffers, root, bound and sizes.
 template <element T>
 struct decision {
-    algorithm_way way, other_way;
-    bool (*takes_other_way)(std::size_t bytes, int p) = nullptr;  ///< of the whole vector; null: never
+    algorithm_way way;
     const char* codec_name = "";
     task<T> what;
     double (*units)(const schedule&, placement_rules, error_growth, int p, int root) = nullptr;
@@ -223,7 +222,6 @@ private:
         what_.data = fitted_.data;
         what_.root = what_.stamp.arguments.root = root;
         what_.stamp.arguments.count = fitted_.data.count;
-        if (d_.takes_other_way != nullptr && !what_.data.varied && d_.takes_other_way(what_.data.count * sizeof(T), p_)) take(d_.other_way);
         if (fitted_.copy_send && trouble_.ok()) keep_input();
         const int blocks = what_.path.blocks(p_);
         what_.longest = what_.data.varied ? longest_part() : equal_part(what_.data.count, blocks, 0).count;
