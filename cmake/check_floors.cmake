@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=<include folder> -P check_floors.cmake
-# A header includes headers of lower floors and of its own folder, nothing else; <mpi.h> has one home; no .hpp sees CUDA; headers that
-# are dear to compile stay out. Every header names its licence and may be included twice.
+# A header includes headers of lower floors and of its own folder, nothing else; <mpi.h> has one home, and functions of MPI are called
+# through CCOLL_MPI alone; no .hpp sees CUDA; headers that take long to compile stay out. Every header names its licence and may be included twice.
 cmake_minimum_required(VERSION 3.22)
 set(floor_base 0)
 foreach(folder policy wire instrument)
@@ -56,6 +56,15 @@ foreach(header ${headers})
     complain("no '#pragma once'")
   endif()
 
+  # Comments may name functions of MPI, with or without what they are given.
+  file(STRINGS ${ROOT}/${header} calls REGEX "(^|[^A-Za-z0-9_])P?MPI_[A-Z][a-z][a-z_]*[(]")
+  foreach(line IN LISTS calls)
+    string(REGEX REPLACE "//.*" "" code "${line}")
+    if(code MATCHES "(^|[^A-Za-z0-9_])(P?MPI_[A-Z][a-z][a-z_]*)[(]")
+      complain("calls ${CMAKE_MATCH_2}: a shim above the library would be called by it, write CCOLL_MPI(...)(...)")
+    endif()
+  endforeach()
+
   file(STRINGS ${ROOT}/${header} lines REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS lines)
     if(line MATCHES "\"")
@@ -70,8 +79,8 @@ foreach(header ${headers})
       elseif(header MATCHES "hpp$" AND target MATCHES "cuh$")
         complain("includes ${target}: a .hpp never sees CUDA")
       endif()
-    elseif(line MATCHES "<mpi\\.h>" AND NOT header STREQUAL "ccoll/transport/mpi.hpp")
-      complain("includes <mpi.h>: only transport/mpi.hpp may")
+    elseif(line MATCHES "<mpi\\.h>" AND NOT header STREQUAL "ccoll/transport/mpi_calls.hpp")
+      complain("includes <mpi.h>: only transport/mpi_calls.hpp may")
     elseif(line MATCHES "<(cuda|thrust|cub|nv)[_/.a-z]" AND NOT header MATCHES "cuh$")
       complain("${line}: a .hpp never sees CUDA")
     elseif(line MATCHES "<thread>" AND header MATCHES "^ccoll/(exec|transport/threads)[.]hpp$")

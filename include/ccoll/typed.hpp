@@ -66,7 +66,7 @@ report plain(const char* name, std::size_t n, Call call, Extra&... extra)
         trouble = {status::bad_argument, nobody, nobody, -1, static_cast<double>(INT_MAX), static_cast<double>(n)};
     } else if (const int rc = call(static_cast<int>(n)); rc != MPI_SUCCESS) {
         int length = 0;
-        MPI_Error_string(rc, text, &length);
+        CCOLL_MPI(Error_string)(rc, text, &length);
         trouble = {status::transport_failed};
     }
     report facts;
@@ -131,7 +131,7 @@ report allreduce(const void* send, void* recv, std::size_t n, MPI_Datatype type,
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::allreduce", n, [&](int count) { return MPI_Allreduce(send, recv, count, type, op, comm); }, extra...);
+            "typed::allreduce", n, [&](int count) { return CCOLL_MPI(Allreduce)(send, recv, count, type, op, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::allreduce<P>(send, static_cast<T*>(recv), n, comm, extra...);
@@ -144,7 +144,7 @@ report reduce(const void* send, void* recv, std::size_t n, MPI_Datatype type, MP
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::reduce", n, [&](int count) { return MPI_Reduce(send, recv, count, type, op, root, comm); }, extra...);
+            "typed::reduce", n, [&](int count) { return CCOLL_MPI(Reduce)(send, recv, count, type, op, root, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::reduce<P>(send, static_cast<T*>(recv), n, root, comm, extra...);
@@ -158,7 +158,8 @@ report reduce_scatter(const void* send, void* recv, std::size_t n, MPI_Datatype 
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::reduce_scatter", n, [&](int count) { return MPI_Reduce_scatter_block(send, recv, count, type, op, comm); }, extra...);
+            "typed::reduce_scatter", n, [&](int count) { return CCOLL_MPI(Reduce_scatter_block)(send, recv, count, type, op, comm); },
+            extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::reduce_scatter<P>(send, static_cast<T*>(recv), n, comm, extra...);
@@ -170,7 +171,8 @@ report bcast(void* data, std::size_t n, MPI_Datatype type, int root, MPI_Comm co
 {
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
-        return detail::typed::plain("typed::bcast", n, [&](int count) { return MPI_Bcast(data, count, type, root, comm); }, extra...);
+        return detail::typed::plain(
+            "typed::bcast", n, [&](int count) { return CCOLL_MPI(Bcast)(data, count, type, root, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::bcast<P>(static_cast<T*>(data), n, root, comm, extra...);
@@ -184,7 +186,7 @@ report allgather(const void* send, void* recv, std::size_t n, MPI_Datatype type,
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::allgather", n, [&](int count) { return MPI_Allgather(send, count, type, recv, count, type, comm); }, extra...);
+            "typed::allgather", n, [&](int count) { return CCOLL_MPI(Allgather)(send, count, type, recv, count, type, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::allgather<P>(send, static_cast<T*>(recv), n, comm, extra...);
@@ -197,7 +199,7 @@ report alltoall(const void* send, void* recv, std::size_t n, MPI_Datatype type, 
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::alltoall", n, [&](int count) { return MPI_Alltoall(send, count, type, recv, count, type, comm); }, extra...);
+            "typed::alltoall", n, [&](int count) { return CCOLL_MPI(Alltoall)(send, count, type, recv, count, type, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::alltoall<P>(send, static_cast<T*>(recv), n, comm, extra...);
@@ -210,7 +212,7 @@ report gather(const void* send, void* recv, std::size_t n, MPI_Datatype type, in
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::gather", n, [&](int count) { return MPI_Gather(send, count, type, recv, count, type, root, comm); }, extra...);
+            "typed::gather", n, [&](int count) { return CCOLL_MPI(Gather)(send, count, type, recv, count, type, root, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::gather<P>(send, static_cast<T*>(recv), n, root, comm, extra...);
@@ -223,7 +225,7 @@ report scatter(const void* send, void* recv, std::size_t n, MPI_Datatype type, i
     using plan = plan_of<Policies...>;
     const auto plainly = [&] {
         return detail::typed::plain(
-            "typed::scatter", n, [&](int count) { return MPI_Scatter(send, count, type, recv, count, type, root, comm); }, extra...);
+            "typed::scatter", n, [&](int count) { return CCOLL_MPI(Scatter)(send, count, type, recv, count, type, root, comm); }, extra...);
     };
     const auto ours = [&]<class T, class P>(std::type_identity<T>, std::type_identity<P>) {
         return ccoll::scatter<P>(static_cast<const T*>(send), recv, n, root, comm, extra...);
