@@ -2,7 +2,8 @@
 # cmake -DROOT=<include folder> -P check_floors.cmake
 # The rules for headers:
 #   - a header includes only headers of lower floors and of its own folder;
-#   - only transport/mpi.hpp includes <mpi.h>, and only .cuh files include CUDA;
+#   - only transport/mpi_calls.hpp includes <mpi.h>, and only .cuh files include CUDA;
+#   - functions of MPI are called through CCOLL_MPI alone;
 #   - standard headers that are slow to compile are not included;
 #   - every header names its licence, may be included twice, and has at most 450 lines of at most 140 columns.
 cmake_minimum_required(VERSION 3.22)
@@ -70,6 +71,15 @@ foreach(header ${headers})
     complain("no '#pragma once'")
   endif()
 
+  # Comments may name functions of MPI, with or without what they are given.
+  file(STRINGS ${ROOT}/${header} calls REGEX "(^|[^A-Za-z0-9_])P?MPI_[A-Z][a-z][a-z_]*[(]")
+  foreach(line IN LISTS calls)
+    string(REGEX REPLACE "//.*" "" code "${line}")
+    if(code MATCHES "(^|[^A-Za-z0-9_])(P?MPI_[A-Z][a-z][a-z_]*)[(]")
+      complain("calls ${CMAKE_MATCH_2}: a shim above the library would be called by it, write CCOLL_MPI(...)(...)")
+    endif()
+  endforeach()
+
   file(STRINGS ${ROOT}/${header} lines REGEX "^[ \t]*#[ \t]*include")
   foreach(line IN LISTS lines)
     if(line MATCHES "\"")
@@ -84,8 +94,8 @@ foreach(header ${headers})
       elseif(header MATCHES "hpp$" AND target MATCHES "cuh$")
         complain("includes ${target}: a .hpp never sees CUDA")
       endif()
-    elseif(line MATCHES "<mpi\\.h>" AND NOT header STREQUAL "ccoll/transport/mpi.hpp")
-      complain("includes <mpi.h>: only transport/mpi.hpp may")
+    elseif(line MATCHES "<mpi\\.h>" AND NOT header STREQUAL "ccoll/transport/mpi_calls.hpp")
+      complain("includes <mpi.h>: only transport/mpi_calls.hpp may")
     elseif(line MATCHES "<(cuda|thrust|cub|nv)[_/.a-z]" AND NOT header MATCHES "cuh$")
       complain("${line}: a .hpp never sees CUDA")
     elseif(line MATCHES "<thread>" AND header MATCHES "^ccoll/(exec|transport/threads)[.]hpp$")

@@ -22,40 +22,44 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies, class... Arguments>
 report allgather(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::blocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::allgather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// allgather, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iallgather(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::nonblocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::allgather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// allgather, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent allgather_init(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::preparing, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::allgather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 namespace detail {
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct varied_allgather {
-    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), 0, comm,
+                                                                std::forward<Extra>(extra)...);
     }
-    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
+    template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
+                                                              std::forward<Extra>(extra)...);
     }
-    template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
+    template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
+                     const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)), 0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)),
+                                              0, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail
@@ -70,19 +74,22 @@ struct varied_allgather {
 template <class... Policies, class... Arguments>
 report allgatherv(Arguments&&... arguments)
 {
-    return detail::varied_allgather<detail::blocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_allgather<detail::blocking, collective::allgather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// allgatherv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iallgatherv(Arguments&&... arguments)
 {
-    return detail::varied_allgather<detail::nonblocking, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_allgather<detail::nonblocking, collective::allgather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// allgatherv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent allgatherv_init(Arguments&&... arguments)
 {
-    return detail::varied_allgather<detail::preparing, collective::allgather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_allgather<detail::preparing, collective::allgather>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

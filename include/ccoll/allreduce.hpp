@@ -34,19 +34,19 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies, class... Arguments>
 report allreduce(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::blocking, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// The same, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iallreduce(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::nonblocking, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// The same, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent allreduce_init(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::preparing, collective::allreduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// The slowest rank's seconds of every phase. Collective: all ranks of `comm` call it.
@@ -58,4 +58,4 @@ breakdown slowest(const breakdown& mine, const Comm& comm)
     return {phases[0], phases[1], phases[2], phases[3], phases[4], phases[5]};
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

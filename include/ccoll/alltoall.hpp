@@ -21,43 +21,49 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies, class... Arguments>
 report alltoall(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::blocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::alltoall>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// alltoall, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ialltoall(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::nonblocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::alltoall>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// alltoall, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent alltoall_init(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::preparing, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::alltoall>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 namespace detail {
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct varied_alltoall {
-    template <class Send, part_counts SendCounts, class Recv, part_counts RecvCounts, class Comm, class... Extra>
+    template <class Choice, class Send, part_counts SendCounts, class Recv, part_counts RecvCounts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, const SendCounts& send_counts, Recv&& recv, const RecvCounts& recv_counts, const Comm& comm, Extra&&... extra)
-    {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
-                                                                      std::forward<Extra>(extra)...);
-    }
-    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
-        requires is_range<Buffer>
-    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
-    {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, recv_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
-    }
-    template <class A, class C, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements, T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements,
+    static auto call(const Choice& choice, const Send& send, const SendCounts& send_counts, Recv&& recv, const RecvCounts& recv_counts,
                      const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, 0, both(send_parts(lists_of(send_counts, send_displacements)), recv_parts(lists_of(recv_counts, recv_displacements))), 0,
-                                                    comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv,
+                                                                both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))),
+                                                                0, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
+        requires is_range<Buffer>
+    static auto call(const Choice& choice, Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    {
+        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
+                                                              std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class A, class C, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements, T* recv,
+                     const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
+                     Extra&&... extra)
+    {
+        return call_pointers<How, Collective>(
+            choice, send, recv, 0,
+            both(send_parts(lists_of(send_counts, send_displacements)), recv_parts(lists_of(recv_counts, recv_displacements))), 0, comm,
+            std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail
@@ -74,19 +80,21 @@ struct varied_alltoall {
 template <class... Policies, class... Arguments>
 report alltoallv(Arguments&&... arguments)
 {
-    return detail::varied_alltoall<detail::blocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_alltoall<detail::blocking, collective::alltoall>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// alltoallv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ialltoallv(Arguments&&... arguments)
 {
-    return detail::varied_alltoall<detail::nonblocking, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_alltoall<detail::nonblocking, collective::alltoall>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// alltoallv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent alltoallv_init(Arguments&&... arguments)
 {
-    return detail::varied_alltoall<detail::preparing, collective::alltoall, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_alltoall<detail::preparing, collective::alltoall>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -18,13 +18,16 @@
 // Errors     An argument that cannot be (rank, tag, bound, overlap) is told to the rank that passed it, before anything is sent; its
 //            peer waits, as with MPI. Where the ends differ (count_differs, plan_differs, bound_differs), or a frame is damaged, the
 //            receiver is told, once all messages of the call are there; its buffer is then unspecified, the next call finds nothing
-//            of this one, and the sender is not told. A rank that gives up its end (Timeout, a request that was dropped) tells its receiver,
-//            if it has sent but a part; what has left still arrives, and a receiver's rest is dropped by its next receive of that tag.
-// Cost       elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements; nothing is allocated in
-//            the steady state but what a request is. A send is done when its last message is: do not rely on that before the receive is there.
+//            of this one, and the sender is not told. A rank that gives up its end (Timeout, a request that was dropped) tells its
+//            receiver, if it has sent but a part; what has left still arrives, and a receiver's rest is dropped by its next receive of that
+//            tag.
+// Cost       elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements; nothing is allocated
+// in
+//            the steady state but what a request is. A send is done when its last message is: do not rely on that before the receive is
+//            there.
 //
-// With MPI the first call of the library on a communicator is collective (MPI_Comm_dup). Where that would be a call of two ranks among others,
-// call attach(comm) on all of them before.
+// With MPI the first call of the library on a communicator is collective (MPI_Comm_dup). Where that would be a call of two ranks among
+// others, call attach(comm) on all of them before.
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -46,13 +49,13 @@ void attach(const Comm& comm)
 template <class... Policies, class... Arguments>
 report send(Arguments&&... arguments)
 {
-    return detail::p2p_send<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_send<detail::blocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// send, begun: see ccoll::request. Dropped before it has ended, it leaves out what it has not sent yet.
 template <class... Policies, class... Arguments>
 request isend(Arguments&&... arguments)
 {
-    return detail::p2p_send<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_send<detail::nonblocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// Receives into `buffer` what rank `source` sends with this tag.
@@ -64,13 +67,13 @@ request isend(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report recv(Arguments&&... arguments)
 {
-    return detail::p2p_recv<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_recv<detail::blocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// recv, begun: see ccoll::request. Dropped before it has ended, it takes no more, and the sender may wait.
 template <class... Policies, class... Arguments>
 request irecv(Arguments&&... arguments)
 {
-    return detail::p2p_recv<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_recv<detail::nonblocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// Sends `send` to one rank and receives `recv` from another, or the same, at once; the lengths may differ.
@@ -83,13 +86,13 @@ request irecv(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report sendrecv(Arguments&&... arguments)
 {
-    return detail::p2p_sendrecv<detail::blocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_sendrecv<detail::blocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// sendrecv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request isendrecv(Arguments&&... arguments)
 {
-    return detail::p2p_sendrecv<detail::nonblocking, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::p2p_sendrecv<detail::nonblocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -20,42 +20,45 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies, class... Arguments>
 report reduce_scatter(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::blocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::blocking, collective::reduce_scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// reduce_scatter, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ireduce_scatter(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::nonblocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::nonblocking, collective::reduce_scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// reduce_scatter, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent reduce_scatter_init(Arguments&&... arguments)
 {
-    return detail::unrooted<detail::preparing, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::unrooted<detail::preparing, collective::reduce_scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 namespace detail {
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct varied_reduce_scatter {
-    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, send_parts(lists_of(counts)), 0, comm,
+                                                                std::forward<Extra>(extra)...);
     }
-    template <class Buffer, part_counts Counts, communicator Comm, class... Extra>
+    template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, send_parts(lists_of(counts), true), 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, send_parts(lists_of(counts), true), 0, comm,
+                                                              std::forward<Extra>(extra)...);
     }
-    template <class A, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, T* recv, const Integer* counts, const Comm& comm, Extra&&... extra)
+    template <class Choice, class A, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, T* recv, const Integer* counts, const Comm& comm, Extra&&... extra)
     {
         const Integer* const side_by_side = nullptr;
-        return call_pointers<How, Collective, Plan>(send, recv, count_list::one_per_rank, send_parts(lists_of(counts, side_by_side)), 0, comm,
-                                                    std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, count_list::one_per_rank, send_parts(lists_of(counts, side_by_side)), 0,
+                                              comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail
@@ -70,19 +73,22 @@ struct varied_reduce_scatter {
 template <class... Policies, class... Arguments>
 report reduce_scatter_v(Arguments&&... arguments)
 {
-    return detail::varied_reduce_scatter<detail::blocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_reduce_scatter<detail::blocking, collective::reduce_scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// reduce_scatter_v, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ireduce_scatter_v(Arguments&&... arguments)
 {
-    return detail::varied_reduce_scatter<detail::nonblocking, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_reduce_scatter<detail::nonblocking, collective::reduce_scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// reduce_scatter_v, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent reduce_scatter_v_init(Arguments&&... arguments)
 {
-    return detail::varied_reduce_scatter<detail::preparing, collective::reduce_scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_reduce_scatter<detail::preparing, collective::reduce_scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

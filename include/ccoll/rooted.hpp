@@ -27,19 +27,19 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies, class... Arguments>
 report bcast(Arguments&&... arguments)
 {
-    return detail::one_buffer<detail::blocking, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::blocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// bcast, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ibcast(Arguments&&... arguments)
 {
-    return detail::one_buffer<detail::nonblocking, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::nonblocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// bcast, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent bcast_init(Arguments&&... arguments)
 {
-    return detail::one_buffer<detail::preparing, collective::bcast, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::one_buffer<detail::preparing, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// Deals the root's `send`, p * n elements, out to all ranks: part r, n elements, into `recv` of rank r.
@@ -51,19 +51,19 @@ persistent bcast_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report scatter(Arguments&&... arguments)
 {
-    return detail::with_root<detail::blocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// scatter, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iscatter(Arguments&&... arguments)
 {
-    return detail::with_root<detail::nonblocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// scatter, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent scatter_init(Arguments&&... arguments)
 {
-    return detail::with_root<detail::preparing, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// Collects `send` of all ranks, n elements each, into the root's `recv`, p * n elements, in the order of the ranks.
@@ -75,19 +75,19 @@ persistent scatter_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report gather(Arguments&&... arguments)
 {
-    return detail::with_root<detail::blocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// gather, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request igather(Arguments&&... arguments)
 {
-    return detail::with_root<detail::nonblocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// gather, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent gather_init(Arguments&&... arguments)
 {
-    return detail::with_root<detail::preparing, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// Reduces `send` of all ranks, n elements, into the root's `recv`.
@@ -99,48 +99,56 @@ persistent gather_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report reduce(Arguments&&... arguments)
 {
-    return detail::with_root<detail::blocking, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::blocking, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// reduce, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request ireduce(Arguments&&... arguments)
 {
-    return detail::with_root<detail::nonblocking, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::nonblocking, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// reduce, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent reduce_init(Arguments&&... arguments)
 {
-    return detail::with_root<detail::preparing, collective::reduce, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::with_root<detail::preparing, collective::reduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 namespace detail {
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct varied_scatter {
-    template <class Send, part_counts Counts, class Recv, class Comm, class... Extra>
+    template <class Choice, class Send, part_counts Counts, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, const Counts& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, const Counts& counts, Recv&& recv, int root, const Comm& comm,
+                     Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, send_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, send_parts(lists_of(counts)), root, comm,
+                                                                std::forward<Extra>(extra)...);
     }
-    template <class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
-    static auto call(const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    template <class Choice, class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
+    static auto call(const Choice& choice, const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements,
+                     B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), send_parts(lists_of(counts, displacements)), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), send_parts(lists_of(counts, displacements)),
+                                              root, comm, std::forward<Extra>(extra)...);
     }
 };
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct varied_gather {
-    template <class Send, class Recv, part_counts Counts, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, Recv&& recv, const Counts& counts, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Counts& counts, int root, const Comm& comm,
+                     Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, recv_parts(lists_of(counts)), root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), root, comm,
+                                                                std::forward<Extra>(extra)...);
     }
-    template <class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const A* send, Count n, T* recv, const Integer* counts, const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
+    template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
+                     const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)), root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)),
+                                              root, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail
@@ -154,19 +162,20 @@ struct varied_gather {
 template <class... Policies, class... Arguments>
 report scatterv(Arguments&&... arguments)
 {
-    return detail::varied_scatter<detail::blocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_scatter<detail::blocking, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// scatterv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iscatterv(Arguments&&... arguments)
 {
-    return detail::varied_scatter<detail::nonblocking, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_scatter<detail::nonblocking, collective::scatter>, Policies...>(
+        std::forward<Arguments>(arguments)...);
 }
 /// scatterv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent scatterv_init(Arguments&&... arguments)
 {
-    return detail::varied_scatter<detail::preparing, collective::scatter, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_scatter<detail::preparing, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
 /// gather with parts of different length, which only the root has to know: counts[r] elements come from rank r.
@@ -178,19 +187,19 @@ persistent scatterv_init(Arguments&&... arguments)
 template <class... Policies, class... Arguments>
 report gatherv(Arguments&&... arguments)
 {
-    return detail::varied_gather<detail::blocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::blocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// gatherv, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request igatherv(Arguments&&... arguments)
 {
-    return detail::varied_gather<detail::nonblocking, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::nonblocking, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 /// gatherv, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent gatherv_init(Arguments&&... arguments)
 {
-    return detail::varied_gather<detail::preparing, collective::gather, plan_of<Policies...>>::call(std::forward<Arguments>(arguments)...);
+    return detail::ask<detail::varied_gather<detail::preparing, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

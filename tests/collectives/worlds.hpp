@@ -248,17 +248,24 @@ struct names {
     const char *algorithm, *codec, *placement;
 };
 
+template <class... Algos>
+const char* name_at(ccoll::detail::algo_list<Algos...>, std::size_t index)
+{
+    const char* const all[] = {Algos::name...};
+    return all[index];
+}
+
 /// What a report must show for a plan that shows `usually`: Algo::Auto may take another algorithm for this length.
 template <class Call, class T, class... P>
 std::string algorithm_for(const setting& s, const names& usually)
 {
     using plan = ccoll::plan_of<P...>;
     using rule = ccoll::detail::auto_rule<typename Call::collective>;
-    if constexpr (std::is_same_v<typename plan::algo, ccoll::policies::Algo::Auto> && requires { typename rule::other; }) {
+    if constexpr (std::is_same_v<typename plan::algo, ccoll::policies::Algo::Auto> && requires(const ccoll::choice_facts& facts) { rule::choose(facts); }) {
         const std::string placement = usually.placement;
         const bool any_way = !plan::codec::lossy || placement == "Homomorphic" || placement == "Once";
         const std::size_t parts = Call::collective::send == ccoll::extent::own ? static_cast<std::size_t>(s.p) : 1;
-        if (any_way && rule::takes_other(s.n * parts * sizeof(T), s.p)) return rule::other::name;
+        if (any_way) return name_at(typename rule::algos{}, rule::choose({Call::collective::name, s.n * parts * sizeof(T), s.p, {}}));
     }
     return usually.algorithm;
 }

@@ -58,12 +58,17 @@ std::string auto_row(columns<C...>)
     ((line += " `" + std::string(ccoll::detail::auto_rule<C>::usual::name) + "` |"), ...);
     return line;
 }
+template <class Usual, class... Others>
+std::string others_in(ccoll::detail::algo_list<Usual, Others...>)
+{
+    std::string cell;
+    ((cell += " `" + std::string(Others::name) + "`"), ...);
+    return cell + " |";
+}
 template <class Collective>
 std::string other_of()
 {
-    using rule = ccoll::detail::auto_rule<Collective>;
-    if constexpr (requires { typename rule::other; }) return " `" + std::string(rule::other::name) + "` |";
-    else return " |";
+    return others_in(typename ccoll::detail::auto_rule<Collective>::algos{});
 }
 template <class... C>
 std::string other_row(columns<C...>)

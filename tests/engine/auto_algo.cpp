@@ -15,11 +15,17 @@ namespace {
 
 constexpr std::size_t kib = 1024;
 
+template <class... Algos>
+const char* name_at(ccoll::detail::algo_list<Algos...>, std::size_t index)
+{
+    const char* const all[] = {Algos::name...};
+    return all[index];
+}
 template <class Collective>
 const char* taken(std::size_t bytes, int p)
 {
     using rule = ccoll::detail::auto_rule<Collective>;
-    return rule::takes_other(bytes, p) ? rule::other::name : rule::usual::name;
+    return name_at(typename rule::algos{}, rule::choose({Collective::name, bytes, p, {}}));
 }
 
 template <class... P>
@@ -33,17 +39,22 @@ std::vector<std::string> allreduce_names(int p, std::size_t n)
     return said;
 }
 
-template <class Collective>
-void same_units(ccoll::placement_rules rules)
+template <class Collective, class First, class... Others>
+void same_units(ccoll::placement_rules rules, ccoll::detail::algo_list<First, Others...>)
 {
-    using rule = ccoll::detail::auto_rule<Collective>;
+    static_assert(sizeof...(Others) > 0, "there is something to choose from");
     const auto units = [&](const ccoll::schedule& s, int p, int root) {
         return ccoll::worst_case_units<Collective>(s, rules, ccoll::error_growth::adds, p, root);
     };
     for (int p = 1; p <= 40; ++p)
         for (int root = 0; root < (Collective::rooted ? p : 1); ++root)
-            CHECK(units(ccoll::schedule_view<ccoll::schedule_for<typename rule::usual, Collective>>, p, root) ==
-                  units(ccoll::schedule_view<ccoll::schedule_for<typename rule::other, Collective>>, p, root));
+            for (const ccoll::schedule& other : {ccoll::schedule_view<ccoll::schedule_for<Others, Collective>>...})
+                CHECK(units(ccoll::schedule_view<ccoll::schedule_for<First, Collective>>, p, root) == units(other, p, root));
+}
+template <class Collective>
+void same_units(ccoll::placement_rules rules)
+{
+    same_units<Collective>(rules, typename ccoll::detail::auto_rule<Collective>::algos{});
 }
 
 }  // namespace
@@ -61,6 +72,36 @@ TEST_CASE("Auto takes few steps for short vectors, and few bytes for long ones",
     CHECK(taken<collective::bcast>(512 * kib, 2) == std::string("Binomial"));
     CHECK(taken<collective::reduce>(8192 * kib, 64) == std::string("Chain"));
     CHECK(taken<collective::reduce>(8192 * kib - 1, 64) == std::string("Binomial"));
+}
+
+TEST_CASE("A chooser is told as many bytes as the call works on, whatever the form of its buffers", "[auto]")
+{
+    const auto same = [](auto collective, int me, int p, int root, ccoll::user_buffers<float> user) {
+        const ccoll::collective_facts& facts = ccoll::facts_of<decltype(collective)>;
+        INFO(facts.name << ", rank " << me << " of " << p << ", root " << root << (user.counted ? ", counted" : "") << (user.in_place ? ", in place" : ""));
+        CHECK(ccoll::detail::whole_elements(user, facts, me, p, root) == ccoll::fit(user, facts, me, p, root, {}).data.count);
+    };
+    std::vector<float> a(1000), b(1000);
+    for (int p = 1; p <= 5; ++p)
+        for (int me = 0; me < p; ++me)
+            for (int root = 0; root < p; ++root)
+                for (const bool counted : {false, true})
+                    for (const bool in_place : {false, true}) {
+                        const auto n = std::size_t{30}, all = n * static_cast<std::size_t>(p);
+                        const auto buffers = [&](std::size_t send, std::size_t recv) {
+                            if (counted) send = recv = n;
+                            if (in_place) send = recv = std::max(send, recv);
+                            return ccoll::user_buffers<float>{a.data(), send, in_place ? a.data() : b.data(), recv, in_place, counted};
+                        };
+                        same(collective::allreduce{}, me, p, root, buffers(n, n));
+                        same(collective::reduce{}, me, p, root, buffers(n, in_place || me == root ? n : 0));
+                        same(collective::bcast{}, me, p, root, buffers(n, n));
+                        same(collective::allgather{}, me, p, root, buffers(n, all));
+                        same(collective::reduce_scatter{}, me, p, root, buffers(all, n));
+                        same(collective::alltoall{}, me, p, root, buffers(all, all));
+                        if (!in_place) same(collective::gather{}, me, p, root, buffers(n, me == root ? all : 0));
+                        if (!in_place) same(collective::scatter{}, me, p, root, buffers(me == root ? all : 0, n));
+                    }
 }
 
 TEST_CASE("What Auto may take instead has the same bound, on any number of ranks", "[auto][error]")

@@ -4,10 +4,14 @@
 
 #include <bit>
 
-/// The inline namespace of everything: two versions of the library can live in one program, each with its own headers. Follows
-/// version.hpp, as a test sees to.
+/// The inline namespace of everything: two versions of the library can live in one program, each with its own headers, and so can a shim
+/// that calls MPI by its profiling names (transport/mpi_calls.hpp). Follows version.hpp, as a test sees to.
 #if !defined(CCOLL_ABI)
+#if defined(CCOLL_USE_PMPI)
+#define CCOLL_ABI v0_1_pmpi
+#else
 #define CCOLL_ABI v0_1
+#endif
 #endif
 
 /// Marks block-level functions that the CPU and the GPU share. Empty outside of nvcc.
@@ -31,10 +35,9 @@
 #define CCOLL_EXACT_BODY _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")
 #elif defined(__GNUC__)
 #if defined(__CUDACC__)  // its front end hands the pragmas on to g++, but warns that it does not know the second one
-#define CCOLL_EXACT_BEGIN                                                          \
-    _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675")                 \
-    _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"no-fast-math\", \"fp-contract=off\")") \
-    _Pragma("nv_diagnostic pop")
+#define CCOLL_EXACT_BEGIN                                                                      \
+    _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options") \
+        _Pragma("GCC optimize(\"O3\", \"no-fast-math\", \"fp-contract=off\")") _Pragma("nv_diagnostic pop")
 #else
 #define CCOLL_EXACT_BEGIN _Pragma("GCC push_options") _Pragma("GCC optimize(\"O3\", \"no-fast-math\", \"fp-contract=off\")")
 #endif

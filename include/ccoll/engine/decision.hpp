@@ -37,8 +37,7 @@ struct bound_wish {
 /// A plan as values. `what` lacks only what a call adds: way, buffers, root, bound and sizes.
 template <element T>
 struct decision {
-    algorithm_way way, other_way;
-    bool (*takes_other_way)(std::size_t bytes, int p) = nullptr;  ///< of the whole vector; null: never
+    algorithm_way way;
     const char* codec_name = "";
     task<T> what;
     bound_wish bound;

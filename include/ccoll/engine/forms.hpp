@@ -73,56 +73,59 @@ template <class B>
 inline constexpr bool is_range = !std::is_pointer_v<std::remove_cvref_t<B>> && !communicator<std::remove_cvref_t<B>>;
 
 /// Two buffers of one length each, and no root.
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct unrooted {
-    template <class Send, class Recv, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, as_they_are, 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, as_they_are, 0, comm, std::forward<Extra>(extra)...);
     }
-    template <class Buffer, communicator Comm, class... Extra>
+    template <class Choice, class Buffer, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(Buffer&& inout, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, Buffer&& inout, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class T, std::integral Count, class Comm, class... Extra>
-    static auto call(const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
+    template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
 
 /// Two buffers and a root.
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct with_root {
-    template <class Send, class Recv, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, const Send&, Recv&>(send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, class B, std::integral Count, class Comm, class... Extra>
-    static auto call(const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    template <class Choice, class A, class B, std::integral Count, class Comm, class... Extra>
+    static auto call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(send, recv, static_cast<std::size_t>(n), as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, root, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
 
 /// One buffer and a root.
-template <class How, class Collective, class Plan>
+template <class How, class Collective>
 struct one_buffer {
-    template <class Buffer, class Comm, class... Extra>
+    template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Plan, Buffer&, Buffer&>(buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
     }
-    template <class T, std::integral Count, class Comm, class... Extra>
-    static auto call(T* data, Count n, int root, const Comm& comm, Extra&&... extra)
+    template <class Choice, class T, std::integral Count, class Comm, class... Extra>
+    static auto call(const Choice& choice, T* data, Count n, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_pointers<How, Collective, Plan>(data, data, static_cast<std::size_t>(n), as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_pointers<How, Collective>(choice, data, data, static_cast<std::size_t>(n), as_they_are, root, comm,
+                                              std::forward<Extra>(extra)...);
     }
 };
 
@@ -156,4 +159,4 @@ auto both(A a, B b)
 }
 
 }  // namespace detail
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -17,7 +17,8 @@ concept has_native = requires(Link& link, T* data) { link.native_bcast(data, std
                      (!Collective::reduces || Link::template native_op_of<Op, T>::available);
 
 /// @param what   fitted; a v variant is not for here. A sum that is to be divided is left undivided.
-/// @param begun  null: to the end. Else the call is only begun, and this tells when it has ended.    @return false when nothing was done: a count is too large for the transport's own call
+/// @param begun  null: to the end. Else the call is only begun, and this tells when it has ended.    @return false when nothing was done: a
+/// count is too large for the transport's own call
 template <class Collective, class Op, element T, class Link>
 bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request* begun)
 {
@@ -53,11 +54,12 @@ template <class Collective, class Plan, element T, class Space, class Link>
 constexpr native_call<T, Link> native_of()
 {
     using namespace policies;
-    constexpr bool asks_for_nothing = std::is_same_v<Space, host_space> && std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<typename Plan::algo, Algo::Auto> &&
+    constexpr bool asks_for_nothing = std::is_same_v<Space, host_space> && std::is_same_v<typename Plan::codec, Codec::None> &&
+                                      std::is_same_v<typename Plan::algo, Algo::Auto> &&
                                       std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0;
     if constexpr (asks_for_nothing && detail::has_native<Collective, typename Plan::op, T, Link>)
         return &detail::run_native<Collective, typename Plan::op, T, Link>;
     else return nullptr;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

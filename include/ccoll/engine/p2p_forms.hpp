@@ -15,7 +15,7 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// What a point-to-point call does not take; what it shares with collectives is a call_fault.
-enum class p2p_fault { none, algorithm, placement, operation, check, extra };
+enum class p2p_fault { none, algorithm, placement, operation, check, extra, rule };
 
 namespace detail {
 
@@ -70,37 +70,57 @@ consteval bool holds_only()
     else return std::is_same_v<std::remove_const_t<buffer_pointee<B>>, T>;
 }
 
-template <class How, class Plan, class Send, class Recv, class Comm, class... Extra>
-consteval call_fault first_shared_fault()
+template <class Plan, class Send, class Recv, class Comm>
+consteval call_fault first_shared_fault_of_plan()
 {
-    constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
-    if constexpr (Plan::fault != plan_fault::none) return call_fault::plan;
-    else if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
+    if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
     else if constexpr (!is_in<Send, moved_space<Send, Recv>>()) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<moved_space<Send, Recv>, moved_element<Send, Recv>>) return call_fault::space;
     else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
     else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
-    else if constexpr (Plan::codec::lossy && !floating_element<p2p_element<moved_element<Send, Recv>, Plan>> &&
-                       !has_queued_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>, moved_space<Send, Recv>>)
-        return call_fault::lossy_element;
-    else if constexpr (!has_queued_codec<typename Plan::codec, p2p_element<moved_element<Send, Recv>, Plan>, moved_space<Send, Recv>>) return call_fault::codec;
-    else if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
-    else if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::none;  // a p2p_fault
-    else if (Plan::bound::given_at_run_time && bounds == 0) return call_fault::bound_missing;
-    else if (bounds > (Plan::bound::given_at_run_time ? 1 : 0)) return call_fault::bound_extra;
-    else return call_fault::none;
+    else {
+        using T = p2p_element<moved_element<Send, Recv>, Plan>;
+        using codec = typename Plan::codec;
+        if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, moved_space<Send, Recv>>) return call_fault::lossy_element;
+        else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return call_fault::codec;
+        else return call_fault::none;
+    }
 }
 
-template <class Plan, class... Extra>
-consteval p2p_fault first_p2p_fault()
+template <class How, class Send, class Recv, class Comm, class... Extra, class... Plans>
+consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
+{
+    using choice = plan_choice<Plans...>;
+    if constexpr (choice::fault != plan_fault::none) return call_fault::plan;
+    else {
+        call_fault first = call_fault::none;
+        ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm>() : first), ...);
+        if (first != call_fault::none) return first;
+        if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
+        const call_fault extras = first_fault_of_extras<How, choice, Extra...>();
+        return extras == call_fault::extra ? call_fault::none : extras;  // that is a p2p_fault
+    }
+}
+
+template <class Plan>
+consteval p2p_fault first_p2p_fault_of_plan()
 {
     if (Plan::template names<axis::algo>) return p2p_fault::algorithm;
     if (Plan::template names<axis::placement>) return p2p_fault::placement;
     if (Plan::template names<axis::op>) return p2p_fault::operation;
     if (std::is_same_v<typename Plan::check, policies::Check::Collective>) return p2p_fault::check;
-    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return p2p_fault::extra;
     return p2p_fault::none;
+}
+
+template <class How, class... Extra, class... Plans>
+consteval p2p_fault first_p2p_fault(const plan_choice<Plans...>*)
+{
+    p2p_fault first = p2p_fault::none;
+    ((first = first == p2p_fault::none ? first_p2p_fault_of_plan<Plans>() : first), ...);
+    if (first != p2p_fault::none) return first;
+    const bool strange = first_fault_of_extras<How, plan_choice<Plans...>, Extra...>() == call_fault::extra;
+    return strange ? p2p_fault::extra : p2p_fault::none;
 }
 
 }  // namespace detail
@@ -113,10 +133,15 @@ constexpr void refuse_p2p()
     static_assert(Fault != p2p_fault::placement, "ccoll: a message between two ranks is always encoded once; drop the Placement::");
     static_assert(Fault != p2p_fault::operation, "ccoll: send and receive only move data; drop the Op::");
     static_assert(Fault != p2p_fault::check,
-                  "ccoll: a sender is not told what its receiver finds, so Check::Collective cannot hold between two ranks; drop it, or use Check::Local");
-    static_assert(Fault != p2p_fault::extra,
-                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing "
-                  "else; check the order of the arguments: buffer, peer, tag, communicator, bound, error code");
+                  "ccoll: a sender is not told what its receiver finds, so Check::Collective cannot hold between two ranks; drop it, or "
+                  "use Check::Local");
+    static_assert(
+        Fault != p2p_fault::rule,
+        "ccoll: a message between two ranks cannot use menu::chosen_by, because its two ends do not know the same facts; use menu::at");
+    static_assert(
+        Fault != p2p_fault::extra,
+        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing "
+        "else; check the order of the arguments: buffer, peer, tag, communicator, bound, error code");
 }
 
 namespace detail {
@@ -150,8 +175,16 @@ constexpr bool is_nobody(int peer)
     else return peer == nobody;
 }
 
-template <class How, class Plan, element T, class Space, class Comm, class... Extra>
-typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&... extra)
+/// The plans of a choice.
+template <class T, class Space, class... Plans>
+constexpr const p2p_decision<T>& p2p_plan(const plan_choice<Plans...>& choice)
+{
+    constexpr const p2p_decision<T>* plans[] = {&p2p_decision_of<Plans, T, Space>...};
+    return *plans[choice.index];
+}
+
+template <class How, class Space, class Choice, element T, class Comm, class... Extra>
+typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
     auto link = as_transport(comm);
     using transport_type = decltype(link);
@@ -159,25 +192,27 @@ typename How::result perform_p2p(p2p_buffers<T> user, const Comm& comm, Extra&..
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
-    const p2p_order<T> order{p2p_decision_of<Plan, T, Space>, user, more.eb};
-    return How::template run<p2p_call<T, transport_type, clock_of<Plan>>>(order, std::move(link), more.code);
+    const p2p_order<T> order{p2p_plan<T, Space>(choice), user, more.eb};
+    return How::template run<p2p_call<T, transport_type, clock_of<typename plans_of<Choice>::first>>>(order, std::move(link), more.code);
 }
 
 /// Sends, receives, or both; `Send` and `Recv` as the user spelled them, or no_buffer.
-template <class How, class Plan, class Send, class Recv, class Comm, class... Extra>
-typename How::result call_p2p(const char* name, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm, Extra&&... extra)
+template <class How, class Choice, class Send, class Recv, class Comm, class... Extra>
+typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, int tag,
+                              const Comm& comm, Extra&&... extra)
 {
-    constexpr call_fault shared = first_shared_fault<How, Plan, Send, Recv, Comm, Extra...>();
-    constexpr p2p_fault own = first_p2p_fault<Plan, Extra...>();
+    constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
+    constexpr call_fault shared = first_shared_fault<How, Send, Recv, Comm, Extra...>(plans);
+    constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Extra...>(plans);
     if constexpr (shared != call_fault::none) {
-        refuse<shared, Plan>();
+        refuse<shared, Choice>();
         return {};
     } else if constexpr (own != p2p_fault::none) {
         refuse_p2p<own>();
         return {};
     } else {
         using U = moved_element<Send, Recv>;
-        using T = p2p_element<U, Plan>;
+        using T = p2p_element<U, typename plans_of<Choice>::first>;
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         p2p_buffers<T> user;
         user.call = name;
@@ -196,57 +231,60 @@ typename How::result call_p2p(const char* name, Send&& send, int destination, Re
             user.source = source;
             user.strided |= !is_contiguous(recv);
         }
-        return perform_p2p<How, Plan, T, moved_space<Send, Recv>>(user, comm, extra...);
+        return perform_p2p<How, moved_space<Send, Recv>>(choice, user, comm, extra...);
     }
 }
 
-template <class How, class Plan>
+template <class How>
 struct p2p_send {
-    template <class Buffer, class Comm, class... Extra>
+    template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Buffer& data, int destination, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Buffer& data, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, Plan>("send", data, destination, no_buffer{}, nobody, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How>(choice, "send", data, destination, no_buffer{}, nobody, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class U, std::integral Count, class Comm, class... Extra>
+    template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<const U>(data, static_cast<std::size_t>(n)), destination, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, std::span<const U>(data, static_cast<std::size_t>(n)), destination, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
-template <class How, class Plan>
+template <class How>
 struct p2p_recv {
-    template <class Buffer, class Comm, class... Extra>
+    template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, Plan>("recv", no_buffer{}, nobody, data, source, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How>(choice, "recv", no_buffer{}, nobody, data, source, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class U, std::integral Count, class Comm, class... Extra>
+    template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<U>(data, static_cast<std::size_t>(n)), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, std::span<U>(data, static_cast<std::size_t>(n)), source, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
-template <class How, class Plan>
+template <class How>
 struct p2p_sendrecv {
-    template <class Send, class Recv, class Comm, class... Extra>
+    template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Send& send, int destination, Recv&& recv, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const Send& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
+                     Extra&&... extra)
     {
-        return call_p2p<How, Plan>("sendrecv", send, destination, recv, source, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How>(choice, "sendrecv", send, destination, recv, source, tag, comm, std::forward<Extra>(extra)...);
     }
-    template <class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
+    template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<B>)
-    static auto call(const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag, const Comm& comm, Extra&&... extra)
+    static auto call(const Choice& choice, const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag,
+                     const Comm& comm, Extra&&... extra)
     {
-        return call(std::span<const A>(send, static_cast<std::size_t>(n)), destination, std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination,
+                    std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
 }  // namespace detail
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -65,7 +65,6 @@ private:
 
         what_.data = head_.fitted.data;
         what_.root = root;
-        if (d_.takes_other_way != nullptr && !what_.data.varied && d_.takes_other_way(what_.data.count * sizeof(T), p)) take(d_.other_way);
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
         what_.longest = what_.data.varied ? longest_part() : what_.cut(what_.path.blocks(p), 0).count;
         what_.room_bytes = p > 1 ? room_for(what_, what_.path.widest(p)) : 0;

@@ -19,6 +19,7 @@ struct bound;
 struct check;
 struct instrument;
 struct timeout;
+struct spare_bound;
 }  // namespace axis
 
 /// Base of every policy, the library's and yours.
@@ -96,4 +97,9 @@ struct Breakdown : policy<axis::instrument> { static constexpr const char* name 
 // clang-format on
 
 }  // namespace policies
+
+namespace detail {
+/// For a plan of a menu of which another plan takes its bound from the call: this one may be given a bound that it does not use.
+struct spare_bound : policy<axis::spare_bound> {};
+}  // namespace detail
 }  // namespace ccoll

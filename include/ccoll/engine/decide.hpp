@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/decide.hpp - floor 3. From types to values: a plan becomes a decision, and a choice of plans a table of them. The only engine code
+// that is compiled once per plan, and it holds no loop over elements or ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include <ccoll/codec/none.hpp>
+#include <ccoll/engine/hierarchy.hpp>
+#include <ccoll/engine/native.hpp>
+#include <ccoll/engine/rules.hpp>
+#include <ccoll/engine/running_call.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+template <class Plan, class Collective, class T, class Space>
+consteval placement_rules rules_for()
+{
+    using namespace policies;
+    using wish = typename Plan::placement;
+    if (std::is_same_v<wish, Placement::PerHop>) return {"PerHop", false, false};
+    if (!Collective::reduces) return {"Once", true, false};
+    const bool wanted = std::is_same_v<wish, Placement::Homomorphic> || std::is_same_v<wish, Placement::Auto>;
+    return wanted && may_add_frames<Plan, Collective, T, Space> ? placement_rules{"Homomorphic", true, true} : decode_reduce_encode;
+}
+
+/// Who talks to whom, as a number.
+template <class Tag>
+struct mixed_algo {
+    static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(seed, Tag::name); }
+};
+template <class Inner, class Outer>
+struct mixed_algo<policies::Algo::Hierarchical<Inner, Outer>> {
+    static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(mixed(mixed(seed, "Hierarchical"), Inner::name), Outer::name); }
+};
+
+template <class Tag, class Collective>
+inline constexpr algorithm_way way_of{Tag::name, schedule_view<schedule_for<Tag, Collective>>,
+                                      mixed_algo<Tag>::with(mixed(hash_seed, Collective::name))};
+
+/// The plan as values, with algorithm `Algo`: built once per plan, element type and memory space.
+template <class Collective, class Plan, class T, class Space = host_space, class Algo = algo_of<Collective, Plan>>
+inline constexpr decision<T> decision_of = [] {
+    using plan_codec = typename Plan::codec;
+    using plan_op = typename Plan::op;
+    using plan_bound = typename Plan::bound;
+    using plan_check = typename Plan::check;
+    constexpr placement_rules rules = rules_for<Plan, Collective, T, Space>();
+    decision<T> d;
+    d.way = way_of<Algo, Collective>;
+    d.codec_name = plan_codec::name;
+    d.what.facts = facts_of<Collective>;
+    d.what.codec = queued_codecs<plan_codec, T, Space>::frames;
+    if constexpr (rules.reduce_encoded) {
+        d.what.addends = queued_codecs<plan_codec, T, Space>::addends;
+        d.what.exact = queued_codecs<policies::Codec::None, T, Space>::frames;
+    }
+    d.what.space = memory_space<Space, T>::operations;
+    d.what.queue = d.what.space.queue;
+    if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
+    d.what.rules = rules;
+    std::uint32_t& hash = d.what.stamp.arguments.plan;
+    hash = hash_seed;
+    for (const char* name : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name})
+        hash = mixed(hash, name);
+    hash = mixed(hash, std::uint64_t{plan_bound::end_to_end} * 16 + static_cast<std::uint64_t>(plan_bound::kind) * 2 +
+                           std::uint64_t{plan_bound::given_at_run_time});
+    hash = mixed(hash, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
+    d.bound.lossy = plan_codec::lossy;
+    d.bound.kind = plan_bound::kind;
+    d.bound.end_to_end = plan_bound::end_to_end;
+    d.bound.at_run_time = plan_bound::given_at_run_time;
+    d.bound.value = plan_bound::value;
+    d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
+    d.bound.units = &worst_case_units<Collective>;
+    if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
+    d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
+               : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
+                                                                       : check_level::automatic;
+    return d;
+}();
+
+/// What Algo::Hierarchical runs within a node; nothing for other algorithms.
+template <class Algo, class Plan, class T, class Space>
+struct levels {
+    static constexpr bool two = false;
+    static constexpr inner_decisions<T> inner{};
+};
+template <class Inner, class Outer, class Plan, class T, class Space>
+struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
+    static constexpr bool two = true;
+    using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
+    using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
+    static constexpr const decision<T>* reduces = [] {
+        if constexpr (operation_on<typename Plan::op, T>) return &decision_of<collective::reduce, inner_plan, T, Space>;
+        else return nullptr;
+    }();
+    static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T, Space>};
+};
+
+/// A plan as a chooser sees it.
+template <class Collective, class Plan, class T, class Space>
+consteval candidate candidate_of(const char* algorithm)
+{
+    using bound = typename Plan::bound;
+    const bool known = Plan::codec::lossy && !bound::given_at_run_time;
+    return {algorithm,           Plan::codec::name,        rules_for<Plan, Collective, T, Space>().name,
+            !Plan::codec::lossy, known ? bound::value : 0, bound::kind == bound_kind::relative,
+            bound::end_to_end};
+}
+
+/// The same plan with each of a list of algorithms.
+template <class Collective, class Plan, class T, class Space, class Algos>
+struct ways_in;
+template <class Collective, class Plan, class T, class Space, class... Algos>
+struct ways_in<Collective, Plan, T, Space, algo_list<Algos...>> {
+    static constexpr const decision<T>* decisions[] = {&decision_of<Collective, Plan, T, Space, Algos>...};
+    static constexpr candidate candidates[] = {candidate_of<Collective, Plan, T, Space>(Algos::name)...};
+};
+
+/// All that a call has to know of a plan: an entry of the table that a choice looks up.
+template <element T, transport Link>
+struct ready_plan {
+    const decision<T>* usual;
+    const decision<T>* const* ways = nullptr;  ///< where Algo::Auto has a choice: one for each of `candidates`
+    std::span<const candidate> candidates{};
+    chooser choose = nullptr;     ///< null: there is no choice
+    native_call<T, Link> native;  ///< null, or what the plan may hand over to
+    inner_decisions<T> inner;
+    bool two_levels;
+};
+
+/// Algo::Auto has a choice only where the bound does not depend on the algorithm, because it is promised before the length is known.
+template <class Collective, class Plan, class T, class Space>
+consteval bool leaves_algorithm_open()
+{
+    constexpr placement_rules rules = rules_for<Plan, Collective, T, Space>();
+    constexpr bool any_way = !Plan::codec::lossy || (Collective::reduces ? rules.reduce_encoded : rules.forward_encoded);
+    return names_no_algo<Plan> && any_way && requires(const choice_facts& facts) { auto_rule<Collective>::choose(facts); };
+}
+
+template <class Collective, class Plan, class T, class Space, class Link>
+consteval ready_plan<T, Link> ready()
+{
+    using level = levels<typename Plan::algo, Plan, T, Space>;
+    ready_plan<T, Link> all{.usual = &decision_of<Collective, Plan, T, Space>,
+                            .native = native_of<Collective, Plan, T, Space, Link>(),
+                            .inner = level::inner,
+                            .two_levels = level::two};
+    if constexpr (leaves_algorithm_open<Collective, Plan, T, Space>()) {
+        using ways = ways_in<Collective, Plan, T, Space, typename auto_rule<Collective>::algos>;
+        all.ways = ways::decisions;
+        all.candidates = ways::candidates;
+        all.choose = &auto_rule<Collective>::choose;
+    }
+    return all;
+}
+
+/// The plans of a choice: as a call needs them, and as a chooser sees them.
+template <class Collective, class T, class Space, class Choice>
+struct table_of;
+template <class Collective, class T, class Space, class... Plans>
+struct table_of<Collective, T, Space, plan_choice<Plans...>> {
+    template <class Link>
+    static constexpr ready_plan<T, Link> plans[] = {ready<Collective, Plans, T, Space, Link>()...};
+    static constexpr candidate candidates[] = {candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
+
+    template <bool Two>
+    static constexpr bool any_on_two_levels = (false || ... || (levels<typename Plans::algo, Plans, T, Space>::two == Two));
+};
+template <class Collective, class T, class Space, class... Plans>
+struct table_of<Collective, T, Space, plan_rule<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
+
+/// Elements of the whole vector, as fit() counts them where no part has a count of its own.
+template <element T>
+std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p, int root)
+{
+    const auto ranks = static_cast<std::size_t>(p);
+    if (facts.one_vector()) return facts.before(me, root, 1).count > 0 ? user.send_size : user.recv_size;
+    if (user.counted) return user.send_size * ranks;
+    const bool send_whole = facts.send == extent::whole;
+    if (user.in_place || facts.exchanges) return (send_whole ? user.send_size : user.recv_size) / ranks * ranks;
+    return (send_whole ? user.recv_size : user.send_size) * ranks;
+}
+
+/// What a chooser is told of a call.
+template <element T, transport Link>
+choice_facts facts_for(const decision<T>& any, const user_buffers<T>& user, int root, const Link& link,
+                       std::span<const candidate> candidates)
+{
+    const collective_facts& facts = any.what.facts;
+    const std::size_t whole = user.varied ? 0 : whole_elements(user, facts, link.rank(), link.size(), root);
+    return {facts.name, whole * sizeof(T), link.size(), candidates};
+}
+
+/// The plan with the algorithm that Algo::Auto takes for this length.
+template <element T, transport Link>
+CCOLL_OPAQUE const decision<T>* with_algorithm(const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root, const Link& link)
+{
+    if (user.varied) return plan.usual;
+    return plan.ways[plan.choose(facts_for(*plan.usual, user, root, link, plan.candidates))];
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/rules.hpp - floor 3. What a call must keep to, computed from types, and the sentence for whoever does not.
+#pragma once
+
+#include <system_error>
+#include <type_traits>
+
+#include <ccoll/codec/queued_codec.hpp>
+#include <ccoll/engine/auto_algo.hpp>
+#include <ccoll/engine/space.hpp>
+#include <ccoll/policy/menu.hpp>
+#include <ccoll/policy/plan.hpp>
+#include <ccoll/transport/transport.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// The rules of a call, most basic first: only the first broken one is told.
+enum class call_fault {
+    none,
+    plan,
+    buffer,
+    mixed_spaces,
+    space,
+    element,
+    mixed_elements,
+    communicator,
+    lossy_element,
+    codec,
+    schedule,
+    once,
+    nothing_to_reduce,
+    operation,
+    homomorphic,
+    menu_instrument,
+    menu_operation,
+    code_later,
+    extra,
+    bound_missing,
+    bound_extra
+};
+
+namespace detail {
+
+template <class Plan>
+inline constexpr bool names_no_algo = std::is_same_v<typename Plan::algo, policies::Algo::Auto>;
+template <class Collective, class Plan>
+using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Collective>::usual, typename Plan::algo>;
+
+template <class Plan, class Collective, class T, class Space>
+inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_queued_addends<typename Plan::codec, T, Space>;
+
+template <class E>
+inline constexpr bool is_bound_argument = std::is_arithmetic_v<std::remove_cvref_t<E>>;
+template <class E>
+inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
+
+/// What the engine counts: a complex number is two elements where its parts are treated alike.
+template <class T, class Collective, class Plan>
+struct engine_element_of {
+    using type = T;
+};
+template <complex_element T, class Collective, class Plan>
+    requires(!Collective::reduces || Plan::op::linear)
+struct engine_element_of<T, Collective, Plan> {
+    using type = typename T::value_type;
+};
+template <class T, class Collective, class Plan>
+using engine_element = typename engine_element_of<std::remove_const_t<T>, Collective, Plan>::type;
+
+/// An address that stands for "in place" has no element type.
+template <class T>
+inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
+
+template <class Collective, class Plan, class Send, class Recv, class Comm>
+consteval call_fault first_fault_of_plan()
+{
+    if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
+    else if constexpr (!std::is_same_v<buffer_space<Recv>, buffer_space<Send>>) return call_fault::mixed_spaces;
+    else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
+    else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
+    else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
+    else if constexpr (!communicator<Comm>) return call_fault::communicator;
+    else {
+        using T = engine_element<buffer_pointee<Recv>, Collective, Plan>;
+        using codec = typename Plan::codec;
+        using space = buffer_space<Recv>;
+        using placement = typename Plan::placement;
+        if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, space>) return call_fault::lossy_element;
+        else if constexpr (!has_queued_codec<codec, T, space>) return call_fault::codec;
+        else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
+        else if (Collective::reduces && std::is_same_v<placement, policies::Placement::Once>) return call_fault::once;
+        else if (!Collective::reduces &&
+                 (Plan::template names<axis::op> || std::is_same_v<placement, policies::Placement::DecodeReduceEncode>))
+            return call_fault::nothing_to_reduce;
+        else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
+        else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
+            return call_fault::homomorphic;
+        else return call_fault::none;
+    }
+}
+
+/// The arguments behind the communicator.
+template <class How, class Choice, class... Extra>
+consteval call_fault first_fault_of_extras()
+{
+    constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
+    if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
+    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
+    if (Choice::takes_bound && bounds == 0) return call_fault::bound_missing;
+    if (bounds > (Choice::may_be_given_bound ? 1 : 0)) return call_fault::bound_extra;
+    return call_fault::none;
+}
+
+/// A choice, from its plans.
+template <class Choice>
+struct plans_of;
+template <class First, class... More>
+struct plans_of<plan_choice<First, More...>> {
+    using first = First;
+    using with_index = plan_choice<First, More...>;
+
+    static constexpr bool one_instrument = (true && ... && std::is_same_v<typename First::instrument, typename More::instrument>);
+    template <class T, class Collective>
+    static constexpr bool one_element =
+        (true && ... && std::is_same_v<engine_element<T, Collective, First>, engine_element<T, Collective, More>>);
+};
+template <class... Plans>
+struct plans_of<plan_rule<Plans...>> : plans_of<plan_choice<Plans...>> {};
+
+template <class How, class Collective, class Send, class Recv, class Comm, class... Extra, class... Plans>
+consteval call_fault first_call_fault(const plan_choice<Plans...>*)
+{
+    using choice = plan_choice<Plans...>;
+    if constexpr (choice::fault != plan_fault::none) return call_fault::plan;
+    else {
+        call_fault first = call_fault::none;
+        ((first = first == call_fault::none ? first_fault_of_plan<Collective, Plans, Send, Recv, Comm>() : first), ...);
+        if (first != call_fault::none) return first;
+        if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
+        if constexpr (buffer<Recv>)
+            if (!plans_of<choice>::template one_element<buffer_pointee<Recv>, Collective>) return call_fault::menu_operation;
+        return first_fault_of_extras<How, choice, Extra...>();
+    }
+}
+
+}  // namespace detail
+
+/// The first broken rule of a call with any of the plans of `Choice`. A facade asks this, and calls refuse() in a branch of its own.
+template <class How, class Collective, class Choice, class Send, class Recv, class Comm, class... Extra>
+inline constexpr call_fault fault_of = detail::first_call_fault<How, Collective, Send, Recv, Comm, Extra...>(
+    static_cast<const typename detail::plans_of<Choice>::with_index*>(nullptr));
+
+/// Prints the sentence of a fault; the compiler's note below it names the function that was called.
+template <call_fault Fault, class Choice>
+constexpr void refuse()
+{
+    refuse_plan<Choice::fault>();
+    static_assert(Fault != call_fault::buffer,
+                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
+                  "and for another container specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::mixed_spaces, "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
+    static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
+    static_assert(Fault != call_fault::element,
+                  "ccoll: the result buffer must hold non-const elements that may be copied byte by byte (numbers, or structs of them; no "
+                  "pointers); convert the data first");
+    static_assert(Fault != call_fault::mixed_elements,
+                  "ccoll: send and receive buffers must hold the same element type; convert one of them first");
+    static_assert(Fault != call_fault::communicator,
+                  "ccoll: the communicator must be an MPI_Comm (include <ccoll/transport/mpi.hpp>), a ccoll::threads_comm "
+                  "(include <ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
+    static_assert(
+        Fault != call_fault::lossy_element,
+        "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and complex numbers where they are moved "
+        "or added); for integers and structs use Codec::Lossless or Codec::None");
+    static_assert(Fault != call_fault::codec,
+                  "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
+                  "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
+    static_assert(Fault != call_fault::schedule,
+                  "ccoll: this algorithm has no schedule for this collective; use Algo::Auto, include its header, or specialise "
+                  "ccoll::schedule_for<YourTag, ccoll::collective::...>");
+    static_assert(Fault != call_fault::once,
+                  "ccoll: Placement::Once forwards bytes and cannot reduce them; use DecodeReduceEncode, Homomorphic or Auto");
+    static_assert(Fault != call_fault::nothing_to_reduce,
+                  "ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode; drop it, or use "
+                  "Placement::Once or PerHop");
+    static_assert(
+        Fault != call_fault::operation,
+        "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
+        "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
+    static_assert(Fault != call_fault::homomorphic,
+                  "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
+                  "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
+    static_assert(Fault != call_fault::menu_instrument,
+                  "ccoll: the plans of a menu must all say the same Instrument::; leave it out of them and name it at the call, as in "
+                  "allreduce<Instrument::Breakdown>(menu.at(0), ...)");
+    static_assert(Fault != call_fault::menu_operation,
+                  "ccoll: for complex numbers the operations of a menu's plans must all be linear (Op::Sum, Op::Average) or all be others; "
+                  "make two menus of them");
+    static_assert(Fault != call_fault::extra,
+                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, "
+                  "nothing else; check the order of the arguments: buffers, root, communicator, bound, error code");
+    static_assert(Fault != call_fault::code_later, "ccoll: a call that is only started takes its std::error_code in wait(code), not here");
+    static_assert(Fault != call_fault::bound_missing,
+                  "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");
+    static_assert(Fault != call_fault::bound_extra,
+                  "ccoll: a bound is passed but the plan does not say RuntimeBound; add it, or drop the argument");
+}
+
+}  // namespace ccoll::inline CCOLL_ABI

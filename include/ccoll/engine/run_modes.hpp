@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/run_modes.hpp - floor 3. The three ways to run a call: to its end, begun, and prepared. Each is compiled once per element type,
+// transport and clock.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <ccoll/engine/request.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// Begins, and waits for the end.
+struct blocking {
+    using result = report;
+    static constexpr bool takes_error_code = true;
+
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static report run(const Order& order, Link link, std::error_code* code)
+    {
+        Call call(order, std::move(link), true);
+        complete(call);
+        return conclude(call, code);
+    }
+    /// On a communicator that cannot be used.
+    static report refused(const char* call, status why, const char* transport_says, std::error_code* code)
+    {
+        report facts;
+        facts.trouble = {why};
+        if (code == nullptr) raise(call, facts.trouble, transport_says);
+        *code = make_error_code(why);
+        return facts;
+    }
+};
+
+/// Begins.
+struct nonblocking {
+    using result = request;
+    static constexpr bool takes_error_code = false;
+
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static request run(const Order& order, Link link, std::error_code*)
+    {
+        auto call = std::make_unique<Call>(order, std::move(link), false);
+        if (!call->progress()) call->join();
+        return request(std::move(call));
+    }
+    static request refused(const char* call, status why, const char* transport_says, std::error_code*)
+    {
+        raise(call, {why}, transport_says);
+    }
+};
+
+/// Prepares, to be started as often as wanted.
+struct preparing {
+    using result = persistent;
+    static constexpr bool takes_error_code = false;
+
+    template <class Call, class Order, class Link>
+    class prepared final : public prepared_call {
+    public:
+        prepared(const Order& order, Link link) : order_(order), link_(std::move(link)) {}
+        pending_call& start() override { return call_.emplace(order_, link_, false); }
+        pending_call& current() override { return *call_; }
+
+    private:
+        Order order_;
+        Link link_;
+        std::optional<Call> call_;
+    };
+
+    template <class Call, class Order, class Link>
+    CCOLL_OPAQUE static persistent run(const Order& order, Link link, std::error_code*)
+    {
+        return persistent(std::make_unique<prepared<Call, Order, Link>>(order, std::move(link)));
+    }
+    static persistent refused(const char* call, status why, const char* transport_says, std::error_code*)
+    {
+        raise(call, {why}, transport_says);
+    }
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/mpi_library.hpp - floor 2. What ccoll keeps for each communicator and for MPI as a whole, and when it is freed.
+#pragma once
+
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/workspace.hpp>
+#include <ccoll/transport/mpi_calls.hpp>
+#include <ccoll/transport/mpi_types.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// MPI_Test, of a request whose status nobody needs.
+inline bool is_over(MPI_Request& r)
+{
+    int done = 0;
+    return CCOLL_MPI(Test)(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
+}
+
+/// A message that its receiver may leave unread. Sent synchronously: it is over when a receive has met it, and not before.
+struct mpi_aside {
+    static constexpr std::size_t most_bytes = 256;
+    MPI_Request handle = MPI_REQUEST_NULL;
+    std::array<std::byte, most_bytes> bytes;
+};
+
+/// What ccoll keeps for one communicator of the user: an attribute of it, freed with it.
+struct mpi_state {
+    MPI_Comm users = MPI_COMM_NULL;
+    MPI_Comm comm = MPI_COMM_NULL;  ///< the private duplicate
+    int rank = 0;
+    int size = 1;
+    std::uint32_t calls = 0;
+    status native = status::ok;
+    bool has_requests = false;  ///< nonblocking calls have been started here
+    workspace memory;
+    std::vector<int> nodes;                          ///< of all ranks; empty until somebody asks
+    std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
+    bool unread = false;                             ///< messages to this rank may stay where they are
+    bool leaving = false;                            ///< this rank is in the barrier of `is_empty`
+    MPI_Request all_leave = MPI_REQUEST_NULL;
+    char says[MPI_MAX_ERROR_STRING + 1] = "";
+
+    /// Remembers MPI's text for `rc` and gives our status for it.
+    status heard(int rc)
+    {
+        if (rc == MPI_SUCCESS) return status::ok;
+        int kind = rc, length = 0;
+        CCOLL_MPI(Error_class)(rc, &kind);
+        if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
+        return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
+    }
+
+    /// Are all messages received, on all ranks? Nobody waits for an answer: ask again while it is no. Ranks receive what comes, and
+    /// when all that they have sent aside is received they enter a barrier that does not block. Who is behind it knows that nothing
+    /// is on its way. A rank that has left a call enters it at the `end` only, so that before nobody gets behind it.
+    bool is_empty(bool end)
+    {
+        if (unread && !end) return false;
+        drain();
+        if (!leaving && std::all_of(asides.begin(), asides.end(), [](auto& a) { return is_over(a->handle); }))
+            leaving = CCOLL_MPI(Ibarrier)(comm, &all_leave) == MPI_SUCCESS;
+        return leaving && is_over(all_leave);
+    }
+
+private:
+    void drain()
+    {
+        std::vector<std::byte> room;
+        MPI_Status s;
+        for (int found = 1; CCOLL_MPI(Iprobe)(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &found, &s) == MPI_SUCCESS && found != 0;) {
+            int count = 0;
+            CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count);
+            room.resize(static_cast<std::size_t>(count));
+            CCOLL_MPI(Recv)(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm, MPI_STATUS_IGNORE);
+        }
+    }
+};
+
+/// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because MPI has one; it is
+/// never destroyed, because a program may finalise MPI in the destructor of a static object.
+class mpi_library {
+public:
+    static mpi_library& one()
+    {
+        static mpi_library& it = *new mpi_library;
+        return it;
+    }
+
+    /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
+    mpi_state* state_of(MPI_Comm users, const char*& why)
+    {
+        why = unusable(users);
+        if (*why != 0) return nullptr;
+        if (!open()) {
+            why = "MPI_Finalize is running; finish all collectives before it";
+            return nullptr;
+        }
+        void* stored = nullptr;
+        int found = 0;
+        CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found);
+        if (found != 0) return static_cast<mpi_state*>(stored);
+        int inter = 0;
+        CCOLL_MPI(Comm_test_inter)(users, &inter);
+        if (inter != 0) {
+            why = "the communicator is an intercommunicator; merge its groups with MPI_Intercomm_merge and pass the result";
+            return nullptr;
+        }
+        free_empty(false);
+        auto fresh = std::make_unique<mpi_state>();
+        fresh->users = users;
+        // Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths).
+        if (CCOLL_MPI(Comm_dup_with_info)(users, MPI_INFO_NULL, &fresh->comm) != MPI_SUCCESS) {
+            why =
+                "MPI_Comm_dup failed, and ccoll needs a duplicate of each communicator that it works on; free communicators "
+                "that are no longer used";
+            return nullptr;
+        }
+        CCOLL_MPI(Comm_set_errhandler)(fresh->comm, MPI_ERRORS_RETURN);
+        CCOLL_MPI(Comm_rank)(fresh->comm, &fresh->rank);
+        CCOLL_MPI(Comm_size)(fresh->comm, &fresh->size);
+        if (CCOLL_MPI(Comm_set_attr)(users, key_, fresh.get()) != MPI_SUCCESS) {
+            CCOLL_MPI(Comm_free)(&fresh->comm);
+            why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
+            return nullptr;
+        }
+        const std::lock_guard lock(mutex_);
+        states_.push_back(fresh.get());
+        return fresh.release();
+    }
+
+    /// @param floats  then minimum and maximum are ours
+    MPI_Op op(native_op which, bool floats) const
+    {
+        switch (which) {
+        case native_op::sum: return MPI_SUM;
+        case native_op::prod: return MPI_PROD;
+        case native_op::min: return floats ? min_ : MPI_MIN;
+        case native_op::max: return floats ? max_ : MPI_MAX;
+        case native_op::bit_and: return MPI_BAND;
+        case native_op::bit_or: return MPI_BOR;
+        case native_op::bit_xor: return MPI_BXOR;
+        case native_op::logical_and: return MPI_LAND;
+        case native_op::logical_or: return MPI_LOR;
+        case native_op::logical_xor: break;
+        }
+        return MPI_LXOR;
+    }
+
+    /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
+    std::size_t native_limit() const noexcept { return limit_; }
+
+private:
+    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT"))) {}
+
+    static std::size_t limit_from(const char* text)
+    {
+        if (text == nullptr || *text < '0' || *text > '9') return INT_MAX;
+        return static_cast<std::size_t>(std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
+    }
+
+    /// "" when MPI can be called with `users` from this thread. Only calls that are legal at any time from any thread.
+    static const char* unusable(MPI_Comm users)
+    {
+        int yes = 0, level = MPI_THREAD_SINGLE;
+        CCOLL_MPI(Initialized)(&yes);
+        if (yes == 0) return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective";
+        CCOLL_MPI(Finalized)(&yes);
+        if (yes != 0) return "MPI is finalised already; finish all collectives before MPI_Finalize";
+        CCOLL_MPI(Query_thread)(&level);
+        if (level < MPI_THREAD_SERIALIZED) {
+            CCOLL_MPI(Is_thread_main)(&yes);
+            if (yes == 0)
+                return "this is not MPI's main thread and MPI was not initialised for others; ask MPI_Init_thread for "
+                       "MPI_THREAD_SERIALIZED at least, or call from the main thread";
+        }
+        if (users == MPI_COMM_NULL)
+            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split gives MPI_COMM_NULL to "
+                   "ranks without a colour)";
+        return "";
+    }
+
+    bool open()
+    {
+        const std::lock_guard lock(mutex_);  // held over local calls of MPI only: a collective one could wait for ever
+        if (closed_) return false;
+        if (key_ != MPI_KEYVAL_INVALID) return true;
+        CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &forget, &key_, nullptr);
+        CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &close, &self_key_, nullptr);
+        CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Min>, 1, &min_);
+        CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Max>, 1, &max_);
+        CCOLL_MPI(Comm_set_attr)(MPI_COMM_SELF, self_key_, this);
+        return true;
+    }
+
+    /// Asks until `holds` says yes, or for so long.    @return what it said last
+    template <class Condition>
+    static bool within(std::chrono::milliseconds time, Condition holds)
+    {
+        const auto end = std::chrono::steady_clock::now() + time;
+        while (!holds()) {
+            if (std::chrono::steady_clock::now() >= end) return false;
+            sched_yield();
+        }
+        return true;
+    }
+
+    /// MPI frees a communicator of the user, or `close` has asked for this. MPI gives the context of a duplicate that is freed to
+    /// another communicator, and with it the messages that are left there: so it is freed when there are none. Waits for 10 ms at most:
+    /// Open MPI holds a lock meanwhile, and other ranks may be long in coming.
+    static int forget(MPI_Comm, int, void* stored, void*)
+    {
+        std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
+        mine->memory.trim();
+        const bool empty = !mine->unread && within(std::chrono::milliseconds(10), [&] { return mine->is_empty(false); });
+        {
+            mpi_library& library = one();
+            const std::lock_guard lock(library.mutex_);
+            std::erase(library.states_, mine.get());
+            if (!empty) library.left_.push_back(std::move(mine));
+        }
+        return empty ? CCOLL_MPI(Comm_free)(&mine->comm) : MPI_SUCCESS;
+    }
+
+    /// Frees the duplicates of communicators that are gone where no messages are left by now.    @return true when that was all
+    bool free_empty(bool end)
+    {
+        std::vector<std::unique_ptr<mpi_state>> left;
+        {
+            const std::lock_guard lock(mutex_);
+            left.swap(left_);
+        }
+        for (const auto& each : left)
+            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
+        const auto freed = [](const auto& each) { return each->comm == MPI_COMM_NULL; };
+        const bool all = std::all_of(left.begin(), left.end(), freed);
+        if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
+        const std::lock_guard lock(mutex_);
+        left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
+        return all;
+    }
+
+    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF; of other communicators it promises nothing.
+    static int close(MPI_Comm, int, void* stored, void*)
+    {
+        mpi_library& library = *static_cast<mpi_library*>(stored);
+        std::vector<mpi_state*> left;
+        {
+            const std::lock_guard lock(library.mutex_);
+            library.closed_ = true;
+            left = library.states_;  // in order of creation: MPI_Comm_free is collective
+        }
+        for (const mpi_state* each : left)
+            if (each->users != MPI_COMM_SELF) CCOLL_MPI(Comm_delete_attr)(each->users, library.key_);  // SELF's own goes by itself
+        within(std::chrono::seconds(1), [&] { return library.free_empty(true); });
+        CCOLL_MPI(Op_free)(&library.min_);
+        CCOLL_MPI(Op_free)(&library.max_);
+        CCOLL_MPI(Comm_free_keyval)(&library.key_);
+        CCOLL_MPI(Comm_free_keyval)(&library.self_key_);
+        return MPI_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    std::vector<mpi_state*> states_;
+    std::vector<std::unique_ptr<mpi_state>> left_;  ///< of communicators that are gone, where messages may be left
+    int key_ = MPI_KEYVAL_INVALID;
+    int self_key_ = MPI_KEYVAL_INVALID;
+    MPI_Op min_ = MPI_OP_NULL;
+    MPI_Op max_ = MPI_OP_NULL;
+    std::size_t limit_;
+    bool closed_ = false;
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

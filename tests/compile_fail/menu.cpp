@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bad menus and bad calls with a choice; as call.cpp. Case 0 is the control.
+#include <complex>
+#include <system_error>
+#include <vector>
+
+#include <ccoll/ccoll.hpp>
+#include <ccoll/transport/threads.hpp>
+
+using namespace ccoll::policies;
+
+using Exact = ccoll::Plan<>;
+using Lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
+using Given = ccoll::Plan<Codec::SZp, RuntimeBound>;
+
+struct arguments {
+    std::vector<float>& x;
+    std::vector<int>& i;
+    std::vector<std::complex<float>>& c;
+    ccoll::threads_comm& comm;
+};
+
+std::size_t always_first(const ccoll::choice_facts&);
+std::size_t always_first(const ccoll::choice_facts&) { return 0; }
+
+void call(const arguments& a);
+void call(const arguments& a)
+{
+    [[maybe_unused]] std::error_code code;
+#if CCOLL_CASE == 0
+    constexpr ccoll::menu<Exact, Lossy, Given> m{"exact", "lossy", "given"};
+    ccoll::allreduce(m.at(0), a.x, a.comm, 1e-3);
+    ccoll::allreduce<Op::Average>(m.at("given"), a.x, a.comm, 1e-3, code);
+    ccoll::bcast(m.chosen_by(&always_first), a.x, 0, a.comm, 1e-3);
+    ccoll::send(m.at(1), a.x, 0, 0, a.comm, 1e-3);
+    constexpr ccoll::menu<Op::Prod, Op::Max> operations;
+    ccoll::allreduce(operations.at(1), a.i, a.comm);
+#elif CCOLL_CASE == 1   // expect: ccoll::menu: it has no plans; name at least one
+    constexpr ccoll::menu<> none;
+    (void)none;
+#elif CCOLL_CASE == 2   // expect: ccoll::menu: it needs one name per plan; give all of them a name, or none
+    constexpr ccoll::menu<Exact, Lossy> m{"exact"};
+    (void)m;
+#elif CCOLL_CASE == 3   // expect: ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3>
+    constexpr ccoll::menu<Exact, Codec::SZp> m;
+    ccoll::allreduce(m.at(0), a.x, a.comm);
+#elif CCOLL_CASE == 4   // expect: ccoll: a lossy codec takes floating-point elements
+    constexpr ccoll::menu<Exact, Lossy> m;
+    ccoll::allreduce(m.at(0), a.i, a.comm);
+#elif CCOLL_CASE == 5   // expect: ccoll: this algorithm has no schedule for this collective
+    constexpr ccoll::menu<Exact, Algo::Ring> m;
+    ccoll::bcast(m.at(0), a.x, 0, a.comm);
+#elif CCOLL_CASE == 6   // expect: ccoll: the plan says RuntimeBound; pass the bound
+    constexpr ccoll::menu<Exact, Given> m;
+    ccoll::allreduce(m.at(0), a.x, a.comm);
+#elif CCOLL_CASE == 7   // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    constexpr ccoll::menu<Exact, Lossy> m;
+    ccoll::allreduce(m.at(0), a.x, a.comm, 1e-3);
+#elif CCOLL_CASE == 8   // expect: ccoll: the plans of a menu must all say the same Instrument::
+    constexpr ccoll::menu<Exact, Instrument::Breakdown> m;
+    ccoll::allreduce(m.at(0), a.x, a.comm);
+#elif CCOLL_CASE == 9   // expect: ccoll: for complex numbers the operations of a menu's plans must all be linear
+    constexpr ccoll::menu<Op::Sum, Op::Prod> m;
+    ccoll::allreduce(m.at(0), a.c, a.comm);
+#elif CCOLL_CASE == 10  // expect: ccoll: a message between two ranks cannot use menu::chosen_by
+    constexpr ccoll::menu<Exact, Lossy> m;
+    ccoll::send(m.chosen_by(&always_first), a.x, 0, 0, a.comm);
+#elif CCOLL_CASE == 11  // expect: ccoll: a message between two ranks has no algorithm; drop the Algo::
+    constexpr ccoll::menu<Exact, Algo::Ring> m;
+    ccoll::send(m.at(0), a.x, 0, 0, a.comm);
+#elif CCOLL_CASE == 12  // expect: ccoll::Plan: two policies answer the same question
+    constexpr ccoll::menu<Exact, Algo::Ring> m;
+    ccoll::allreduce<Algo::Rabenseifner>(m.at(0), a.x, a.comm);
+#endif
+}
