@@ -5,7 +5,7 @@
 #   benchmarks/run.sh codec --quick       what the table of the README shows
 #   benchmarks/run.sh ratio [options]     bits per value of SZp beside other layouts, and true maximum errors
 #   benchmarks/run.sh threads [options]   the codecs on two and more threads beside one
-#   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll
+#   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are seen from the folder of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -43,4 +43,6 @@ tree("no '#pragma once'" base/a.hpp "bare: // SPDX-License-Identifier: Apache-2.
 tree("the first line must be" base/a.hpp "bare: #pragma once")
 tree("has no floor" attic/a.hpp "int a()")
 tree("neither .hpp, .cuh nor .inl" base/a.h "int a()")
+tree("reaches ccoll/codec/szp.hpp" codec/szp.hpp "int s()" engine/e.hpp "#include <ccoll/codec/szp.hpp>" bcast.hpp "#include <ccoll/engine/e.hpp>")
+tree("" codec/szp.hpp "int s()" codec.hpp "#include <ccoll/codec/szp.hpp>" codec/none.hpp "int n()" bcast.hpp "#include <ccoll/codec/none.hpp>")
 tree("these include each other" base/a.hpp "#include <ccoll/base/b.hpp>" base/b.hpp "#include <ccoll/base/a.hpp>")

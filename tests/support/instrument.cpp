@@ -2,6 +2,7 @@
 // Compiled twice by cmake/check_instrument.cmake: a call without Instrument:: must not know of any clock. The transport is only
 // declared, so that no clock of its own can be meant.
 #include <ccoll/allreduce.hpp>
+#include <ccoll/codec/pipe_szx.hpp>
 
 struct silent {
     struct request {

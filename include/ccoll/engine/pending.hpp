@@ -3,9 +3,9 @@
 // whoever waits for one of them moves the others on, so that they may be completed in any order, and differently on each rank.
 #pragma once
 
-#include <chrono>
 #include <utility>
 
+#include <ccoll/base/clock.hpp>
 #include <ccoll/base/config.hpp>
 #include <ccoll/instrument/report.hpp>
 
@@ -106,10 +106,6 @@ private:
     bool waiting_ = false;
     double since_ = 0;
 };
-inline double steady_seconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Waits for one call, and moves the thread's others on meanwhile.
 CCOLL_OPAQUE inline void complete(pending_call& call)
