@@ -6,13 +6,13 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/p2p.hpp>
 #include <ccoll/transport/threads.hpp>
-#if CCOLL_CASE == 0
+#if 0 == CCOLL_CASE
 #include <ccoll/codec/half.hpp>
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/codec/szp.hpp>
 #endif
-#if CCOLL_CASE == 5
+#if 5 == CCOLL_CASE
 #include <ccoll/codec/szx.hpp>
 #endif
 

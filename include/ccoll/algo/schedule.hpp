@@ -86,19 +86,20 @@ struct schedule {
     int (*steps)(int p) = nullptr;
     step (*step_at)(int me, int p, int root, int k) = nullptr;
     int (*widest)(int p) = nullptr;
-    bool rotates = false;
     int (*worst_block)(int p, int root) = nullptr;  ///< unknown_block when the schedule does not say
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{&S::blocks,           &S::steps,                 &S::step_at,
-                                        &detail::widest_of<S>, detail::rotates_of<S>(), &detail::worst_block_of<S>};
+inline constexpr schedule schedule_view{&S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, &detail::worst_block_of<S>};
 
 /// First A, then B, on the same blocks.
 template <schedule_type A, schedule_type B>
 struct sequence {
     static constexpr bool rotates = detail::rotates_of<A>() && detail::rotates_of<B>();
-    static constexpr int widest(int p) { return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p) : detail::widest_of<B>(p); }
+    static constexpr int widest(int p)
+    {
+        return detail::widest_of<A>(p) > detail::widest_of<B>(p) ? detail::widest_of<A>(p) : detail::widest_of<B>(p);
+    }
     static constexpr int blocks(int p) { return A::blocks(p); }
     static constexpr int steps(int p) { return A::steps(p) + B::steps(p); }
     static constexpr step step_at(int me, int p, int root, int k)
@@ -133,4 +134,4 @@ constexpr int largest_doubling(int p)
     return doubled > rest ? doubled : rest;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI
