@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Seconds for `g++ -std=c++20 -O2 -c`, median of 5, of translation units that use more and more of the library.
-#   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times
+# Seconds for `g++ -std=c++20 -O2 -c`, median of 5, of translation units that use more and more of the library: a table, and the same as
+# JSON lines in out/compile.jsonl, one object per unit.
+#   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times, JSON=<file> writes elsewhere
+# Goals: Codec::None alone 1 s above <mpi.h>, one codec 2 s, a further plan 0.3 s.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 compiler=${CXX:-g++}
 runs=${RUNS:-5}
+json=${JSON:-out/compile.jsonl}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
@@ -23,7 +26,11 @@ done
 with_mpi=yes
 printf '#include <mpi.h>\n' | "$compiler" "${flags[@]}" -x c++ -E -o /dev/null - 2>/dev/null || with_mpi=no
 
+mkdir -p "$(dirname "$json")"
+: >"$json"
+version=$("$compiler" --version | head -n 1)
 baseline=''
+in_seconds() { awk -v ms="$1" 'BEGIN { printf "%.3f", ms / 1000 }'; }
 # measure <title> <source file>: one line of the table. The first call is what the others are compared with.
 measure() {
     local times=() start seconds
@@ -36,6 +43,9 @@ measure() {
     mapfile -t times < <(printf '%s\n' "${times[@]}" | sort -n)
     seconds=${times[$((runs / 2))]}
     baseline=${baseline:-$seconds}
+    printf '{"benchmark": "compile", "unit": "%s", "compiler": "%s", "seconds": %s, "min": %s, "max": %s, "above_first": %s, "runs": %s, "object_bytes": %s}\n' \
+        "${1//\"/\\\"}" "$version" "$(in_seconds "$seconds")" "$(in_seconds "${times[0]}")" "$(in_seconds "${times[-1]}")" "$(in_seconds $((seconds - baseline)))" \
+        "$runs" "$(stat -c %s "$folder/object.o")" >>"$json"
     awk -v title="$1" -v now="$seconds" -v low="${times[0]}" -v high="${times[-1]}" -v base="$baseline" -v size="$(stat -c %s "$folder/object.o")" \
         'BEGIN { printf "%-52s %6.2f  (%.2f .. %.2f)  %+6.2f  %8.1f\n", title, now / 1000, low / 1000, high / 1000, (now - base) / 1000, size / 1024 }'
 }
@@ -63,7 +73,26 @@ ccoll::status unpack(ccoll::const_byte_span from, std::vector<float>& out) { ret
 EOF
 }
 
-printf '%s, %s, median of %s\n' "$("$compiler" --version | head -n 1)" '-std=c++20 -O2 -c' "$runs"
+# A program with one allreduce of floats per plan. collective <title> <codec headers, or ''> <plan>...
+collective() {
+    local title=$1 header plan i=0
+    shift
+    {
+        echo '#include <ccoll/allreduce.hpp>'
+        for header in $1; do echo "#include <ccoll/codec/$header.hpp>"; done
+        echo '#include <ccoll/transport/mpi.hpp>'
+        echo '#include <vector>'
+        echo 'using namespace ccoll::policies;'
+        shift
+        for plan in "$@"; do
+            i=$((i + 1))
+            echo "ccoll::report call_$i(const std::vector<float>& in, std::vector<float>& out) { return ccoll::allreduce<$plan>(in, out, MPI_COMM_WORLD); }"
+        done
+    } >"$folder/calls"
+    unit "$title" <"$folder/calls"
+}
+
+printf '%s, %s, median of %s\n' "$version" '-std=c++20 -O2 -c' "$runs"
 printf '%-52s %6s  %-14s %7s  %8s\n' 'translation unit' 's' '(min .. max)' 'more' 'KiB'
 unit "$first_include" </dev/null
 unit '#include <ccoll/codec.hpp>' <<<'#include <ccoll/codec.hpp>'
@@ -79,6 +108,22 @@ ccoll::encode_result add(ccoll::const_byte_span a, ccoll::const_byte_span b, cco
 }
 EOF
 if [ $with_mpi = yes ]; then
+    lossy='ErrorBound<1e-3>'
+    collective 'allreduce float, Codec::None' '' ''
+    collective 'allreduce float, Codec::None, two plans' '' '' 'Algo::Rabenseifner'
+    collective 'allreduce float, Codec::SZp' szp "Codec::SZp, $lossy"
+    collective 'allreduce float, Codec::SZp, two plans' szp "Codec::SZp, $lossy" "Codec::SZp, Algo::RecursiveDoubling, $lossy"
+    collective 'allreduce float, Codec::SZp and None' szp "Codec::SZp, $lossy" ''
+    collective 'allreduce float, Codec::PipeSZx' pipe_szx "Codec::PipeSZx, $lossy"
+    unit 'allreduce float, a menu of Codec::None and SZp' <<'EOF'
+#include <ccoll/allreduce.hpp>
+#include <ccoll/codec/szp.hpp>
+#include <ccoll/transport/mpi.hpp>
+#include <vector>
+using namespace ccoll::policies;
+constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>> plans;
+ccoll::report call(std::size_t i, const std::vector<float>& in, std::vector<float>& out) { return ccoll::allreduce(plans.at(i), in, out, MPI_COMM_WORLD); }
+EOF
     unit '#include <ccoll/ccoll.hpp>' <<<'#include <ccoll/ccoll.hpp>'
     measure 'a whole program: examples/hello_allreduce.cpp' examples/hello_allreduce.cpp
 fi

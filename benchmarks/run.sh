@@ -5,7 +5,7 @@
 #   benchmarks/run.sh codec --quick       the table of the README
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
-#   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll
+#   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

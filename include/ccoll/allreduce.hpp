@@ -7,7 +7,6 @@
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
-#include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
 namespace ccoll::inline CCOLL_ABI {

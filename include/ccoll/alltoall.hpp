@@ -5,7 +5,6 @@
 #include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/pairwise.hpp>
 #include <ccoll/algo/spread.hpp>
-#include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
 namespace ccoll::inline CCOLL_ABI {

@@ -2,7 +2,6 @@
 // p2p.hpp - floor 5. From one rank to another: send, recv, sendrecv, and the same begun.
 #pragma once
 
-#include <ccoll/codec.hpp>
 #include <ccoll/engine/p2p_forms.hpp>
 
 // Common to all:

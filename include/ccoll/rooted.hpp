@@ -7,7 +7,6 @@
 #include <ccoll/algo/linear.hpp>
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/scatter_allgather.hpp>
-#include <ccoll/codec.hpp>
 #include <ccoll/engine/forms.hpp>
 
 // Common to all: policies, elements, communicator and extra arguments are those of allreduce; every rank passes the same root. Data flow

@@ -191,7 +191,7 @@ TEST_CASE("a schedule that says it rotates does", "[algo]")
 {
     int seen = 0;
     for (const entry& e : catalogue::all()) {
-        if (!e.path.rotates) continue;
+        if (!e.rotates) continue;
         ++seen;
         CHECK(first_fault(e, 20, [&](int p, int root) {
                   const auto relative = [&](int other, int me) { return other == nobody ? nobody : (other - me + p) % p; };

@@ -32,6 +32,7 @@ struct entry {
     bool (*delivers)(const schedule&, int p, int root);
     block_set (*after)(int me, int root, int blocks);
     bool rooted, same_bits;  ///< same_bits: MPI says that all ranks end with the same values
+    bool rotates;            ///< so the schedule says
     int (*steps)(int p);
     int (*busiest)(int p);  ///< blocks sent by the rank that sends most
     int (*total)(int p);    ///< blocks sent by all ranks together
@@ -43,7 +44,7 @@ entry listed(int (*steps)(int), int (*busiest)(int), int (*total)(int))
     constexpr bool same_bits = std::is_same_v<Collective, collective::allreduce> || std::is_same_v<Collective, collective::allgather> ||
                                std::is_same_v<Collective, collective::bcast>;
     return {std::string(Algo::name) + " " + Collective::name, schedule_view<schedule_for<Algo, Collective>>, &delivers<Collective>,
-            &Collective::after, Collective::rooted, same_bits, steps, busiest, total};
+            &Collective::after, Collective::rooted, same_bits, detail::rotates_of<schedule_for<Algo, Collective>>(), steps, busiest, total};
 }
 
 inline int log2_up(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }

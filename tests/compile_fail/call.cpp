@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <ccoll/allgather.hpp>
+#include <ccoll/codec.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include <ccoll/codec.hpp>
 #include <ccoll/p2p.hpp>
 #include <ccoll/transport/threads.hpp>
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <ccoll/allreduce.hpp>
+#include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;

@@ -8,6 +8,7 @@
 
 #include "check.hpp"
 
+#include <ccoll/codec.hpp>
 #include <ccoll/typed.hpp>
 
 using namespace ccoll::policies;

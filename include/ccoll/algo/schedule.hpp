@@ -90,13 +90,11 @@ struct schedule {
     int (*steps)(int p) = nullptr;
     step (*step_at)(int me, int p, int root, int k) = nullptr;
     int (*widest)(int p) = nullptr;
-    bool rotates = false;
     int (*worst_block)(int p, int root) = nullptr;  ///< unknown_block if the schedule does not say
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{
-    &S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, detail::rotates_of<S>(), &detail::worst_block_of<S>};
+inline constexpr schedule schedule_view{&S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, &detail::worst_block_of<S>};
 
 /// The steps of A, then the steps of B, on the same blocks.
 template <schedule_type A, schedule_type B>
@@ -141,4 +139,4 @@ constexpr int largest_doubling(int p)
     return doubled > rest ? doubled : rest;
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -14,13 +14,6 @@
 #endif
 #endif
 
-/// Marks block-level functions that the CPU and the GPU share. Empty outside of nvcc.
-#if defined(__CUDACC__)
-#define CCOLL_HD __host__ __device__
-#else
-#define CCOLL_HD
-#endif
-
 /// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to FMA, no
 /// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both must round alike.
 /// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: by CCOLL_EXACT_BODY, the first thing

@@ -159,11 +159,16 @@ constexpr double worst_case(int p, int root = 0)
     refuse_plan<plan::fault>();
     static_assert(plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
                   "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
-    const auto& d = detail::decision_of<Collective, plan, float>;
-    if (!d.bound.lossy || p == 1) return 0;
-    if (d.bound.end_to_end) return d.bound.value;
-    const double units = d.bound.units(d.way.path, d.what.rules, d.bound.growth, p, root);
-    return d.bound.value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
+    if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {
+        refuse<detail::missing_codec<typename plan::codec, float>(), plan_choice<plan>>();
+        return 0;
+    } else {
+        const auto& d = detail::decision_of<Collective, plan, float>;
+        if (!d.bound.lossy || p == 1) return 0;
+        if (d.bound.end_to_end) return d.bound.value;
+        const double units = d.bound.units(d.way.path, d.what.rules, d.bound.growth, p, root);
+        return d.bound.value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);
+    }
 }
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -3,9 +3,9 @@
 // whoever waits for one of them moves the others on, so that they may be completed in any order, and differently on each rank.
 #pragma once
 
-#include <chrono>
 #include <utility>
 
+#include <ccoll/base/clock.hpp>
 #include <ccoll/base/config.hpp>
 #include <ccoll/instrument/report.hpp>
 
@@ -96,10 +96,6 @@ struct time_limit {
     double seconds = 0;           ///< 0: for ever
     double (*now_s)() = nullptr;  ///< a clock, where there is a limit: only a plan with a Timeout has one
 };
-inline double steady_seconds()
-{
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// Times the turns in vain of one call.
 class stop_watch {

@@ -25,6 +25,11 @@ enum class call_fault {
     mixed_elements,
     communicator,
     lossy_element,
+    szx_header,
+    pipe_szx_header,
+    szp_header,
+    lossless_header,
+    half_header,
     codec,
     schedule,
     once,
@@ -71,6 +76,18 @@ using engine_element = typename engine_element_of<std::remove_const_t<T>, Collec
 template <class T>
 inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
 
+/// Why codec `Codec` has no implementation for elements T: the header that is missing, or call_fault::codec.
+template <class Codec, class T>
+consteval call_fault missing_codec()
+{
+    if constexpr (small_float<T> && has_codec<Codec, float>) return call_fault::half_header;
+    else if constexpr (std::is_same_v<Codec, policies::Codec::SZx>) return call_fault::szx_header;
+    else if constexpr (std::is_same_v<Codec, policies::Codec::PipeSZx>) return call_fault::pipe_szx_header;
+    else if constexpr (std::is_same_v<Codec, policies::Codec::SZp>) return call_fault::szp_header;
+    else if constexpr (std::is_same_v<Codec, policies::Codec::Lossless>) return call_fault::lossless_header;
+    else return call_fault::codec;
+}
+
 template <class Collective, class Plan, class Send, class Recv, class Comm>
 consteval call_fault first_fault_of_plan()
 {
@@ -86,7 +103,7 @@ consteval call_fault first_fault_of_plan()
         using space = buffer_space<Recv>;
         using placement = typename Plan::placement;
         if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, space>) return call_fault::lossy_element;
-        else if constexpr (!has_queued_codec<codec, T, space>) return call_fault::codec;
+        else if constexpr (!has_queued_codec<codec, T, space>) return missing_codec<codec, T>();
         else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
         else if (Collective::reduces && std::is_same_v<placement, policies::Placement::Once>) return call_fault::once;
         else if (!Collective::reduces &&
@@ -172,6 +189,17 @@ constexpr void refuse()
         Fault != call_fault::lossy_element,
         "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and complex numbers where they are moved "
         "or added); for integers and structs use Codec::Lossless or Codec::None");
+    static_assert(Fault != call_fault::szx_header,
+                  "ccoll: Codec::SZx is not included; add #include <ccoll/codec/szx.hpp>, or <ccoll/codec.hpp> for all codecs");
+    static_assert(Fault != call_fault::pipe_szx_header,
+                  "ccoll: Codec::PipeSZx is not included; add #include <ccoll/codec/pipe_szx.hpp>, or <ccoll/codec.hpp> for all codecs");
+    static_assert(Fault != call_fault::szp_header,
+                  "ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>, or <ccoll/codec.hpp> for all codecs");
+    static_assert(Fault != call_fault::lossless_header,
+                  "ccoll: Codec::Lossless is not included; add #include <ccoll/codec/lossless.hpp>, or <ccoll/codec.hpp> for all codecs");
+    static_assert(Fault != call_fault::half_header,
+                  "ccoll: lossy codecs for half and bfloat16 are not included; add #include <ccoll/codec/half.hpp>, or <ccoll/codec.hpp> "
+                  "for all codecs");
     static_assert(Fault != call_fault::codec,
                   "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
                   "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");

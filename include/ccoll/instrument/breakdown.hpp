@@ -2,8 +2,7 @@
 // instrument/breakdown.hpp - floor 1. Measures the seconds per phase of a call, as in C-Coll's figures. Costs nothing when it is off.
 #pragma once
 
-#include <chrono>
-
+#include <ccoll/base/clock.hpp>
 #include <ccoll/base/config.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -55,8 +54,6 @@ public:
     breakdown seconds() const noexcept { return seconds_; }
 
 private:
-    using clock = std::chrono::steady_clock;
-
     static double& slot(breakdown& b, phase what) noexcept
     {
         switch (what) {
@@ -71,8 +68,8 @@ private:
     }
     double* enter(double* next) noexcept
     {
-        const auto now = clock::now();
-        if (running_ != nullptr) *running_ += std::chrono::duration<double>(now - since_).count();
+        const double now = steady_seconds();
+        if (running_ != nullptr) *running_ += now - since_;
         since_ = now;
         double* before = running_;
         running_ = next;
@@ -80,8 +77,8 @@ private:
     }
 
     breakdown seconds_;
-    clock::time_point since_{};
+    double since_ = 0;
     double* running_ = nullptr;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +14,9 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include <ccoll/base/clock.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
@@ -91,6 +91,29 @@ private:
     }
 };
 
+/// For a few instructions or local calls of MPI. Not std::mutex: <mutex> costs every file that includes it 0.1 s of compiling.
+class spin_lock {
+public:
+    void lock() noexcept
+    {
+        while (taken_.test_and_set(std::memory_order_acquire)) sched_yield();
+    }
+    void unlock() noexcept { taken_.clear(std::memory_order_release); }
+
+private:
+    std::atomic_flag taken_;
+};
+class held {
+public:
+    explicit held(spin_lock& lock) noexcept : lock_(lock) { lock_.lock(); }
+    ~held() { lock_.unlock(); }
+    held(const held&) = delete;
+    held& operator=(const held&) = delete;
+
+private:
+    spin_lock& lock_;
+};
+
 /// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because MPI has one; it is
 /// never destroyed, because a program may finalise MPI in the destructor of a static object.
 class mpi_library {
@@ -138,7 +161,7 @@ public:
             why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
             return nullptr;
         }
-        const std::lock_guard lock(mutex_);
+        const held lock(mutex_);
         states_.push_back(fresh.get());
         return fresh.release();
     }
@@ -196,7 +219,7 @@ private:
 
     bool open()
     {
-        const std::lock_guard lock(mutex_);  // held over local calls of MPI only: a collective one could wait for ever
+        const held lock(mutex_);  // held over local calls of MPI only: a collective one could wait for ever
         if (closed_) return false;
         if (key_ != MPI_KEYVAL_INVALID) return true;
         CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &forget, &key_, nullptr);
@@ -209,11 +232,11 @@ private:
 
     /// Asks until `holds` says yes, or for so long.    @return what it said last
     template <class Condition>
-    static bool within(std::chrono::milliseconds time, Condition holds)
+    static bool within(double seconds, Condition holds)
     {
-        const auto end = std::chrono::steady_clock::now() + time;
+        const double end = steady_seconds() + seconds;
         while (!holds()) {
-            if (std::chrono::steady_clock::now() >= end) return false;
+            if (steady_seconds() >= end) return false;
             sched_yield();
         }
         return true;
@@ -226,10 +249,10 @@ private:
     {
         std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
         mine->memory.trim();
-        const bool empty = !mine->unread && within(std::chrono::milliseconds(10), [&] { return mine->is_empty(false); });
+        const bool empty = !mine->unread && within(0.01, [&] { return mine->is_empty(false); });
         {
             mpi_library& library = one();
-            const std::lock_guard lock(library.mutex_);
+            const held lock(library.mutex_);
             std::erase(library.states_, mine.get());
             if (!empty) library.left_.push_back(std::move(mine));
         }
@@ -241,7 +264,7 @@ private:
     {
         std::vector<std::unique_ptr<mpi_state>> left;
         {
-            const std::lock_guard lock(mutex_);
+            const held lock(mutex_);
             left.swap(left_);
         }
         for (const auto& each : left)
@@ -249,7 +272,7 @@ private:
         const auto freed = [](const auto& each) { return each->comm == MPI_COMM_NULL; };
         const bool all = std::all_of(left.begin(), left.end(), freed);
         if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
-        const std::lock_guard lock(mutex_);
+        const held lock(mutex_);
         left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
         return all;
     }
@@ -260,13 +283,13 @@ private:
         mpi_library& library = *static_cast<mpi_library*>(stored);
         std::vector<mpi_state*> left;
         {
-            const std::lock_guard lock(library.mutex_);
+            const held lock(library.mutex_);
             library.closed_ = true;
             left = library.states_;  // in order of creation: MPI_Comm_free is collective
         }
         for (const mpi_state* each : left)
             if (each->users != MPI_COMM_SELF) CCOLL_MPI(Comm_delete_attr)(each->users, library.key_);  // SELF's own goes by itself
-        within(std::chrono::seconds(1), [&] { return library.free_empty(true); });
+        within(1, [&] { return library.free_empty(true); });
         CCOLL_MPI(Op_free)(&library.min_);
         CCOLL_MPI(Op_free)(&library.max_);
         CCOLL_MPI(Comm_free_keyval)(&library.key_);
@@ -274,7 +297,7 @@ private:
         return MPI_SUCCESS;
     }
 
-    std::mutex mutex_;
+    spin_lock mutex_;
     std::vector<mpi_state*> states_;
     std::vector<std::unique_ptr<mpi_state>> left_;  ///< of communicators that are gone, where messages may be left
     int key_ = MPI_KEYVAL_INVALID;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls that name a codec whose header is not included; as call.cpp. Case 0 is the control: what needs no further header, and codecs
+// with theirs.
+#include <vector>
+
+#include <ccoll/allreduce.hpp>
+#include <ccoll/p2p.hpp>
+#include <ccoll/transport/threads.hpp>
+#if 0 == CCOLL_CASE
+#include <ccoll/codec/half.hpp>
+#include <ccoll/codec/lossless.hpp>
+#include <ccoll/codec/pipe_szx.hpp>
+#include <ccoll/codec/szp.hpp>
+#endif
+#if 5 == CCOLL_CASE
+#include <ccoll/codec/szx.hpp>
+#endif
+
+using namespace ccoll::policies;
+
+void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& h, ccoll::threads_comm& comm);
+void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& h, ccoll::threads_comm& comm)
+{
+    (void)x, (void)i, (void)h;
+#if CCOLL_CASE == 0
+    ccoll::allreduce(x, comm);
+    ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm);
+    ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
+    ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(h, comm);
+    ccoll::send<Codec::Lossless>(i, 0, 0, comm);
+#elif CCOLL_CASE == 1  // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>
+    ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(x, comm);
+#elif CCOLL_CASE == 2  // expect: ccoll: Codec::SZx is not included; add #include <ccoll/codec/szx.hpp>
+    ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(h, comm);
+#elif CCOLL_CASE == 3  // expect: ccoll: Codec::PipeSZx is not included; add #include <ccoll/codec/pipe_szx.hpp>
+    ccoll::send<Codec::PipeSZx, ErrorBound<1e-3>>(x, 0, 0, comm);
+#elif CCOLL_CASE == 4  // expect: ccoll: Codec::Lossless is not included; add #include <ccoll/codec/lossless.hpp>
+    ccoll::allreduce<Codec::Lossless>(i, comm);
+#elif CCOLL_CASE == 5  // expect: ccoll: lossy codecs for half and bfloat16 are not included; add #include <ccoll/codec/half.hpp>
+    ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(h, comm);
+#elif CCOLL_CASE == 6  // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Codec::SZp, ErrorBound<1e-3>>(4) == 0);
+#endif
+}
