@@ -10,13 +10,6 @@
 #define CCOLL_ABI v0_1
 #endif
 
-/// Marks block-level functions that the CPU and the GPU share. Empty outside of nvcc.
-#if defined(__CUDACC__)
-#define CCOLL_HD __host__ __device__
-#else
-#define CCOLL_HD
-#endif
-
 /// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to FMA, no
 /// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both must round alike.
 /// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: by CCOLL_EXACT_BODY, the first thing
@@ -44,6 +37,29 @@
 #define CCOLL_EXACT_BEGIN
 #define CCOLL_EXACT_END
 #define CCOLL_EXACT_BODY
+#endif
+
+/// Which kernels of codecs this machine's compiler can build beside the portable ones. Functions carry their instruction set as an
+/// attribute, so the user's -march does not matter; isa.hpp asks the machine at run time. aarch64 always has NEON.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CCOLL_X86_KERNELS
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define CCOLL_NEON_KERNELS
+#endif
+
+/// The sets, in words of the compiler; each x86 set includes the one before it. This is the only place with such words. A file of kernels
+/// defines CCOLL_TARGET as one of these four and then includes <ccoll/base/kernels_begin.inl>; <ccoll/base/kernels_end.inl> takes it back.
+#define CCOLL_PLAIN
+#define CCOLL_AVX2 __attribute__((target("avx2,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512_GFNI \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,popcnt,lzcnt,bmi,bmi2")))
+
+/// For the primitives of a set, which must be part of the loop that uses them: CCOLL_TARGET, always inlined.
+#if defined(__GNUC__)
+#define CCOLL_INLINE CCOLL_TARGET inline __attribute__((always_inline))
+#else
+#define CCOLL_INLINE CCOLL_TARGET inline
 #endif
 
 /// An opaque call: g++ 12 otherwise concludes, through functions that take structs of pointers by value (-fipa-modref,

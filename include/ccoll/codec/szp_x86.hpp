@@ -7,7 +7,8 @@
 
 #include <array>
 
-#include <ccoll/codec/line_writer.hpp>
+#include <ccoll/codec/lines/avx2.hpp>
+#include <ccoll/codec/lines/avx512.hpp>
 #include <ccoll/codec/szp_portable.hpp>
 
 // g++ 12 warns about its own AVX-512 headers.
