@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_x86.hpp, codec/szp_portable.hpp: the kernels of every instruction set give the bytes of the plain code.
+// codec/szp/: the kernels of every instruction set give the bytes of the plain code.
 #include "catch.hpp"
 
 #include <limits>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_lists.hpp, and quanta that stand alone: when frames for movement have them, and that a reader of bits finds in them what the
+// codec/szp/lists.hpp, and quanta that stand alone: when frames for movement have them, and that a reader of bits finds in them what the
 // encoder saw.
 #include "catch.hpp"
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp_kernels.hpp>
-#include <ccoll/codec/szp_wide.hpp>
+#include <ccoll/codec/szp/chunk.hpp>
+#include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -14,7 +15,7 @@ namespace detail::szp {
 /// Error-bounded quantisation, differences to the value before, one bit width per 32 values.
 ///
 /// Every decoded value is within eb of the original; where the arithmetic of the common grid does not prove it, the encoder
-/// takes a grid of the chunk's own or keeps a block raw (szp_quantiser.hpp).
+/// takes a grid of the chunk's own or keeps a block raw (szp/quantiser.hpp).
 /// Movement: NaN and Inf survive bit for bit; -0.0 and denormals are ordinary values and may come back as 0. Bounds below 4 times
 /// the smallest normal T keep everything raw.
 /// Addends: quanta of 31 bits, or of 63 where a sum outgrows these; NaN and Inf in class planes, which sums treat as IEEE 754
@@ -28,8 +29,8 @@ namespace detail::szp {
 /// - The predecessor of a block's first value is the value before it, not 0: data with an offset cost no more than others.
 /// - Two's complement instead of signs and magnitudes: the same widths, and planes can be added as they are.
 /// - Widths together in front of a chunk, 4 bits each where they lie close together; 12 bytes for a constant chunk.
-/// - Values outside of the common grid: fine and wide chunks, class planes (szp_layout.hpp).
-/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp_lists.hpp).
+/// - Values outside of the common grid: fine and wide chunks, class planes (szp/layout.hpp).
+/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp/lists.hpp).
 template <element T>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
@@ -54,14 +55,14 @@ struct chunk_coder {
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_bytes(n); }
     static constexpr std::size_t self_checked_addends = 1000;
-    static_assert((wide::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
+    static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
 
     static bool can_add(double largest, double eb, std::size_t addends) noexcept
     {
         CCOLL_EXACT_BODY
         const quantiser<T> z(eb);
         const double quanta = largest * z.inverse_f64 + 2;
-        return z.usable && wide::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
+        return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
     }
 
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
@@ -73,7 +74,7 @@ struct chunk_coder {
         block_codes codes;
         u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks narrow = encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks, last_begin(out, dst.size()), codes.of);
+        const encoded_blocks narrow = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks, last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
             put(out + 8, narrow.largest);
@@ -81,7 +82,7 @@ struct chunk_coder {
         }
         u8* const wide_blocks = blocks_at(out, kind::wide, in.size());
         const i64 wide_base = base_of(in[0], z);
-        const wide::encoded found = wide::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
+        const quanta64::encoded found = quanta64::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
         if (found.code != status::ok) return {0, status::too_large};
         put(out + 4, wide_base);
         put(out + 12, std::max(found.largest, narrow_limit));
@@ -109,7 +110,7 @@ struct chunk_coder {
             sum.escaped = other.escaped;
             codes = other.codes;
         } else {
-            const auto add = adders<T>[narrow ? kernel_in_use() : 0];
+            const auto add = adders<T>[narrow ? isa_in_use() : isa::portable];
             sum = add(x, y, blocks, codes.of);
         }
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
@@ -129,7 +130,7 @@ struct chunk_coder {
         u8* const out = address(dst);
         u8* const blocks = blocks_at(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
-        const wide::encoded sum = wide::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
+        const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
     }
 
@@ -153,7 +154,7 @@ private:
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
     static i64 base_of(T first, const quantiser<T>& z) noexcept
     {
-        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < wide::largest_quantum ? quantum_of(first, z) : 0;
+        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < quanta64::largest_quantum ? quantum_of(first, z) : 0;
     }
     static i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
     {
@@ -214,9 +215,9 @@ private:
     {
         block_codes codes;
         u8* const blocks = blocks_at(out, kind::narrow, in.size());
-        const bool alone = noise_detectors<T>[kernel_in_use()](in.data(), in.size(), z);
+        const bool alone = noise_detectors<T>.in_use()(in.data(), in.size(), z);
         const predictor before{alone ? 0 : narrow_base_of(in[0], z), alone};
-        const encoded_blocks r = encoders<T>[kernel_in_use()](in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
+        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
         if (r.code != status::ok) return {0, r.code};
         put(out + 4, before.quantum);
         put(out + 8, r.largest);
@@ -234,13 +235,13 @@ private:
         if constexpr (is_f32<T>) {
             const i32 base = first_fits ? static_cast<i32>(std::nearbyint(static_cast<double>(in[0]) * z.inverse_f64)) : 0;
             const encoded_blocks r =
-                encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
+                encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
             return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
         } else {
             const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
-            const wide::encoded r = wide::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
+            const quanta64::encoded r = quanta64::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
             return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
@@ -266,9 +267,9 @@ private:
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large && view.alone) return status::corrupt;  // those of encoders are below 2^14
-        if (is_large) wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
-        else if (view.alone) alone_decoders<T>[kernel_in_use()](view, step, out.data(), out.size());
-        else decoders<T>[kernel_in_use()](view, step, out.data(), out.size(), how);
+        if (is_large) quanta64::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
+        else if (view.alone) alone_decoders<T>.in_use()(view, step, out.data(), out.size());
+        else decoders<T>.in_use()(view, step, out.data(), out.size(), how);
         return status::ok;
     }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_lists_portable.hpp - floor 2. A block of SZp between planes and a list of its differences, in plain C++.
+// codec/szp/few_planes.hpp - floor 2. A block of SZp between planes and a list of its differences: what the kernels of all sets share.
 #pragma once
 
 #include <bit>
@@ -7,13 +7,11 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
-#include <ccoll/codec/szp_words.hpp>
+#include <ccoll/codec/szp/layout.hpp>
+
+#define CCOLL_TARGET CCOLL_PLAIN
 
 namespace ccoll::inline CCOLL_ABI::detail::szp::lists {
-
-/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
-inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-inline constexpr unsigned planes_code = most_listed;  ///< code planes_code + w: w planes
 
 /// Up to three planes of differences; those above the width repeat the sign.
 struct few_planes {
@@ -45,14 +43,8 @@ inline u8* copy_planes(const u8* from, unsigned width, u8* to) noexcept
     return to + 4 * width;
 }
 
-#if defined(__GNUC__)
-#define CCOLL_SZP_INLINE inline __attribute__((always_inline))
-#else
-#define CCOLL_SZP_INLINE inline
-#endif
-
 /// The first four in any case: a loop that ends after each count would be mispredicted for every block.
-CCOLL_SZP_INLINE void put_one_by_one(const few_planes& p, unsigned count, u8* to) noexcept
+CCOLL_INLINE void put_one_by_one(const few_planes& p, unsigned count, u8* to) noexcept
 {
     u32 left = p.any();
     const u64 low = p.of[0] | u64{p.of[1]} << 32;
@@ -66,36 +58,6 @@ CCOLL_SZP_INLINE void put_one_by_one(const few_planes& p, unsigned count, u8* to
     for (unsigned j = 4; j < count; ++j) to[j] = next(left);
 }
 
-namespace portable {
-
-#define CCOLL_SZP_TARGET
-/// std::popcount is a call without -mpopcnt.
-CCOLL_SZP_INLINE unsigned ones_of(u32 v) noexcept
-{
-    v -= v >> 1 & 0x55555555u;
-    v = (v & 0x33333333u) + (v >> 2 & 0x33333333u);
-    return ((v + (v >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-}
-CCOLL_SZP_INLINE void put_list(const few_planes& p, unsigned count, u8* to) noexcept { put_one_by_one(p, count, to); }
-/// [the three bits of an entry] planes 0 and 1
-inline constexpr u64 low_planes[8] = {0, 1, u64{1} << 32, u64{1} << 32 | 1, 0, 1, u64{1} << 32, u64{1} << 32 | 1};
-CCOLL_SZP_INLINE few_planes get_list(const u8* from, unsigned count) noexcept
-{
-    u64 low = 0;
-    u32 high = 0;
-    const auto add = [&](u32 entry) {
-        low |= low_planes[entry >> 5] << (entry & 31);
-        high |= (entry >> 7) << (entry & 31);
-    };
-    const u32 four = get<u32>(from) & static_cast<u32>((u64{1} << 8 * (count < 4 ? count : 4)) - 1);  // an entry of 0 adds nothing
-    add(four & 255), add(four >> 8 & 255), add(four >> 16 & 255), add(four >> 24);
-    for (unsigned j = 4; j < count; ++j) add(from[j]);
-    return {static_cast<u32>(low), static_cast<u32>(low >> 32), high};
-}
-#include <ccoll/codec/szp_lists.inl>
-#undef CCOLL_SZP_INLINE
-#undef CCOLL_SZP_TARGET
-
-}  // namespace portable
-
 }  // namespace ccoll::detail::szp::lists
+
+#undef CCOLL_TARGET

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_quantiser.hpp - floor 2. From values to integers and back: the arithmetic on which SZp's bound rests.
+// codec/szp/quantiser.hpp - floor 2. From values to integers and back: the arithmetic on which SZp's bound rests.
 // docs/error_bounds.md has the proofs in full.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
-#include <ccoll/codec/szp_layout.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_survey.inl - what an encoder of SZp asks of a chunk before it chooses a grid and a predictor. Portable and AVX2: AVX-512 would
-// gain nothing. Uses the primitives of szp_loops.inl, and
+// codec/szp/survey.inl - floor 2. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor. Not for AVX-512, which would
+// gain nothing. Uses the primitives of szp/loops.inl, and
 //   largest_of(block, m)    the largest |x|
 //   sum_of_magnitudes(d)    of differences below 2^14
 
 /// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
 template <class T>
-CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+CCOLL_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
 {
     using fields = fields_of<T>;
     magnitudes<T> most;
@@ -31,7 +31,7 @@ CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, st
 /// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is better, else by four, and where these say
 /// little, by eight.
 template <class T>
-CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t samples = 8, usual = 4;
