@@ -251,8 +251,11 @@ void add_sums(group<T>& g)
     const frame theirs_moved = keep(ccoll::encode<Codec>(*other, ccoll::byte_span(g.scratch), g.eb));
     const auto add = [&g, mine, theirs] { return ccoll::reduce_encoded<Codec, Op::Sum, T>(*mine, *theirs, ccoll::byte_span(g.scratch)); };
     const auto doc = [&g, theirs_moved] {
-        return ccoll::frame_codec_of<Codec, T>.decode_reduce_encode(*theirs_moved, g.x, ccoll::byte_span(g.scratch), g.eb,
-                                                                    ccoll::reduction_of<Op::Sum, T>, {});
+        const auto& codec = ccoll::frame_codec_of<Codec, T>;
+        ccoll::frame_view view;
+        const ccoll::status s = codec.open(*theirs_moved, g.x.size(), view);
+        if (s != ccoll::status::ok) return ccoll::encode_result{0, s};
+        return codec.decode_reduce_encode(view, g.x, ccoll::byte_span(g.scratch), g.eb, ccoll::reduction_of<Op::Sum, T>, {});
     };
     const auto exact = [&g, other](std::size_t i) { return static_cast<long double>(g.x[i]) + static_cast<long double>((*other)[i]); };
 

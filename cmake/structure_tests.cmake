@@ -17,6 +17,14 @@ structure_test(docs 60 check_snippets.cmake -DROOT=${root})
 structure_test("docs: a page with a fault is caught" 60 check_snippets_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/docs)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 
+# ---- the wire page suffices to write a reader ----
+find_package(Python3 COMPONENTS Interpreter QUIET)
+if(Python3_Interpreter_FOUND)
+  add_test(NAME "wire: a reader written from docs/wire_format.md reads the golden frames" COMMAND ${Python3_EXECUTABLE} ${here}/wire/reader.py
+           ${here}/codec/golden)
+  set_tests_properties("wire: a reader written from docs/wire_format.md reads the golden frames" PROPERTIES TIMEOUT 60 LABELS structure)
+endif()
+
 # ---- instrumentation that is off leaves no trace in the object code ----
 find_program(CCOLL_NM nm)
 mark_as_advanced(CCOLL_NM)

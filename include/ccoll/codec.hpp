@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.hpp - floor 5. The codecs alone, for files, checkpoints and other people's transports. No MPI, no engine.
+// codec.hpp - floor 5. The codecs by themselves, for files, checkpoints and other transports. No MPI, no engine.
 #pragma once
 
-#include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/half.hpp>
+#include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
@@ -14,7 +14,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Bytes that always suffice for n elements: raw size + 32 + 4 per chunk, whatever the codec.
+/// Bytes that always suffice for n elements, and no more than an encoder may need: 48, 5 for each chunk, and the elements; chunks and index
+/// are filled up to multiples of 16 bytes. Whatever the codec.
 template <class Codec, element T>
 constexpr std::size_t max_encoded_bytes(std::size_t n)
 {
@@ -24,17 +25,19 @@ constexpr std::size_t max_encoded_bytes(std::size_t n)
 /// Encodes `in` so that every decoded value differs by at most `eb` from the original.
 ///
 /// @param in   n elements, host memory, any n >= 0.
-/// @param dst  capacity >= max_encoded_bytes<Codec, T>(n); need not be aligned; not touched beyond that many bytes.
+/// @param dst  capacity >= max_encoded_bytes<Codec, T>(n). It need not be aligned, and is not touched beyond that many bytes.
 /// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
-/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space or bad_bound. Never throws.
-/// Non-finite values survive bit for bit: whatever a codec cannot hold is stored as it is.
+/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space, bad_bound, or bad_argument (more than 32 GiB in one frame: cut the
+///             vector). Never throws.
+/// Non-finite values survive bit for bit, because whatever a codec cannot hold is stored as it is.
 /// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
 template <class Codec, buffer Buffer>
 encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
 {
     using T = std::remove_const_t<buffer_pointee<const Buffer&>>;
-    static_assert(has_codec<Codec, T>, "ccoll::encode: this codec has no host implementation for this element type; include its "
-                                       "header, or specialise ccoll::codec_impl for your tag");
+    static_assert(has_codec<Codec, T>,
+                  "ccoll::encode: this codec has no host implementation for this element type; include its "
+                  "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {
         if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
         return frame_codec_of<Codec, T>.encode(as_span(in), dst, Codec::lossy ? eb : 0, {});
@@ -42,20 +45,27 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
     return {0, status::unsupported};
 }
 
-/// Decodes a frame. Total: any bytes are safe and give a status.
-/// @param src  starts with a frame; bytes behind it are not looked at.    @param out  as many elements as were encoded.
-/// @return ok, or corrupt, wire_version, foreign_frame, count_differs; `out` is then unspecified.
+/// Decodes a frame. Total: any bytes are safe, and give a status.
+/// @param src  begins with a frame. Bytes behind it are not looked at.    @param out  as many elements as were encoded.
+/// @return ok, or corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is then unspecified.
+/// Cost: one pass, no allocation.
 template <class Codec, buffer Buffer>
 status decode(const_byte_span src, Buffer&& out) noexcept
 {
     using T = buffer_pointee<Buffer>;
-    static_assert(has_codec<Codec, T>, "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
-                                       "implementation for; include the codec's header, or specialise ccoll::codec_impl");
-    if constexpr (has_codec<Codec, T>) return frame_codec_of<Codec, T>.decode(src, as_span(out), stores_for(as_span(out).size_bytes()), {});
+    static_assert(has_codec<Codec, T>,
+                  "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
+                  "implementation for; include the codec's header, or specialise ccoll::codec_impl");
+    if constexpr (has_codec<Codec, T>) {
+        const std::span<T> to = as_span(out);
+        frame_view view;
+        const status s = frame_codec_of<Codec, T>.open(src, to.size(), view);
+        return s == status::ok ? frame_codec_of<Codec, T>.decode(view, to, stores_for(to.size_bytes()), {}) : s;
+    }
     return status::unsupported;
 }
 
-/// Bytes that always suffice for an addend of n elements, and for any sum of such.
+/// Bytes that always suffice for an addend of n elements, and for any sum of such addends.
 template <class Codec, element T>
     requires has_homomorphic_codec<Codec, T>
 constexpr std::size_t max_addend_bytes(std::size_t n)
@@ -63,18 +73,19 @@ constexpr std::size_t max_addend_bytes(std::size_t n)
     return detail::chunked_addends<Codec, T>::max_bytes(n);
 }
 
-/// As encode, into a frame that reduce_encoded can add; decode reads it, too. Homomorphic codecs.
+/// As encode, but into a frame that reduce_encoded can add. decode reads it as well. For homomorphic codecs.
 ///
 /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
-/// @return     code too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the smallest
-///             normal number). The frame then says so, is not decodable, and makes every sum that it enters so.
-/// NaN and Inf take part as in IEEE 754 sums; which NaN is not kept.
+/// @return     code as encode, or too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the
+///             smallest normal number). The frame then says so; it cannot be decoded, and every sum with it says the same.
+/// NaN and Inf take part as in IEEE 754 sums. The payload of a NaN is not kept.
 template <class Codec, buffer Buffer>
 encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
 {
     using T = std::remove_const_t<buffer_pointee<const Buffer&>>;
-    static_assert(has_homomorphic_codec<Codec, T>, "ccoll::encode_addend: needs a codec that adds encoded streams (its codec_impl has "
-                                                   "encode_addend and add_chunks), such as Codec::SZp");
+    static_assert(has_homomorphic_codec<Codec, T>,
+                  "ccoll::encode_addend: needs a codec that adds encoded streams (its codec_impl has "
+                  "encode_addend and add_chunks), such as Codec::SZp");
     if constexpr (has_homomorphic_codec<Codec, T>) {
         if (!is_bound(eb)) return {0, status::bad_bound};
         return addend_codec_of<Codec, T>.encode(as_span(in), dst, eb, {});
@@ -82,12 +93,26 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
     return {0, status::unsupported};
 }
 
+namespace detail {
+
+/// Opens two frames and hands them to `join`; a status, if one is not a frame of this codec.
+template <class Codec, element T, class Join>
+encode_result with_both(const_byte_span a, const_byte_span b, Join join)
+{
+    frame_view left, right;
+    for (const status s : {chunked<Codec, T>::open(a, left), chunked<Codec, T>::open(b, right)})
+        if (s != status::ok && s != status::too_large) return {0, s};
+    return join(left, right);
+}
+
+}  // namespace detail
+
 /// The addend of the element-wise sum of two addends of one codec, count and bound, without decoding them. Its bytes do not
 /// depend on the order in which more than two are added.
-/// @param dst  capacity >= max_addend_bytes of the frames' element count. It may begin where a or b begins (or both: 2 a), or lie apart from
-///             them; nothing between. In the memory of an operand the sum always fits, for the operand moves to the end of dst first: up to
-///             an eighth slower than elsewhere in cache, a third in memory. Until then nothing is written: with any code but ok, too_large, and corrupt of a
-///             chunk, the operand is as it was.
+/// @param dst  capacity >= max_addend_bytes of the frames' element count. It must begin exactly where a or b begins (or both, which gives 2
+///             a), or not overlap either. In the memory of an operand the sum always fits, because the operand moves to the end of dst
+///             first. That is up to an eighth slower in cache, and a third in memory. Header and index are checked before anything is
+///             written, so the operand is unchanged with any code except ok, too_large, and corrupt because of a chunk.
 /// @return     code not_an_addend, count_differs, bound_differs, foreign_frame, wire_version, corrupt, out_of_space; too_large: the sum
 ///             (or an operand) does not fit, and the frame says so.
 template <class Codec, class Op, element T>
@@ -96,31 +121,36 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
     static_assert(Op::linear && has_homomorphic_codec<Codec, T>,
                   "ccoll::reduce_encoded: needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum)");
-    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>) return addend_codec_of<Codec, T>.add(a, b, dst, {});
+    if constexpr (Op::linear && has_homomorphic_codec<Codec, T>)
+        return detail::with_both<Codec, T>(
+            a, b, [&](const frame_view& x, const frame_view& y) { return addend_codec_of<Codec, T>.add(x, y, dst, {}); });
     return {0, status::unsupported};
 }
 
-/// The addend of factor_a a + factor_b b: differences (1, -1), linear combinations with small integers. The decoded result is within
-/// (|factor_a| + |factor_b|) eb. dst and statuses as reduce_encoded. Slower than that: about a decode and an encode.
+/// The addend of factor_a a + factor_b b: differences (1, -1), and linear combinations with small integers. The decoded result is within
+/// (|factor_a| + |factor_b|) eb. dst and codes are those of reduce_encoded. Cost: about a decode and an encode.
 /// @param factor_a, factor_b  0 leaves its operand out, with its NaN and Inf.
 template <class Codec, element T>
 encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
 {
-    static_assert(has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
-                  "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
-    return detail::chunked_addends<Codec, T>::combine(factor_a, a, factor_b, b, dst);
+    static_assert(
+        has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
+        "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
+    return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) {
+        return detail::chunked_addends<Codec, T>::combine(factor_a, x, factor_b, y, dst);
+    });
 }
 
-/// The addend of factor a; within |factor| eb.
+/// The addend of factor a. The decoded result is within |factor| eb.
 template <class Codec, element T>
 encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span dst) noexcept
 {
     return combine_encoded<Codec, T>(factor, a, 0, a, dst);
 }
 
-/// encode, decode, encode_addend and reduce_encoded with their chunks dealt out to an executor: `Exec::Threads<N>{}` (exec.hpp), or your
-/// thread pool (codec_executor). The same bytes and bits. Pays from some hundred thousand elements on, with data beyond the caches.
-/// A sum in the memory of an operand is left to one thread.
+/// encode, decode, encode_addend and reduce_encoded with their chunks distributed by an executor: `Exec::Threads<N>{}` (exec.hpp), or your
+/// thread pool (codec_executor). The bytes and bits are those of one thread. Worth it from some hundred thousand elements on, with data
+/// beyond the caches. A sum in the memory of an operand is computed by one thread.
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
 encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)
@@ -132,7 +162,11 @@ template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, buffer_pointee<Buffer>>
 status decode(const_byte_span src, Buffer&& out, const Executor& run)
 {
-    return detail::chunked<Codec, buffer_pointee<Buffer>>::decode(src, as_span(out), stores_for(as_span(out).size_bytes()), run);
+    using all = detail::chunked<Codec, buffer_pointee<Buffer>>;
+    const auto to = as_span(out);
+    frame_view view;
+    const status s = all::open(src, to.size(), view);
+    return s == status::ok ? all::decode(view, to, stores_for(to.size_bytes()), run) : s;
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
@@ -145,7 +179,8 @@ template <class Codec, class Op, element T, codec_executor Executor>
     requires(Op::linear && has_homomorphic_codec<Codec, T>)
 encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst, const Executor& run)
 {
-    return detail::chunked_addends<Codec, T>::add(a, b, dst, run);
+    return detail::with_both<Codec, T>(
+        a, b, [&](const frame_view& x, const frame_view& y) { return detail::chunked_addends<Codec, T>::add(x, y, dst, run); });
 }
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -7,8 +7,10 @@
 #include <tuple>
 
 #include "acme_fixed16.hpp"
+#include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
+#include "support/opened.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -59,14 +61,14 @@ status decode_to(std::size_t n, const bytes& frame)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a frame never needs more than raw size, 32 bytes and 4 per chunk, and may need all of it", "[codec][frame]",
+TEMPLATE_LIST_TEST_CASE("a frame never needs more than raw size, 48 bytes, 5 per chunk and what fills up to 16, and may need all of it", "[codec][frame]",
                         every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     constexpr std::size_t chunk = ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements;
-    static_assert(ccoll::max_encoded_bytes<C, T>(0) == 32);
-    static_assert(ccoll::max_encoded_bytes<C, T>(chunk + 1) == 32 + 2 * 4 + (chunk + 1) * sizeof(T));
+    static_assert(ccoll::max_encoded_bytes<C, T>(0) == 48);
+    static_assert(ccoll::max_encoded_bytes<C, T>(chunk + 1) == 64 + frame_edit::padded(chunk * sizeof(T)) + frame_edit::padded(sizeof(T)));
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, chunk - 1, chunk, chunk + 1, 3 * chunk + 17}) {
         INFO("n = " << n);
         const std::vector<T> strange(n, std::numeric_limits<T>::quiet_NaN());
@@ -161,9 +163,15 @@ TEST_CASE("a header says what a frame is, and every field of it is checked", "[c
     CHECK(code(with(frame, 24, std::uint32_t{5119})) == status::foreign_frame);
     CHECK(code(with(frame, 28, std::uint32_t{1})) == status::corrupt);
     CHECK(code(with(frame, 28, ~std::uint32_t{0})) == status::corrupt);
-    CHECK(code(with(frame, 32, ~std::uint32_t{0})) == status::corrupt);  // a chunk beyond the end
-    CHECK(code(with(frame, 32, ccoll::load<std::uint32_t>(frame, 32) | ccoll::raw_chunk)) == status::corrupt);
-    CHECK(code(with(frame, 32, ccoll::load<std::uint32_t>(frame, 32) - 1)) == status::corrupt);
+    CHECK(header.kind == ccoll::quality::absolute);
+    CHECK(code(with(frame, 32, std::uint8_t{0})) == status::corrupt);        // exact, with a bound
+    CHECK(code(with(frame, 32, std::uint8_t{2})) == status::foreign_frame);  // a rate, which no codec of this version has
+    for (unsigned kind = 3; kind < 256; ++kind) CHECK(code(with(frame, 32, static_cast<std::uint8_t>(kind))) == status::corrupt);
+    for (unsigned codec = 1; codec < 256; ++codec) CHECK(code(with(frame, 33, static_cast<std::uint8_t>(codec))) == status::foreign_frame);
+    CHECK(code(with(frame, 34, std::uint16_t{1})) == status::corrupt);   // reserved
+    CHECK(code(with(frame, 36, std::uint32_t{80})) == status::corrupt);  // a row
+    CHECK(code(with(frame, 40, std::uint32_t{4})) == status::corrupt);   // a trailer
+    CHECK(code(with(frame, 44, std::uint32_t{1})) == status::corrupt);   // reserved
 
     CHECK(decode_to<C, float>(n - 1, frame) == status::count_differs);
     CHECK(decode_to<C, float>(0, frame) == status::count_differs);
@@ -190,6 +198,88 @@ TEMPLATE_LIST_TEST_CASE("bytes behind a frame are not looked at", "[codec][frame
     CHECK(view.bytes() == frame.size() - 100);
 }
 
+TEST_CASE("an index is believed only as far as its chunks make sense", "[codec][frame][wire]")
+{
+    using C = Codec::PipeSZx;
+    const std::size_t n = 3 * 5120 + 100;
+    const bytes frame = round_trip::frame_of<C>(fields::random<float>(n), 1e-3);
+    const std::size_t chunks = 4, ends = 48, fills = ends + 4 * chunks, payload = frame_edit::start(chunks);
+    REQUIRE(payload == 80);
+    const auto code = [&](const bytes& f) { return decode_to<C, float>(n, f); };
+    const auto end_of = [&](std::size_t i) { return ccoll::load<std::uint32_t>(frame, ends + 4 * i); };
+    const auto with_end = [&](std::size_t i, std::uint32_t end) { return code(with(frame, ends + 4 * i, end)); };
+    REQUIRE(code(frame) == status::ok);
+    REQUIRE(payload + 16 * end_of(3) == frame.size());
+    for (std::size_t i = 0; i < chunks; ++i) {
+        INFO("chunk " << i);
+        for (const std::uint32_t wrong : {end_of(i) - 1, end_of(i) + 1, 0u, ~ccoll::raw_chunk}) CHECK(with_end(i, wrong) == status::corrupt);
+        CHECK(with_end(i, end_of(i) | ccoll::raw_chunk) == status::corrupt);
+        const auto fill = static_cast<unsigned>(frame[fills + i]);
+        for (unsigned wrong = 0; wrong < 256; ++wrong) CHECK((code(with(frame, fills + i, static_cast<std::uint8_t>(wrong))) == status::ok) == (wrong == fill));
+        for (unsigned k = 1; k <= fill; ++k) CHECK(code(with(frame, payload + 16 * end_of(i) - k, std::uint8_t{1})) == status::corrupt);
+    }
+    for (std::size_t at = fills + chunks; at < payload; ++at) CHECK(code(with(frame, at, std::uint8_t{128})) == status::corrupt);
+    // Ends that do not rise: chunk 1 would end before it begins.
+    bytes swapped = with(frame, ends, end_of(1));
+    CHECK(code(with(swapped, ends + 4, end_of(0))) == status::corrupt);
+    // One unit more than there is, and one less than the chunk needs.
+    bytes longer = frame;
+    longer.resize(frame.size() + 16);
+    CHECK(code(with(longer, ends + 12, end_of(3) + 1)) == status::corrupt);
+}
+
+TEST_CASE("a vector that needs more than the 32 GiB of one frame is refused before it is looked at", "[codec][frame]")
+{
+    float one = 1;
+    std::byte byte{};
+    const std::size_t most = std::size_t{1} << 33;  // of floats: 32 GiB
+    const auto of = [&](std::size_t n) { return ccoll::encode<Codec::SZp>(std::span<const float>(&one, n), ccoll::byte_span(&byte, 1), 1e-3).code; };
+    CHECK(of(most) == status::bad_argument);
+    CHECK(of(most - 8192) == status::out_of_space);
+    CHECK(ccoll::encode_addend<Codec::SZp>(std::span<const float>(&one, most), ccoll::byte_span(&byte, 1), 1e-3).code == status::bad_argument);
+}
+
+TEST_CASE("the bytes behind a chunk are looked at one by one", "[codec][frame][wire]")
+{
+    for (std::size_t size = 0; size < 40; ++size) {
+        const std::size_t fill = frame_edit::padded(size) - size;
+        bytes memory(frame_edit::padded(size), std::byte{0xff});
+        const ccoll::frame_view::piece piece{ccoll::const_byte_span(memory).first(size), fill, false};
+        std::fill(memory.begin() + static_cast<std::ptrdiff_t>(size), memory.end(), std::byte{0});
+        CHECK(ccoll::is_filled_with_zeros(piece));
+        for (std::size_t at = size; at < memory.size(); ++at) {
+            memory[at] = std::byte{1};
+            CHECK_FALSE(ccoll::is_filled_with_zeros(piece));
+            memory[at] = std::byte{0};
+        }
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("every chunk begins at a multiple of 16 bytes, and is raw if and only if it would not be shorter", "[codec][frame][wire]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    using impl = ccoll::codec_impl<C, T, ccoll::host_space>;
+    const double eb = C::lossy ? 1e-3 : 0;
+    for (const auto& field : fields::all<T>(2 * impl::chunk_elements + 37)) {
+        const bytes frame = round_trip::frame_of<C>(field.values, eb);
+        ccoll::frame_view view;
+        REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, field.values.size(), view) == status::ok);
+        INFO(field.name);
+        CHECK((view.payload.data() - frame.data()) % 16 == 0);
+        for (std::size_t i = 0; i < view.header.chunks; ++i) {
+            const auto piece = view.chunk(i);
+            CHECK((piece.data.data() - frame.data()) % 16 == 0);
+            CHECK(ccoll::is_filled_with_zeros(piece));
+            const std::size_t first = i * impl::chunk_elements, count = std::min<std::size_t>(impl::chunk_elements, field.values.size() - first);
+            bytes room(4 * count * sizeof(T) + 1000);  // as much as it likes
+            const auto finished = impl::encode_chunk(std::span(field.values).subspan(first, count), room, eb);
+            CHECK(piece.raw == (finished.code != status::ok || finished.bytes >= count * sizeof(T)));
+            if (!piece.raw) CHECK(piece.data.size() == finished.bytes);
+        }
+    }
+}
+
 TEMPLATE_LIST_TEST_CASE("every truncation of a frame is corrupt", "[codec][frame][total]", every_combination)
 {
     using T = typename TestType::element;
@@ -212,7 +302,7 @@ TEMPLATE_LIST_TEST_CASE("a frame with any bit flipped gives a status and stays i
     const std::size_t n = 300;
     const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
     const auto own = fields::smooth<T>(n, 2);
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     T marker;
     std::memset(&marker, 0xA5, sizeof marker);
@@ -229,7 +319,7 @@ TEMPLATE_LIST_TEST_CASE("a frame with any bit flipped gives a status and stays i
             const auto encoded = face.decode_reduce_encode(damaged, own, ccoll::byte_span(dst).first(dst.size() - 1), 1e-3, sum, {});
             disagree += decoded != reduced || decoded != encoded.code;
             const bool bound = at >= 16 && at < 24;  // another bound is as good a bound, and -0 is 0
-            header_believed += at < 36 && !bound && decoded == status::ok;
+            header_believed += at < frame_edit::start_of_one && !bound && decoded == status::ok;
             beyond += !round_trip::same_bits(out.front(), marker) || !round_trip::same_bits(out.back(), marker);
             beyond += dst.back() != round_trip::guard;
             damaged[at] = frame[at];
@@ -256,11 +346,11 @@ TEMPLATE_LIST_TEST_CASE("garbage is refused or decoded, but never believed beyon
     const bytes frame = round_trip::frame_of<C>(mixed<T>(n), 1e-3);
     for (int trial = 0; trial < 5000; ++trial) {
         bytes garbage = frame;
-        for (std::size_t i = 36; i < garbage.size(); ++i)
+        for (std::size_t i = frame_edit::start_of_one; i < garbage.size(); ++i)
             garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x03));  // often valid codes
         if (trial % 3 == 0) {
-            garbage.resize(36 + random.below(garbage.size() - 35));
-            ccoll::store(garbage, 32, static_cast<std::uint32_t>(garbage.size() - 36));
+            garbage.resize(frame_edit::start_of_one + random.below(garbage.size() - frame_edit::start_of_one + 1));
+            frame_edit::end_at(garbage);
         }
         const status s = decode_to<C, T>(n, garbage);
         if (s != status::ok && s != status::corrupt) FAIL_CHECK("decode gave " << ccoll::describe(s));
@@ -271,7 +361,7 @@ TEMPLATE_LIST_TEST_CASE("decode_reduce is decode and then the operation, also in
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
         const bytes frame = round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3);
         const auto own = fields::random<T>(n, 3);
@@ -289,7 +379,7 @@ TEMPLATE_LIST_TEST_CASE("decode_reduce_encode gives the bytes of the three steps
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     const double eb = C::lossy ? 1e-3 : 0;
     for (const std::size_t n : {0u, 1u, 129u, 5121u, 8193u, 20011u}) {
@@ -325,7 +415,7 @@ TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks,
     } seen;
     const bool pipelined = std::is_same_v<C, Codec::None> || std::is_same_v<C, Codec::PipeSZx> || std::is_same_v<C, Codec::SZp>;
     const std::size_t n = 3 * 8192 + 5;
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     const std::size_t elements = pipelined ? n : 0, calls = pipelined ? (n + face.chunk_elements - 1) / face.chunk_elements : 0;
     const auto x = fields::smooth<T>(n);

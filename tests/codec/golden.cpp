@@ -4,8 +4,12 @@
 //
 // A change of encoded bytes that is meant raises ccoll::wire_version; then the files are written anew by the tests themselves:
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
+//
+// A file also has the values that each frame was made of (lines that begin with =) and how far a decoded value may be from them (`within`), so
+// that a reader that shares nothing with the library can check what it decodes: tests/wire/reader.py.
 #include "catch.hpp"
 
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -61,8 +65,8 @@ std::vector<T> scaled(std::vector<T> x, T factor, T offset)
 struct golden {
     std::string name;
     std::size_t n = 0;
-    double eb = 0;
-    bytes frame;
+    double eb = 0, within = 0;
+    bytes frame, values;
     std::uint64_t decoded = 0;  ///< hash of the bits
 };
 
@@ -80,13 +84,24 @@ template <class C, class T>
 struct writer {
     std::vector<golden> all;
 
-    void keep(const char* name, std::size_t n, double eb, bytes frame)
+    void keep(const char* name, const std::vector<T>& x, double eb, double within, bytes frame)
     {
-        const std::uint64_t hash = hash_of_decoded<C, T>(frame, n);
-        all.push_back({name, n, eb, std::move(frame), hash});
+        const std::uint64_t hash = hash_of_decoded<C, T>(frame, x.size());
+        const auto raw = std::as_bytes(std::span<const T>(x));
+        all.push_back({name, x.size(), eb, within, std::move(frame), {raw.begin(), raw.end()}, hash});
     }
-    void moved(const char* name, const std::vector<T>& x, double eb) { keep(name, x.size(), eb, round_trip::frame_of<C>(x, eb)); }
-    void adds(const char* name, const std::vector<T>& x, double eb) { keep(name, x.size(), eb, addend(x, eb)); }
+    void moves(const char* name, const std::vector<T>& x, double eb) { keep(name, x, eb, eb, round_trip::frame_of<C>(x, eb)); }
+    /// A decoded addend is rounded to T once more.
+    void adds(const char* name, const std::vector<T>& x, double eb) { keep(name, x, eb, eb + rounding_of(x), addend(x, eb)); }
+
+    /// Half an ulp of the largest finite value, or more.
+    static double rounding_of(const std::vector<T>& x)
+    {
+        double largest = 0;
+        for (const T v : x)
+            if (const double d = std::fabs(static_cast<double>(v)); std::isfinite(d)) largest = std::max(largest, d);
+        return largest * (sizeof(T) == 2 ? 0x1p-8 : sizeof(T) == 4 ? 0x1p-23 : 0x1p-52);
+    }
 
     static bytes addend(const std::vector<T>& x, double eb)
     {
@@ -104,11 +119,13 @@ std::string text_of(const std::vector<golden>& all)
     text << "# frames of wire version " << int{ccoll::wire_version} << "; see golden.cpp\n";
     for (const golden& g : all) {
         text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb << " decoded " << std::hex << g.decoded << " bytes "
-             << std::dec << g.frame.size() << '\n';
-        for (std::size_t i = 0; i < g.frame.size(); ++i) {
-            const auto b = static_cast<unsigned>(g.frame[i]);
-            text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15] << (i % 32 == 31 || i + 1 == g.frame.size() ? "\n" : "");
-        }
+             << std::dec << g.frame.size() << " within " << std::hexfloat << g.within << '\n';
+        for (const auto& [begin, data] : {std::pair{"", &g.frame}, std::pair{"= ", &g.values}})
+            for (std::size_t i = 0; i < data->size(); ++i) {
+                const auto b = static_cast<unsigned>((*data)[i]);
+                if (i % 32 == 0) text << begin;
+                text << "0123456789abcdef"[b >> 4] << "0123456789abcdef"[b & 15] << (i % 32 == 31 || i + 1 == data->size() ? "\n" : "");
+            }
     }
     return text.str();
 }
@@ -126,13 +143,16 @@ std::vector<golden> read(const std::string& file)
         std::istringstream words(line);
         if (line.rfind("frame ", 0) == 0) {
             golden g;
-            std::string bound, hash;
-            words >> word >> g.name >> word >> g.n >> word >> bound >> word >> hash >> word >> expected;
+            std::string bound, hash, within;
+            words >> word >> g.name >> word >> g.n >> word >> bound >> word >> hash >> word >> expected >> word >> within;
             g.eb = std::strtod(bound.c_str(), nullptr);
+            g.within = std::strtod(within.c_str(), nullptr);
             g.decoded = std::strtoull(hash.c_str(), nullptr, 16);
             all.push_back(g);
         } else if (!all.empty()) {
-            for (std::size_t i = 0; i + 1 < line.size(); i += 2) all.back().frame.push_back(static_cast<std::byte>(digit(line[i]) << 4 | digit(line[i + 1])));
+            const bool is_value = line[0] == '=';
+            bytes& to = is_value ? all.back().values : all.back().frame;
+            for (std::size_t i = is_value ? 2 : 0; i + 1 < line.size(); i += 2) to.push_back(static_cast<std::byte>(digit(line[i]) << 4 | digit(line[i + 1])));
         }
     }
     return all;
@@ -153,6 +173,8 @@ void check(const std::string& file, const std::vector<golden>& today)
         CHECK(stored[k].name == today[k].name);
         CHECK(stored[k].n == today[k].n);
         CHECK(stored[k].eb == today[k].eb);
+        CHECK(stored[k].within == today[k].within);
+        CHECK(stored[k].values == today[k].values);
         CHECK(today[k].frame.size() == stored[k].frame.size());
         CHECK(today[k].frame == stored[k].frame);
         CHECK(hash_of_decoded<C, T>(stored[k].frame, stored[k].n) == stored[k].decoded);
@@ -171,8 +193,8 @@ std::string with_type(const std::string& codec)
 TEMPLATE_TEST_CASE("the frames of None are those of this wire version", "[codec][golden]", float, double)
 {
     writer<Codec::None, TestType> w;
-    w.moved("wave", wave<TestType>(40), 0);
-    w.moved("nothing", {}, 0);
+    w.moves("wave", wave<TestType>(40), 0);
+    w.moves("nothing", {}, 0);
     check<Codec::None, TestType>(with_type<TestType>("none"), w.all);
 }
 
@@ -182,9 +204,9 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     using C = typename TestType::first_type;
     using T = typename TestType::second_type;
     writer<C, T> w;
-    w.moved("wave", wave<T>(300), 0.01);
-    w.moved("non_finite", with_non_finite<T>(150), 1e-4);
-    w.moved("constant", std::vector<T>(200, T(1.375)), 0.01);
+    w.moves("wave", wave<T>(300), 0.01);
+    w.moves("non_finite", with_non_finite<T>(150), 1e-4);
+    w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
@@ -192,18 +214,18 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
 {
     using T = TestType;
     writer<Codec::SZp, T> w;
-    w.moved("narrow", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
-    w.moved("raw_blocks", with_non_finite<T>(100), 0.05);
-    w.moved("flat", std::vector<T>(200, T(1.375)), 0.003);
-    w.moved("lattice", wave<T>(70), 1e-3);
-    w.moved("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
+    w.moves("narrow", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
+    w.moves("raw_blocks", with_non_finite<T>(100), 0.05);
+    w.moves("flat", std::vector<T>(200, T(1.375)), 0.003);
+    w.moves("lattice", wave<T>(70), 1e-3);
+    w.moves("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
     std::vector<T> rare(300, T(0.5)), noise = wave<T>(100), both(300);
     for (std::size_t i = 3; i < rare.size(); i += i % 5 + 7) rare[i] += static_cast<T>(i % 4) / 4, both[i] = static_cast<T>(i % 5) / 4 - T(0.5);
     for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = (i % 2 == 0 ? noise[i] : -noise[i]) * T(1.0625);
     for (std::size_t i = 200; i < 206; ++i) rare[i] = noise[i - 200];
-    w.moved("lists", scaled(rare, T(1.25), T(0)), 0.2);
-    w.moved("alone", noise, 0.003);
-    w.moved("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
+    w.moves("lists", scaled(rare, T(1.25), T(0)), 0.2);
+    w.moves("alone", noise, 0.003);
+    w.moves("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 
@@ -224,8 +246,16 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
         dst.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, b, dst).bytes);
         return dst;
     };
-    w.keep("sum", 100, eb, sum(W::addend(one, eb), W::addend(other, eb)));
-    w.keep("wide_sum", 100, eb, sum(W::addend(large, eb), W::addend(other, eb)));
+    const auto plus = [](std::vector<T> x, const std::vector<T>& y) {
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] += y[i];
+        return x;
+    };
+    const auto keep_sum = [&](const char* name, const std::vector<T>& x, const std::vector<T>& y) {
+        const auto exact = plus(x, y);
+        w.keep(name, exact, eb, 2 * eb + 2 * W::rounding_of(exact), sum(W::addend(x, eb), W::addend(y, eb)));
+    };
+    keep_sum("sum", one, other);
+    keep_sum("wide_sum", large, other);
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
 
@@ -238,13 +268,13 @@ TEMPLATE_TEST_CASE("the frames of Lossless are those of this wire version", "[co
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<T>(1000 + i * i);
     if constexpr (std::is_floating_point_v<T>) {
         x = with_non_finite<T>(200);
-        w.moved("noise", scaled(x, T(1) / 3, T(0)), 0);
+        w.moves("noise", scaled(x, T(1) / 3, T(0)), 0);
     }
-    w.moved("shift", x, 0);
-    w.moved("chained", ids, 0);
+    w.moves("shift", x, 0);
+    w.moves("chained", ids, 0);
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<T>(i * 7 % 16);
-    w.moved("alone", ids, 0);
-    w.moved("flat", std::vector<T>(100, T(42)), 0);
+    w.moves("alone", ids, 0);
+    w.moves("flat", std::vector<T>(100, T(42)), 0);
     check<C, T>(std::is_integral_v<T> ? "lossless_i32.hex" : with_type<T>("lossless"), w.all);
 }
 
@@ -253,8 +283,8 @@ TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wir
     using T = TestType;
     using C = Codec::SZp;
     writer<C, T> w;
-    w.moved("wide_bound", wave<T>(200), 0.1);
-    w.moved("halved", wave<T>(200), 0.0003);
+    w.moves("wide_bound", wave<T>(200), 0.1);
+    w.moves("halved", wave<T>(200), 0.0003);
     w.adds("addend", wave<T>(100), 0.01);
     check<C, T>(std::is_same_v<T, ccoll::half> ? "szp_half.hex" : "szp_bfloat16.hex", w.all);
 }

@@ -12,6 +12,7 @@
 
 #include <ccoll/codec.hpp>
 
+#include "codec/frame_edit.hpp"
 #include "fields.hpp"
 
 using namespace ccoll::policies;
@@ -245,15 +246,15 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
     std::vector<T> x(n, T(0));  // two of three blocks of SZx are constant
     for (std::size_t i = 0; i < 100; ++i) x[i] = T(fields::smooth<float>(n)[i]);
     const bytes frame = frame_of<C>(x, 1e-2);
-    REQUIRE(frame.size() < 36 + n * sizeof(T));
+    REQUIRE(frame.size() < frame_edit::start_of_one + n * sizeof(T));
     std::vector<T> y(n);
     std::size_t accepted = 0;
     for (std::size_t size = 0; size < frame.size(); ++size) {
         const bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
         accepted += ccoll::decode<C>(cut, y) != status::corrupt;
-        if (size < 36) continue;
+        if (size < frame_edit::start_of_one || size >= frame_edit::without_fill(frame).size()) continue;
         bytes shorter = cut;  // and with an index that says so
-        ccoll::store(shorter, 32, static_cast<std::uint32_t>(size - 36));
+        frame_edit::end_at(shorter);
         accepted += ccoll::decode<C>(shorter, y) != status::corrupt;
     }
     CHECK(accepted == 0);
@@ -267,7 +268,7 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
         }
     // A bound that is none: k = 126 asks for eb - 2^126.
     bytes wrong = frame;
-    wrong[36] = std::byte{126};
+    wrong[frame_edit::without_fill(frame).size() - 1] = std::byte{126};
     CHECK(ccoll::decode<C>(wrong, y) == status::corrupt);
 }
 

@@ -6,6 +6,7 @@
 
 #include <ccoll/exec.hpp>
 
+#include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
@@ -96,6 +97,32 @@ TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][
     check(x, fields::constant<TestType>(x.size()), 1.0);  // blocks that are copied as they are, from where they partly go
 }
 
+TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt, wherever the sum goes", "[codec][homomorphic][total]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 2 * 8192 + 100;
+    const bytes a = addend(fields::smooth<T>(n, 1), 1e-3), b = addend(fields::smooth<T>(n, 2), 1e-3);
+    ccoll::frame_view view;
+    REQUIRE(ccoll::frame_codec_of<C, T>.open(a, n, view) == status::ok);
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < view.header.chunks; ++i)
+        for (std::size_t k = 1; k <= view.fill_of(i); ++k, ++found) {
+            INFO("chunk " << i << ", byte " << k << " before its end");
+            bytes wrong = a;
+            wrong[frame_edit::start(3) + view.end_of(i) - k] = std::byte{1};
+            std::vector<T> y(n);
+            CHECK(ccoll::decode<C>(wrong, y) == status::corrupt);
+            bytes dst(ccoll::max_addend_bytes<C, T>(n));
+            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(wrong, b, dst).code == status::corrupt);
+            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst).code == status::corrupt);
+            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(b, wrong, dst, Exec::Threads<2>{}).code == status::corrupt);
+            CHECK(ccoll::combine_encoded<C, T>(1, b, 1, wrong, dst).code == status::corrupt);
+            std::copy(wrong.begin(), wrong.end(), dst.begin());
+            CHECK(ccoll::reduce_encoded<C, Op::Sum, T>(ccoll::const_byte_span(dst).first(wrong.size()), b, dst).code == status::corrupt);
+        }
+    CHECK(found > 0);
+}
+
 TEST_CASE("what cannot be added in place leaves the operand as it was, or says so in a frame", "[codec][homomorphic]")
 {
     const std::size_t n = 20000;
@@ -113,8 +140,8 @@ TEST_CASE("what cannot be added in place leaves the operand as it was, or says s
     CHECK(dst == before);
     bytes wrong = before;  // a chunk longer than any: nothing is moved
     wrong.resize(wrong.size() * 2);
-    const std::uint32_t too_long = static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)) + 4;
-    std::memcpy(wrong.data() + 32, &too_long, 4);
+    const std::uint32_t too_long = static_cast<std::uint32_t>(ccoll::max_addend_bytes<C, float>(8192)) / 16 + 1;
+    std::memcpy(wrong.data() + 48, &too_long, 4);
     const bytes as_it_was = wrong;
     CHECK(add(b, wrong, wrong.size()).code == status::corrupt);
     CHECK(wrong == as_it_was);

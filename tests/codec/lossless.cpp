@@ -15,6 +15,7 @@
 
 #include <ccoll/codec.hpp>
 
+#include "codec/frame_edit.hpp"
 #include "fields.hpp"
 
 using Codec = ccoll::policies::Codec::Lossless;
@@ -214,8 +215,8 @@ TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residua
                     const auto o = check<T>(raw(x));
                     wrong += !o.good;
                     // Exactly `width` bits for each word of a whole block where nothing is chained; 1 for its width, 5 for base and head.
-                    const std::size_t most = 36 + 1 + sizeof(T) + (n + 63) / 64 + n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
-                    expanded += !chained && o.frame.size() > std::max(most, std::size_t{0}) && o.frame.size() < 36 + n * sizeof(T);
+                    const std::size_t most = frame_edit::start_of_one + 15 + 1 + sizeof(T) + (n + 63) / 64 + n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
+                    expanded += !chained && o.frame.size() > std::max(most, std::size_t{0}) && o.frame.size() < frame_edit::start_of_one + n * sizeof(T);
                 }
     CHECK(wrong == 0);
     CHECK(expanded == 0);
@@ -263,14 +264,14 @@ TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with a
         for (std::size_t size = 0; size < frame.size(); ++size) {
             bytes cut(frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(size));
             accepted += ccoll::decode<Codec>(cut, y) != status::corrupt;
-            if (size < 36) continue;
-            ccoll::store(cut, 32, static_cast<std::uint32_t>(size - 36));
+            if (size < frame_edit::start_of_one || size >= frame_edit::without_fill(frame).size()) continue;
+            frame_edit::end_at(cut);
             accepted += ccoll::decode<Codec>(cut, y) != status::corrupt;
         }
         CHECK(accepted == 0);
-        bytes longer = frame;  // a byte too many
+        bytes longer = frame_edit::without_fill(frame);  // a byte too many
         longer.push_back(std::byte{0});
-        ccoll::store(longer, 32, static_cast<std::uint32_t>(longer.size() - 36));
+        frame_edit::end_at(longer);
         CHECK(ccoll::decode<Codec>(longer, y) == status::corrupt);
     }
 }
@@ -288,17 +289,17 @@ TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay
                 bytes damaged = frame;
                 damaged[at] ^= static_cast<std::byte>(1u << bit);
                 std::vector<T> y(n);
-                believed += ccoll::decode<Codec>(damaged, y) == status::ok && at < 36 && !(at == 23 && bit == 7);  // a bound of -0 is 0
+                believed += ccoll::decode<Codec>(damaged, y) == status::ok && at < frame_edit::start_of_one && !(at == 23 && bit == 7);  // a bound of -0 is 0
             }
     }
     CHECK(believed == 0);
     fields::generator random(5);
     const bytes frame = check<T>(input<T>(kind::ramp, n, 1)).frame;
     for (int trial = 0; trial < 20000; ++trial) {
-        bytes garbage(36 + random.below(n * sizeof(T)));
-        std::copy_n(frame.begin(), 36, garbage.begin());
-        for (std::size_t i = 36; i < garbage.size(); ++i) garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x07));
-        ccoll::store(garbage, 32, static_cast<std::uint32_t>(garbage.size() - 36));
+        bytes garbage = frame_edit::front_of(frame);
+        garbage.resize(garbage.size() + random.below(n * sizeof(T)));
+        for (std::size_t i = frame_edit::start_of_one; i < garbage.size(); ++i) garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x07));
+        frame_edit::end_at(garbage);
         std::vector<T> y(n);
         const status s = ccoll::decode<Codec>(garbage, y);
         strange += s != status::ok && s != status::corrupt;
@@ -306,7 +307,7 @@ TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay
     CHECK(strange == 0);
     for (unsigned head = 0; head < 256; ++head) {  // shifts beyond a word
         bytes wrong = frame;
-        wrong[36] = static_cast<std::byte>(head);
+        wrong[frame_edit::start_of_one] = static_cast<std::byte>(head);
         std::vector<T> y(n);
         const status s = ccoll::decode<Codec>(wrong, y);
         if ((head & 0x7f) > 64) CHECK(s == status::corrupt);

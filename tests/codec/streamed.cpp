@@ -13,6 +13,7 @@
 
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
+#include "support/opened.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -38,7 +39,7 @@ bytes decoded(const bytes& frame, std::size_t n, stores how, std::size_t shift)
     bytes room(n * sizeof(T) + 4 * line, round_trip::guard);
     const std::size_t past = reinterpret_cast<std::uintptr_t>(room.data()) % line, begin = (line - past) % line + line + 4 * shift;
     T* const to = reinterpret_cast<T*>(room.data() + begin);
-    if (ccoll::frame_codec_of<C, T>.decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
+    if (opened::frames<C, T>().decode(frame, std::span<T>(to, n), how, {}) != status::ok) return {};
     for (std::size_t i = 0; i < room.size(); ++i)
         if ((i < begin || i >= begin + n * sizeof(T)) && room[i] != round_trip::guard) return {};
     return {room.begin() + static_cast<std::ptrdiff_t>(begin), room.begin() + static_cast<std::ptrdiff_t>(begin + n * sizeof(T))};
@@ -81,8 +82,10 @@ TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote i
     const std::size_t n = 1000003;
     const bytes frame = round_trip::frame_of<TestType>(fields::smooth<float>(n), 1e-3);
     std::vector<float> expected(n), found(n);
-    REQUIRE(ccoll::frame_codec_of<TestType, float>.decode(frame, expected, stores::cached, {}) == status::ok);
-    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(frame, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
+    REQUIRE(opened::frames<TestType, float>().decode(frame, expected, stores::cached, {}) == status::ok);
+    ccoll::frame_view view;
+    REQUIRE(ccoll::frame_codec_of<TestType, float>.open(frame, n, view) == status::ok);
+    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
     CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
 }
 
@@ -109,13 +112,22 @@ TEST_CASE("several threads put parts behind one another past the caches", "[code
     bytes expected(5), found(5 + parts * longest);
     for (std::size_t i = 0; i < parts; ++i) expected.insert(expected.end(), length(i), static_cast<std::byte>(i));
     for (int again = 0; again < 5; ++again) {
-        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, [&] {
-            return [&](std::size_t i, ccoll::byte_span to, std::size_t at) {
+        std::vector<std::size_t> ends(parts);  // each written by one thread, and moved by the same one
+        const auto make_writer = [&] {
+            return [&](std::size_t i, ccoll::byte_span to, std::size_t begin, std::size_t at) {
                 std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(at), length(i), static_cast<std::byte>(i));
+                ends[i] = at + length(i) - begin;
                 return ccoll::encode_result{at + length(i)};
             };
-        });
+        };
+        const auto placed = [&](std::size_t first, std::size_t last, std::size_t distance) {
+            for (; first < last; ++first) ends[first] += distance;
+        };
+        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
         REQUIRE(r.code == status::ok);
+        std::size_t wrong = 0, end = 0;
+        for (std::size_t i = 0; i < parts; ++i) wrong += ends[i] != (end += length(i));
+        CHECK(wrong == 0);
         REQUIRE(r.bytes == expected.size());
         CHECK(std::equal(expected.begin() + 5, expected.end(), found.begin() + 5));
         std::fill(found.begin(), found.end(), std::byte{0});

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
@@ -109,7 +110,7 @@ bool same(const std::vector<T>& a, const std::vector<T>& b)
 }
 
 /// Bytes of header and index.
-std::size_t start_of(std::size_t n) { return 32 + 4 * ((n + 8191) / 8192); }
+std::size_t start_of(std::size_t n) { return frame_edit::start((n + 8191) / 8192); }
 
 /// Of the first chunk of a frame of n values.
 unsigned kind_in(const bytes& frame, std::size_t n) { return ccoll::load<std::uint32_t>(frame, start_of(n)) & 15; }
@@ -274,7 +275,7 @@ TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a block, and onl
             CHECK(outcome.good());
             CHECK(outcome.encoded.raw_blocks == 1);
             // At most the block as it is and one byte per block instead of a half.
-            CHECK(outcome.encoded.bytes <= without + 32 * sizeof(T) + 8);
+            CHECK(outcome.encoded.bytes <= without + 32 * sizeof(T) + 8 + 15);
         }
 }
 
@@ -289,25 +290,25 @@ TEMPLATE_TEST_CASE("SZp keeps the payload of every NaN", "[codec][szp]", float, 
     for (const double eb : {1e-1, 1e-5, 1e-60}) CHECK(round_trip::check<C>(x, eb).good());
 }
 
-TEMPLATE_TEST_CASE("a constant chunk of SZp costs 12 bytes and its index", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a constant chunk of SZp costs 16 bytes and its index", "[codec][szp]", float, double)
 {
     using T = TestType;
     for (const std::size_t n : {8u, 31u, 32u, 33u, 8191u, 8192u, 8200u, 5u * 8192u + 8u})
         for (const T value : {T(0), -T(0), T(2.1), T(-15.9), std::numeric_limits<T>::denorm_min()}) {
             const std::size_t chunks = (n + 8191) / 8192;
             INFO("n = " << n << ", value " << value);
-            CHECK(round_trip::frame_of<C>(std::vector<T>(n, value), 1e-3).size() == 32 + chunks * (4 + 12));
+            CHECK(round_trip::frame_of<C>(std::vector<T>(n, value), 1e-3).size() == start_of(n) + 16 * chunks);
         }
     // f32 on a grid of its own, where the constant is kept exactly, has widths too: half a byte per block.
     for (const T value : {T(1.375), T(-1), T(101325)}) {
         const auto frame = round_trip::frame_of<C>(std::vector<T>(8192, value), 1e-3);
         std::vector<T> y(8192);
-        CHECK(frame.size() == 36 + 12 + (sizeof(T) == 4 ? 128 : 0));
+        CHECK(frame.size() == 64 + 16 + (sizeof(T) == 4 ? 128 : 0));
         REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
         if (sizeof(T) == 4) CHECK(y.back() == value);
     }
     const auto zeros = numbers<T>(9000, [](std::size_t i) { return i % 3 == 0 ? -0.0 : 0.0; });
-    CHECK(round_trip::frame_of<C>(zeros, 1e-3).size() == 32 + 2 * (4 + 12));
+    CHECK(round_trip::frame_of<C>(zeros, 1e-3).size() == start_of(9000) + 2 * 16);
 }
 
 TEMPLATE_TEST_CASE("SZp is worth its time: as many bits as the differences of neighbours need, and half a byte per block", "[codec][szp]", float, double)
@@ -317,11 +318,11 @@ TEMPLATE_TEST_CASE("SZp is worth its time: as many bits as the differences of ne
     // rounded at both ends that is less than 6.9 + 1 steps: 4 bits.
     const std::size_t n = 100003, blocks = (n + 31) / 32, chunks = (n + 8191) / 8192;
     CHECK(step_of<T>(1e-3) > 2e-3 * (1 - 0x1p-7));
-    CHECK(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3).size() <= 32 + chunks * (4 + 12 + 4) + blocks * 16 + blocks / 2);
+    CHECK(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3).size() <= start_of(n) + chunks * (12 + 4 + 15) + blocks * 16 + blocks / 2);
     // An offset costs nothing: the base has it.
     auto shifted = fields::smooth<T>(n);
     for (T& v : shifted) v += T(20);
-    CHECK(round_trip::frame_of<C>(shifted, 1e-3).size() <= 32 + chunks * (4 + 12 + 4) + blocks * 16 + blocks / 2);
+    CHECK(round_trip::frame_of<C>(shifted, 1e-3).size() <= start_of(n) + chunks * (12 + 4 + 15) + blocks * 16 + blocks / 2);
 }
 
 TEMPLATE_TEST_CASE("SZp keeps everything raw under a bound below 4 times the smallest normal number, and no addend", "[codec][szp]", float, double)
@@ -329,8 +330,8 @@ TEMPLATE_TEST_CASE("SZp keeps everything raw under a bound below 4 times the sma
     using T = TestType;
     const double least = 4 * static_cast<double>(std::numeric_limits<T>::min());
     const std::vector<T> x(1000, T(0));
-    CHECK(round_trip::frame_of<C>(x, least).size() == 48);
-    CHECK(addend_of(x, least).size() == 48);
+    CHECK(round_trip::frame_of<C>(x, least).size() == 80);
+    CHECK(addend_of(x, least).size() == 80);
     const double below = std::nextafter(least, 0.0);
     CHECK(round_trip::frame_of<C>(x, below).size() == ccoll::max_encoded_bytes<C, T>(1000));
     CHECK(round_trip::check<C>(x, below).encoded.raw_blocks == 1);  // one chunk
@@ -413,6 +414,30 @@ TEMPLATE_TEST_CASE("SZp gives equal bytes in a program that drops denormals", "[
         }
 }
 #endif
+
+TEMPLATE_TEST_CASE("a chunk of SZp is raw if and only if it would not be shorter, however late that is seen", "[codec][szp][wire]", float, double)
+{
+    using T = TestType;
+    // Blocks with a NaN are raw, and beside them the codes are not packed: 12 bytes, 256 codes, 32 elements for each raw block.
+    const auto expected = [](std::size_t raw_blocks) { return 12 + 256 + raw_blocks * 32 * sizeof(T); };
+    std::size_t shorter = 0, longer = 0;
+    for (const std::size_t raw_blocks : {100u, 240u, 250u, 251u, 252u, 253u, 254u, 255u})
+        for (const bool raw_first : {true, false}) {
+            std::vector<T> x(8192, T(0));
+            for (std::size_t k = 0; k < raw_blocks; ++k) x[32 * (raw_first ? k : 255 - k) + k % 32] = std::numeric_limits<T>::quiet_NaN();
+            INFO(raw_blocks << (raw_first ? " raw blocks in front" : " raw blocks at the end"));
+            const bytes frame = round_trip::frame_of<C>(x, 1e-3);
+            ccoll::frame_view view;
+            REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, x.size(), view) == status::ok);
+            const bool raw = expected(raw_blocks) >= 8192 * sizeof(T);
+            (raw ? longer : shorter) += 1;
+            CHECK(view.is_raw(0) == raw);
+            if (!raw) CHECK(view.chunk(0).data.size() == expected(raw_blocks));
+            CHECK(round_trip::check<C>(x, 1e-3).good());
+        }
+    CHECK(shorter > 0);
+    CHECK(longer > 0);
+}
 
 TEMPLATE_TEST_CASE("a chunk encoder of SZp keeps to any room that it is given", "[codec][szp]", float, double)
 {
@@ -534,18 +559,18 @@ TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where he
             status found = status::ok;
             CHECK(stays_inside<TestType>(cut, s.n, found));
             accepted += found != status::corrupt;
-            const std::size_t first = s.n <= 8192 ? 0 : 12;  // of two chunks the first has 12 bytes
-            if (size < start + first) continue;
-            ccoll::store(cut, start - 4, static_cast<std::uint32_t>(size - start - first));
+            const std::size_t first = s.n <= 8192 ? 0 : 16;  // of two chunks the first has 12 bytes
+            if (size < start + first || size >= frame_edit::without_fill(s.frame).size()) continue;
+            frame_edit::end_at(cut, start + first);
             CHECK(stays_inside<TestType>(cut, s.n, found));
             accepted += found != status::corrupt;
         }
         CHECK(accepted == 0);
         // And one that is longer than its codes say.
         for (const std::size_t more : {1u, 4u, 128u}) {
-            bytes longer = s.frame;
+            bytes longer = frame_edit::without_fill(s.frame);
             longer.insert(longer.end(), more, std::byte{0});
-            ccoll::store(longer, start - 4, static_cast<std::uint32_t>(ccoll::load<std::uint32_t>(s.frame, start - 4) + more));
+            frame_edit::end_at(longer, start + (s.n <= 8192 ? 0 : 16));
             status found = status::ok;
             CHECK(stays_inside<TestType>(longer, s.n, found));
             CHECK(found == status::corrupt);
@@ -618,7 +643,8 @@ TEMPLATE_TEST_CASE("SZp says what is wrong with bounds, destinations and frames"
     bytes refused = addend_of(x, 1e-3);
     ccoll::store(refused, 7, std::uint8_t{3});
     CHECK(ccoll::decode<C>(refused, y) == status::corrupt);
-    ccoll::store(refused, 32, std::uint32_t{0});
+    refused.resize(48);
+    refused.resize(64, std::byte{0});
     CHECK(ccoll::decode<C>(refused, y) == status::too_large);
     CHECK(ccoll::decode<C>(refused, std::span(y).first(n - 1)) == status::count_differs);
 }
@@ -631,7 +657,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp on a grid of its own has a step that is a pos
         if (s.first_kind != fine) continue;
         for (const T step : {T(0), -T(0), T(-1), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), limits::max()}) {
             bytes strange = s.frame;
-            ccoll::store(strange, 36 + 4 + sizeof(T), step);
+            ccoll::store(strange, frame_edit::start_of_one + 4 + sizeof(T), step);
             std::vector<T> y(s.n);
             INFO(s.name << ", step = " << step);
             // The largest one gives Inf; a denormal one is 0 where decoders compute, and no encoder writes it.

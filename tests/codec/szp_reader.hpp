@@ -109,10 +109,9 @@ inline contents read(ccoll::const_byte_span frame)
     contents all;
     ccoll::frame_view view;
     if (ccoll::read_frame(frame, view) != ccoll::status::ok) return all;
-    std::size_t offset = 0;
     for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
         const std::size_t from = std::size_t{i} * view.header.chunk_elements, n = static_cast<std::size_t>(view.header.elements);
-        detail::read_chunk(view.chunk(i, offset).data, std::min<std::size_t>(view.header.chunk_elements, n - from), all);
+        detail::read_chunk(view.chunk(i).data, std::min<std::size_t>(view.header.chunk_elements, n - from), all);
     }
     return all;
 }

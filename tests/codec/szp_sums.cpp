@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "codec/szp_reader.hpp"
 #include "fields.hpp"
@@ -390,12 +391,12 @@ TEMPLATE_TEST_CASE("the sum of addends on the grid is the addend of the sum, exc
             const auto in_sum = szp_reader::read(sum), in_direct = szp_reader::read(direct);
             INFO("n = " << n << ", up to " << most << " steps");
             CHECK((in_sum.honest && in_direct.honest));
-            for (std::size_t chunk = 0, at = 32 + 4 * in_sum.kinds.size(); chunk < in_sum.kinds.size(); ++chunk) {
+            for (std::size_t chunk = 0, at = frame_edit::start(in_sum.kinds.size()); chunk < in_sum.kinds.size(); ++chunk) {
                 REQUIRE(sum.size() == direct.size());
                 CHECK(in_sum.largest[chunk] >= in_direct.largest[chunk] - 2);  // a bound of its own, at most 2 above
                 ccoll::store(sum, at + 8, std::uint32_t{0});
                 ccoll::store(direct, at + 8, std::uint32_t{0});
-                at += ccoll::load<std::uint32_t>(sum, 32 + 4 * chunk);
+                at = frame_edit::start(in_sum.kinds.size()) + 16 * ccoll::load<std::uint32_t>(sum, 48 + 4 * chunk);
             }
             CHECK(sum == direct);
         }
@@ -447,7 +448,7 @@ TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so 
             x.back() = static_cast<T>(steps * step);
             const result refused = addend(x, eb);
             CHECK(refused.code == status::too_large);
-            CHECK(refused.frame.size() == 32 + 4 * ((n + 8191) / 8192));
+            CHECK(refused.frame.size() == frame_edit::start((n + 8191) / 8192));
             std::vector<T> y(n);
             CHECK(ccoll::decode<C>(refused.frame, y) == status::too_large);
             std::vector<bytes> frames{refused.frame, addend(fields::smooth<T>(n, 2), eb).frame, addend(fields::non_finite<T>(n, 3), eb).frame,
@@ -611,7 +612,7 @@ TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and
             const status s = add<T>(a, b, n).code;  // fails if it writes beyond
             no_status += s != status::ok && s != status::corrupt && s != status::wire_version && s != status::foreign_frame && s != status::not_an_addend &&
                          s != status::count_differs && s != status::bound_differs && s != status::too_large && s != status::out_of_space;
-            trusted += s == status::ok && at < 36;
+            trusted += s == status::ok && at < frame_edit::start_of_one;
         };
         for (std::size_t at = 0; at < frames[0].size(); ++at)
             for (const unsigned change : {0x01u, 0x04u, 0x10u, 0x40u, 0x80u, 0xffu}) {
@@ -619,7 +620,7 @@ TEMPLATE_TEST_CASE("any byte of either addend of SZp changed gives a status, and
                 damaged[at] ^= static_cast<std::byte>(change);
                 check(damaged, frames[1], at);
                 check(frames[1], damaged, at);
-                if (change == 0xff) check(damaged, damaged, 36);
+                if (change == 0xff) check(damaged, damaged, frame_edit::start_of_one);
             }
         for (std::size_t size = 0; size < frames[0].size(); ++size) {
             const bytes cut(frames[0].begin(), frames[0].begin() + static_cast<std::ptrdiff_t>(size));
@@ -646,13 +647,14 @@ TEMPLATE_TEST_CASE("addends of SZp that lie about their largest quantum add to a
                 const std::size_t block_bytes = 4 * std::size_t{code & 127} + (code >= 128 ? 8 : 0);
                 const auto hostile = [&] {
                     bytes frame = addend(std::vector<T>(n, T(1)), 1e-3).frame;
-                    frame.resize(36 + front + (blocks + 3) / 4 * 4 + blocks * block_bytes);
-                    for (std::size_t i = 36; i < frame.size(); ++i) frame[i] = static_cast<std::byte>(random.bits());
-                    ccoll::store(frame, 32, static_cast<std::uint32_t>(frame.size() - 36));
-                    ccoll::store(frame, 36, static_cast<std::uint32_t>(kind | (code >= 128 ? blocks : 0) << 12));
-                    ccoll::store(frame, 36 + (kind == 0 ? 8 : 12), std::uint32_t{1});
-                    if (kind == 3) ccoll::store(frame, 36 + 16, std::uint32_t{0});
-                    for (std::size_t k = 0; k < (blocks + 3) / 4 * 4; ++k) frame[36 + front + k] = k < blocks ? static_cast<std::byte>(code) : std::byte{0};
+                    constexpr std::size_t start = frame_edit::start_of_one;
+                    frame.resize(start + front + (blocks + 3) / 4 * 4 + blocks * block_bytes);
+                    for (std::size_t i = start; i < frame.size(); ++i) frame[i] = static_cast<std::byte>(random.bits());
+                    ccoll::store(frame, start, static_cast<std::uint32_t>(kind | (code >= 128 ? blocks : 0) << 12));
+                    ccoll::store(frame, start + (kind == 0 ? 8 : 12), std::uint32_t{1});
+                    if (kind == 3) ccoll::store(frame, start + 16, std::uint32_t{0});
+                    for (std::size_t k = 0; k < (blocks + 3) / 4 * 4; ++k) frame[start + front + k] = k < blocks ? static_cast<std::byte>(code) : std::byte{0};
+                    frame_edit::end_at(frame);
                     return frame;
                 };
                 const bytes a = hostile(), b = hostile();

@@ -113,9 +113,9 @@ TEST_CASE("threads say what is wrong with the first chunk in which anything is",
     b.resize(ccoll::encode_addend<Codec::SZp>(y, b, 1e-3).bytes);
     const auto spoiled = [&](std::size_t chunk) {
         bytes frame = a;
-        std::size_t begin = 32 + 4 * 40;
-        for (std::size_t i = 0; i < chunk; ++i) begin += ccoll::load<std::uint32_t>(frame, 32 + 4 * i);
-        frame[begin] = std::byte{0xff};  // a kind that there is not
+        ccoll::frame_view view;
+        REQUIRE(ccoll::frame_codec_of<Codec::SZp, float>.open(frame, n, view) == ccoll::status::ok);
+        frame[ccoll::payload_offset(40) + (chunk > 0 ? view.end_of(chunk - 1) : 0)] = std::byte{0xff};  // a kind that there is not
         return frame;
     };
     for (const std::size_t chunk : {0u, 3u, 4u, 17u, 39u}) {

@@ -3,6 +3,8 @@
 // (the sanitizers see the rest), whatever instruction set is in use.
 #include "fuzz/input.hpp"
 
+#include "support/opened.hpp"
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -12,7 +14,7 @@ template <class C, class T>
 void read_everywhere(ccoll::const_byte_span frame, ccoll::isa isa)
 {
     const std::size_t n = fuzz::claimed_elements(frame);
-    const auto& face = ccoll::frame_codec_of<C, T>;
+    const opened::frames<C, T> face;
     const auto& sum = ccoll::reduction_of<Op::Sum, T>;
     std::vector<T> plain(n), out(n);
     ccoll::use_isa(ccoll::isa::portable);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/chunked.hpp - floor 2. How the chunks of any codec become frames, and are read again: header, index, chunks that travel raw,
-// and the size limit are written here, once for all codecs.
+// codec/chunked.hpp - floor 2. Frames from the chunks of any codec, and back.
+// Header, index, raw chunks and the size limit are written here, once for all codecs.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,21 @@ struct chunked {
         else return false;
     }();
 
-    /// Messages are moved on after this many elements of codec work, 10 to 50 us: more often cost up to six times the call where a vain
-    /// poll sleeps, and less often delays what others wait for (64 MiB allreduce, 4 ranks on 1 Gb/s links). Codecs differ by a factor of ten.
+    /// The engine polls messages after this many elements of codec work, every 10 to 50 us. Polling more often made a call take up to six
+    /// times as long where a poll without effect sleeps; polling less often delays what other ranks wait for (64 MiB allreduce, 4 ranks on
+    /// 1 Gb/s links). Codecs differ in speed by a factor of ten.
     static constexpr std::size_t elements_between_polls = [] {
         if constexpr (requires { Impl::elements_between_polls; }) return std::size_t{Impl::elements_between_polls};
         else return std::size_t{16384};
     }();
 
     static constexpr std::size_t chunks(std::size_t n) noexcept { return n / step + (n % step != 0); }
-    static constexpr std::size_t start(std::size_t n) noexcept { return sizeof(frame_header) + 4 * chunks(n); }
-    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return start(n) + n * sizeof(T); }
+    static constexpr std::size_t start(std::size_t n) noexcept { return payload_offset(chunks(n)); }
+    static constexpr std::size_t max_payload(std::size_t n) noexcept
+    {
+        return n / step * padded_to_unit(step * sizeof(T)) + padded_to_unit(n % step * sizeof(T));
+    }
+    static constexpr std::size_t max_bytes(std::size_t n) noexcept { return start(n) + max_payload(n); }
 
     static frame_header header(std::size_t n, double eb) noexcept
     {
@@ -44,29 +49,58 @@ struct chunked {
         h.bound = eb;
         h.chunk_elements = static_cast<std::uint32_t>(step);
         h.chunks = static_cast<std::uint32_t>(chunks(n));
+        h.kind = Tag::lossy ? quality::absolute : quality::exact;
         return h;
     }
 
-    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`; what `produce` cannot or would not encode is stored raw, so a frame
-    /// never expands.
-    /// @param produce  (i, count, room) -> encode_result    @param values  (i, count) -> span<const T>, the values themselves
+    /// The header of a frame, and the zeros behind its index.
+    static void put_header(byte_span frame, const frame_header& h) noexcept
+    {
+        store(frame, 0, h);
+        const std::size_t end = sizeof h + 5 * std::size_t{h.chunks};
+        std::memset(frame.data() + end, 0, payload_offset(h.chunks) - end);
+    }
+
+    /// Ends chunk i, which has `bytes` bytes at offset `at` of `to`: zeros behind it, and its entry in the index of `frame`.
+    /// @param begin  where the chunks begin in `to`, from where their ends count    @return the offset behind the zeros
+    static std::size_t close(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
+                             std::size_t bytes, bool raw) noexcept
+    {
+        const std::size_t fill = padded_to_unit(bytes) - bytes, end = at + bytes + fill;
+        std::memset(to.data() + at + bytes, 0, fill);
+        put_entry(frame, chunks(n), i, end - begin, fill, raw);
+        return end;
+    }
+    /// Chunks first .. last - 1 have been moved: their ends lie `distance` bytes further on.
+    static void move_ends(byte_span frame, std::size_t first, std::size_t last, std::size_t distance) noexcept
+    {
+        for (std::size_t at = sizeof(frame_header) + 4 * first; first < last; ++first, at += 4)
+            store(frame, at, load<std::uint32_t>(frame, at) + static_cast<std::uint32_t>(distance / frame_unit));
+    }
+
+    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. A chunk travels raw if and only if it would not be shorter
+    /// encoded, or its codec cannot hold it; so a frame never expands.
+    /// @param begin    @see close    @param produce  (i, count, room) -> encode_result
+    /// @param values   (i, count) -> span<const T>, the values themselves
     /// @return         bytes: the offset behind it
     template <class Produce, class Values>
-    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t at, Produce& produce, Values& values) noexcept
+    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
+                                Produce& produce, Values& values) noexcept
     {
         const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
         const byte_span room = to.subspan(at, raw);
         const encode_result one = produce(i, count, room);
         const bool encoded = one.code == status::ok && one.bytes < raw;
         if (!encoded) copy(room, std::as_bytes(values(i, count)));
-        const std::size_t bytes = encoded ? one.bytes : raw;
-        store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(bytes) | (encoded ? 0 : raw_chunk));
-        return {at + bytes, status::ok, !Tag::lossy ? 0 : encoded ? one.raw_blocks : 1};
+        const std::size_t end = close(i, n, frame, to, begin, at, encoded ? one.bytes : raw, !encoded);
+        return {end, status::ok, !Tag::lossy ? 0 : encoded ? one.raw_blocks : 1};
     }
+    static bool fits_a_frame(std::size_t n, std::size_t most) noexcept { return chunks(n) <= 0xffffffffu && most <= most_payload_bytes; }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
     {
-        if (dst.size() < max_bytes(n) || chunks(n) > 0xffffffffu) return status::out_of_space;
-        store(dst, 0, header(n, eb));
+        if (!fits_a_frame(n, max_payload(n))) return status::bad_argument;
+        if (dst.size() < max_bytes(n)) return status::out_of_space;
+        put_header(dst, header(n, eb));
         return status::ok;
     }
     template <class Produce, class Values>
@@ -75,7 +109,7 @@ struct chunked {
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         encode_result all{start(n)};
         for (std::size_t i = 0; i < chunks(n); ++i) {
-            const encode_result one = append(i, n, dst, dst, all.bytes, produce, values);
+            const encode_result one = append(i, n, dst, dst, start(n), all.bytes, produce, values);
             all.bytes = one.bytes;
             all.raw_blocks += one.raw_blocks;
             if (pipelined) tell(std::min(step, n - i * step));
@@ -100,11 +134,13 @@ struct chunked {
     {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return in_order<step * sizeof(T)>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), [&] {
-            return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t at) {
-                return append(i, n, dst, to, at, produce, values);
+        const auto make_writer = [&] {
+            return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t first, std::size_t at) {
+                return append(i, n, dst, to, first, at, produce, values);
             };
-        });
+        };
+        const auto placed = [dst](std::size_t first, std::size_t last, std::size_t distance) { move_ends(dst, first, last, distance); };
+        return in_order<padded_to_unit(step * sizeof(T))>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), make_writer, placed);
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
@@ -114,12 +150,21 @@ struct chunked {
         else return 0;
     }
 
-    static status read_chunk(const frame_view& view, const frame_view::piece& piece, std::span<T> out, [[maybe_unused]] stores how = stores::cached) noexcept
+    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, stores how = stores::cached) noexcept
+    {
+        const frame_view::piece piece = view.chunk(i);
+        const status s = decode_piece(view, piece, out, how);
+        // Looked at last: going to the end of a chunk first would wait for memory.
+        return s == status::ok && !is_filled_with_zeros(piece) ? status::corrupt : s;
+    }
+    static status decode_piece(const frame_view& view, const frame_view::piece& piece, std::span<T> out,
+                               [[maybe_unused]] stores how) noexcept
     {
         const double eb = view.header.bound;
         if constexpr (adds)
-            if ((view.header.flags & addend_flag) != 0) {
-                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); }) return Impl::decode_addend(piece.data, out, eb, how);
+            if (view.is_addend()) {
+                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); })
+                    return Impl::decode_addend(piece.data, out, eb, how);
                 else return Impl::decode_addend(piece.data, out, eb);
             }
         if (!piece.raw) {
@@ -131,36 +176,50 @@ struct chunked {
         return status::ok;
     }
 
+    /// The only place where header and index of a frame are checked. @see frame_codec::open
     static status open(const_byte_span src, frame_view& view) noexcept
     {
         if (const status s = read_frame(src, view); s != status::ok) return s;
         const frame_header& h = view.header;
         if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
+        if (h.inner_codec != 0 || h.kind == quality::rate) return status::foreign_frame;
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
-        const bool addend = (h.flags & addend_flag) != 0;
+        const bool addend = view.is_addend(), too_large = view.says_too_large();
         if (addend && !adds) return status::corrupt;
-        if ((h.flags & too_large_flag) != 0) return view.payload.empty() ? status::too_large : status::corrupt;
-        for (std::uint32_t i = 0; i < h.chunks; ++i) {  // no encoder writes a chunk that is not shorter than its elements
-            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T), entry = view.entry(i);
-            if (addend ? entry > longest_addend(count) : (entry & raw_chunk) != 0 ? (entry & ~raw_chunk) != raw : entry >= raw) return status::corrupt;
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < h.chunks; ++i) {
+            const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T);
+            const std::size_t end = view.end_of(i), fill = view.fill_of(i);
+            if (end < begin || fill >= frame_unit || fill > end - begin || end > view.payload.size()) return status::corrupt;
+            const std::size_t bytes = end - begin - fill;
+            // No encoder writes a chunk that is not shorter than its elements.
+            const bool possible = addend           ? !view.is_raw(i) && bytes <= (too_large ? 0 : longest_addend(count))
+                                  : view.is_raw(i) ? bytes == raw
+                                                   : bytes < raw;
+            if (!possible) return status::corrupt;
+            begin = end;
         }
-        return status::ok;
+        return too_large ? status::too_large : status::ok;
     }
     static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept
     {
         const status s = open(src, view);
         return (s == status::ok || s == status::too_large) && view.header.elements != n ? status::count_differs : s;
     }
-
-    static status decode(const_byte_span src, std::span<T> out, stores how, between_chunks tell) noexcept
+    /// The status of a view that does not belong to `n` elements, or cannot be decoded.
+    static status decodable(const frame_view& view, std::size_t n) noexcept
     {
-        frame_view view;
-        status s = open(src, out.size(), view);
+        if (view.header.elements != n) return status::count_differs;
+        return view.says_too_large() ? status::too_large : status::ok;
+    }
+
+    static status decode(const frame_view& view, std::span<T> out, stores how, between_chunks tell) noexcept
+    {
+        status s = decodable(view, out.size());
         how = stores_at(out.data(), how);
-        std::size_t offset = 0;
-        for (std::uint32_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
+        for (std::size_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
             const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
-            s = read_chunk(view, view.chunk(i, offset), to, how);
+            s = read_chunk(view, i, to, how);
             if (pipelined && s == status::ok) tell(to.size());
         }
         settle(how);
@@ -168,19 +227,15 @@ struct chunked {
     }
 
     template <codec_executor Executor>
-    static status decode(const_byte_span src, std::span<T> out, stores how, const Executor& run)
+    static status decode(const frame_view& view, std::span<T> out, stores how, const Executor& run)
     {
-        frame_view view;
-        if (const status s = open(src, out.size(), view); s != status::ok) return s;
+        if (const status s = decodable(view, out.size()); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
         how = stores_at(out.data(), how);
         run(parts, [&](std::size_t part) {
-            const std::size_t first = all * part / parts, last = all * (part + 1) / parts;
-            std::size_t offset = 0;
-            for (std::size_t i = 0; i < first; ++i) offset += view.entry(static_cast<std::uint32_t>(i)) & ~raw_chunk;
-            for (std::size_t i = first; i < last && read[part] == status::ok; ++i)
-                read[part] = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), out.subspan(i * step, std::min(step, out.size() - i * step)), how);
+            for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
+                read[part] = read_chunk(view, i, out.subspan(i * step, std::min(step, out.size() - i * step)), how);
             settle(how);
         });
         for (const status s : read)
@@ -188,33 +243,30 @@ struct chunked {
         return status::ok;
     }
 
-    static status decode_reduce(const_byte_span src, std::span<const T> own, T* out, const reduction<T>& op, between_chunks tell) noexcept
+    static status decode_reduce(const frame_view& view, std::span<const T> own, T* out, const reduction<T>& op,
+                                between_chunks tell) noexcept
     {
-        frame_view view;
-        if (const status s = open(src, own.size(), view); s != status::ok) return s;
+        if (const status s = decodable(view, own.size()); s != status::ok) return s;
         std::array<T, step> theirs;
-        std::size_t offset = 0;
-        for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
+        for (std::size_t i = 0; i < view.header.chunks; ++i) {
             const std::size_t at = i * step, count = std::min(step, own.size() - at);
-            if (const status s = read_chunk(view, view.chunk(i, offset), std::span<T>(theirs.data(), count)); s != status::ok) return s;
+            if (const status s = read_chunk(view, i, std::span<T>(theirs.data(), count)); s != status::ok) return s;
             op.apply(out + at, own.data() + at, theirs.data(), count);
             if (pipelined) tell(count);
         }
         return status::ok;
     }
 
-    static encode_result decode_reduce_encode(const_byte_span src, std::span<const T> own, byte_span dst, double eb, const reduction<T>& op,
-                                              between_chunks tell) noexcept
+    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, double eb,
+                                              const reduction<T>& op, between_chunks tell) noexcept
     {
-        frame_view view;
-        if (const status s = open(src, own.size(), view); s != status::ok) return {0, s};
+        if (const status s = decodable(view, own.size()); s != status::ok) return {0, s};
         std::array<T, step> sum;
-        std::size_t offset = 0;
         status read = status::ok;
         encode_result result = write(
             own.size(), dst, eb, tell,
             [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-                const status s = read_chunk(view, view.chunk(static_cast<std::uint32_t>(i), offset), std::span<T>(sum.data(), count));
+                const status s = read_chunk(view, i, std::span<T>(sum.data(), count));
                 if (read == status::ok) read = s;
                 op.apply(sum.data(), own.data() + i * step, sum.data(), count);
                 return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);

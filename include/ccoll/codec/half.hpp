@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half.hpp - floor 2. Every lossy codec of float for half, bfloat16 and their kin: chunks of two-byte numbers travel as chunks of floats.
+// codec/half.hpp - floor 2. Every lossy codec of float also serves half, bfloat16
+// and their kin: chunks of two-byte numbers travel as chunks of floats.
 //
-// movement   i8 k, then a chunk of the float codec for the bound e(k): eb - 2^k, or eb / 2 if k is 127
+// movement   a chunk of the float codec for the bound e(k), then i8 k. e(k): eb - 2^k, or eb / 2 if k is 127
 // addends    a chunk of the float codec for the bound eb
 #pragma once
 
@@ -21,7 +22,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace detail::narrow {
+namespace detail::two_byte {
 
 CCOLL_EXACT_BEGIN
 
@@ -40,9 +41,9 @@ namespace avx2 {
 #include <ccoll/codec/half_loops.inl>
 #undef CCOLL_TARGET
 }  // namespace avx2
-#define CCOLL_NARROW(loop, ...) (isa_in_use() >= isa::avx2 ? avx2::loop(__VA_ARGS__) : portable::loop(__VA_ARGS__))
+#define CCOLL_TWO_BYTE(loop, ...) (isa_in_use() >= isa::avx2 ? avx2::loop(__VA_ARGS__) : portable::loop(__VA_ARGS__))
 #else
-#define CCOLL_NARROW(loop, ...) portable::loop(__VA_ARGS__)
+#define CCOLL_TWO_BYTE(loop, ...) portable::loop(__VA_ARGS__)
 #endif
 
 inline constexpr int halved = 127;
@@ -51,7 +52,7 @@ inline constexpr int halved = 127;
 inline double bound_for(double eb, int k) noexcept
 {
     CCOLL_EXACT_BODY
-    // The difference is cut by more than its own rounding error.
+    // The factor takes away more than the rounding error of the difference.
     return k == halved ? eb / 2 : (eb - std::ldexp(1.0, k)) * (1 - 0x1p-50);
 }
 
@@ -77,23 +78,23 @@ CCOLL_EXACT_END
 /// The encoder takes the larger of eb - h and eb / 2, and says which.
 /// NaN and Inf are those of the float codec: bit for bit, since conversions keep what T can hold of a NaN.
 template <class Float, small_float T>
-struct moved {
+struct movement_coder {
     static constexpr std::size_t chunk_elements = Float::chunk_elements;
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
         const exact_environment environment;
         float x[chunk_elements];
-        std::byte room[sizeof x];  // the codec may count on as much as its values need
-        CCOLL_NARROW(widen, in.data(), x, in.size());
-        const int k = rounding_exponent<T>(CCOLL_NARROW(largest_of, x, in.size()), eb);
+        std::byte room[sizeof x];  // a codec may use as many bytes as its values have
+        CCOLL_TWO_BYTE(widen, in.data(), x, in.size());
+        const int k = rounding_exponent<T>(CCOLL_TWO_BYTE(largest_of, x, in.size()), eb);
         const double bound = bound_for(eb, k);
         if (!is_bound(bound)) return {0, status::unsupported};
         encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
         if (r.code != status::ok) return r;
         if (1 + r.bytes > dst.size()) return {0, status::out_of_space};
-        dst[0] = static_cast<std::byte>(k);
-        std::memcpy(dst.data() + 1, room, r.bytes);
+        std::memcpy(dst.data(), room, r.bytes);
+        dst[r.bytes] = static_cast<std::byte>(k);  // behind the chunk, whose words stay aligned
         r.bytes += 1;
         return r;
     }
@@ -102,21 +103,22 @@ struct moved {
         const exact_environment environment;
         float x[chunk_elements];
         if (src.empty()) return status::corrupt;
-        const double bound = bound_for(eb, static_cast<std::int8_t>(src[0]));
+        const double bound = bound_for(eb, static_cast<std::int8_t>(src.back()));
         if (!is_bound(bound)) return status::corrupt;
-        if (const status s = Float::decode_chunk(src.subspan(1), std::span<float>(x, out.size()), bound); s != status::ok) return s;
-        CCOLL_NARROW(round_within_range, x, out.data(), out.size());
+        if (const status s = Float::decode_chunk(src.first(src.size() - 1), std::span<float>(x, out.size()), bound); s != status::ok)
+            return s;
+        CCOLL_TWO_BYTE(round_within_range, x, out.data(), out.size());
         return status::ok;
     }
 };
 
 template <class Float, small_float T>
-struct coder : moved<Float, T> {};
+struct coder : movement_coder<Float, T> {};
 
 /// Addends and sums are those of the float codec. A decoded sum is rounded to T, as arithmetic in T would round the exact one.
 template <class Float, small_float T>
     requires homomorphic_chunk_codec<Float, float>
-struct coder<Float, T> : moved<Float, T> {
+struct coder<Float, T> : movement_coder<Float, T> {
     static constexpr bool adds_non_finite = Float::adds_non_finite;
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return Float::max_addend_bytes(n); }
     static constexpr std::size_t self_checked_addends = [] {
@@ -128,14 +130,14 @@ struct coder<Float, T> : moved<Float, T> {
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
     {
         float x[Float::chunk_elements];
-        CCOLL_NARROW(widen, in.data(), x, in.size());
+        CCOLL_TWO_BYTE(widen, in.data(), x, in.size());
         return Float::encode_addend(std::span<const float>(x, in.size()), dst, eb);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         float x[Float::chunk_elements];
         if (const status s = Float::decode_addend(src, std::span<float>(x, out.size()), eb); s != status::ok) return s;
-        CCOLL_NARROW(round, x, out.data(), out.size());
+        CCOLL_TWO_BYTE(round, x, out.data(), out.size());
         return status::ok;
     }
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
@@ -150,16 +152,16 @@ struct coder<Float, T> : moved<Float, T> {
     }
 };
 
-#undef CCOLL_NARROW
+#undef CCOLL_TWO_BYTE
 
-}  // namespace detail::narrow
+}  // namespace detail::two_byte
 
-/// A codec of yours for float serves T, too, without a line; one of your own for T is preferred.
+/// Your codec for float serves T without another line. If you also specialise codec_impl for T, that one is used.
 template <class Tag, small_float T>
     requires(Tag::lossy && chunk_codec<codec_impl<Tag, float, host_space>, float>)
-struct codec_impl<Tag, T, host_space> : detail::narrow::coder<codec_impl<Tag, float, host_space>, T> {
+struct codec_impl<Tag, T, host_space> : detail::two_byte::coder<codec_impl<Tag, float, host_space>, T> {
     static constexpr bool pipelined = detail::chunked<Tag, float>::pipelined;
     static constexpr std::size_t elements_between_polls = detail::chunked<Tag, float>::elements_between_polls;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -16,7 +16,15 @@ concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<cod
 template <class Tag, element T>
 inline constexpr frame_codec<T> frame_codec_of = [] {
     using all = detail::chunked<Tag, T>;
-    return frame_codec<T>{&all::max_bytes, &all::encode, &all::decode, &all::decode_reduce, &all::decode_reduce_encode, all::step, all::elements_between_polls};
+    using opens = status (*)(const_byte_span, std::size_t, frame_view&) noexcept;
+    return frame_codec<T>{&all::max_bytes,
+                          &all::encode,
+                          static_cast<opens>(&all::open),
+                          &all::decode,
+                          &all::decode_reduce,
+                          &all::decode_reduce_encode,
+                          all::step,
+                          all::elements_between_polls};
 }();
 
 template <class Tag, element T>
@@ -31,4 +39,4 @@ inline constexpr addend_codec<T> addend_codec_of = [] {
     return addend_codec<T>{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
 }();
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -6,7 +6,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// PIPE-SZx of C-Coll (section III-E2): 5120 values per chunk, the sizes of all chunks in front of the frame, and progress
+/// PIPE-SZx of C-Coll (section III-E2): 5120 values per chunk, the ends of all chunks in front of them, and progress
 /// polled between chunks, here by the caller of frame_codec. Differs from the paper as SZx does (szx.hpp), and in chunks
 /// that may travel raw.
 template <native_float T>

@@ -144,9 +144,8 @@ private:
     {
         return head_bytes(kind::wide, sizeof(T)) + blocks_of(n) * longest_block + width_bytes(blocks_of(n), false) + longest_block + slack;
     }
-    /// In `room` bytes from `out` a block may begin up to here: behind it there is room for a block, the slack and all codes. What
-    /// does not fit then would hardly be shorter than the values.
-    static const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - longest_block - std::max(slack, chunk_blocks); }
+    /// In `room` bytes from `out` a block may begin up to here.
+    static const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - block_room; }
 
     /// Where encoders put the blocks: behind head and packed widths.
     static u8* blocks_at(u8* out, kind what, std::size_t n) noexcept { return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true); }
@@ -188,14 +187,22 @@ private:
         return {static_cast<std::size_t>(end - out)};
     }
 
-    /// In frames for movement the escaped blocks are raw ones.
-    static encode_result moved(encode_result r, u32 escaped) noexcept
+    /// The same for movement, where the escaped blocks are raw ones, and the chunk must fit its room.
+    static encode_result finish_in(std::size_t room, u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n) noexcept
     {
-        r.raw_blocks = escaped;
+        const std::size_t count = blocks_of(n), more = width_bytes(count, false) - width_bytes(count, true);  // room was left for packed codes
+        const auto bytes = static_cast<std::size_t>(end - out);
+        if (bytes + more > room) [[unlikely]] {
+            const auto [lowest, highest] = range_of(codes.of, count);
+            if (bytes + (packs(lowest, highest) ? 0 : more) > room) return {0, status::out_of_space};
+        }
+        encode_result r = finish(out, false, head, blocks, end, codes, n);
+        r.raw_blocks = head.escaped;
         return r;
     }
 
-    /// For movement: on the common grid if all values fit it, else on the coarsest of the others.
+    /// For movement: on the common grid if all values fit it, else on the coarsest of the others. The choice depends on the values alone: on the
+    /// common grid a block has no more than half the bytes of its elements, so `stop` never ends for want of room (docs/wire_format.md).
     static encode_result encode(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& z) noexcept
     {
         if (room < most_bytes(1)) return {0, status::out_of_space};
@@ -223,7 +230,7 @@ private:
         put(out + 8, r.largest);
         chunk_head head(kind::narrow, r.escaped);
         head.alone = alone;
-        return moved(finish(out, false, head, blocks, r.end, codes, in.size()), r.escaped);
+        return finish_in(room, out, head, blocks, r.end, codes, in.size());
     }
     static encode_result encode_fine(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& common, const fine_grid<T>& grid) noexcept
     {
@@ -238,13 +245,13 @@ private:
                 encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
-            return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
+            return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
         } else {
             const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
             const quanta64::encoded r = quanta64::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
-            return moved(finish(out, false, {kind::fine, r.escaped}, blocks, r.end, codes, in.size()), r.escaped);
+            return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
         }
     }
 

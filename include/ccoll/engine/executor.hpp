@@ -105,7 +105,7 @@ private:
     struct byte_work {
         executor& engine;
         block& mine;
-        const_byte_span incoming;        // one frame
+        const frame_view* incoming;      // one frame, opened
         buffer_memory* holder = nullptr;  // of the message that it arrived in
         stores how = stores::cached;      // of what is decoded
 
@@ -124,33 +124,38 @@ private:
         void adopt()
         {
             scope time(engine.clock_, phase::decode);
-            if (engine.task_.rules.reduce_encoded && says_too_large(mine.frame_bytes())) {
+            frame_view own;
+            status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, own);
+            if (engine.task_.rules.reduce_encoded && s == status::too_large) {
                 engine.too_large_ = true;
                 return;
             }
-            check(engine.task_.codec.decode(mine.frame_bytes(), engine.store_.writable(mine), how, engine.polling()));
+            if (s == status::ok) s = engine.task_.codec.decode(own, engine.store_.writable(mine), how, engine.polling());
+            check(s);
         }
-        void keep() { engine.store_.hold(mine, holder, incoming); }
+        void keep() { engine.store_.hold(mine, holder, incoming->whole); }
         void decode()
         {
             scope time(engine.clock_, phase::decode);
-            check(engine.task_.codec.decode(incoming, engine.store_.writable(mine), how, engine.polling()));
+            check(engine.task_.codec.decode(*incoming, engine.store_.writable(mine), how, engine.polling()));
         }
         void combine()
         {
             scope time(engine.clock_, phase::reduce);
             const std::span<const T> own(mine.elements, mine.count);
             T* const into = engine.store_.writable(mine).data();
-            check(engine.task_.codec.decode_reduce(incoming, own, into, engine.operation(), engine.polling()));
+            check(engine.task_.codec.decode_reduce(*incoming, own, into, engine.operation(), engine.polling()));
         }
         void add()
         {
             scope time(engine.clock_, phase::encode);
             buffer_memory* b = engine.fresh();
             const bool theirs_first = engine.operation().theirs_on_the_left;
-            const const_byte_span own = mine.frame_bytes();
-            take(b, engine.task_.addends.add(theirs_first ? incoming : own, theirs_first ? own : incoming, frame_room(b), engine.polling()),
-                 says_too_large(incoming) || says_too_large(own));
+            frame_view own;
+            encode_result sum{0, engine.task_.codec.open(mine.frame_bytes(), mine.count, own)};
+            if (sum.code == status::ok || sum.code == status::too_large)
+                sum = engine.task_.addends.add(theirs_first ? *incoming : own, theirs_first ? own : *incoming, frame_room(b), engine.polling());
+            take(b, sum, incoming->says_too_large() || own.says_too_large());
         }
         /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
         void combine_and_encode()
@@ -158,7 +163,7 @@ private:
             scope time(engine.clock_, phase::reduce);
             buffer_memory* b = engine.fresh();
             const std::span<const T> own(mine.elements, mine.count);
-            take(b, engine.task_.codec.decode_reduce_encode(incoming, own, frame_room(b), engine.task_.eb, engine.operation(), engine.polling()));
+            take(b, engine.task_.codec.decode_reduce_encode(*incoming, own, frame_room(b), engine.task_.eb, engine.operation(), engine.polling()));
         }
 
         static byte_span frame_room(buffer_memory* b) { return b->room().subspan(sizeof(call_stamp)); }
@@ -242,7 +247,7 @@ private:
         }
         note_position(me_, l.step);
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
-            byte_work work{*this, at(l, now.send, i), {}};
+            byte_work work{*this, at(l, now.send, i), nullptr};
             before_send(work.mine.now, work);
         }
         if (now.send_to != nobody) {
@@ -325,14 +330,16 @@ private:
         for (int i = 0; i < now.recv.count && trouble_.ok(); ++i) {
             frame_view view;
             block& b = at(l, now.recv, i);
-            if (const status s = read_frame(rest, view); s != status::ok) return poison({s, me_, peer_, step_}), true;
+            status s = task_.codec.open(rest, b.count, view);
+            if (s == status::count_differs || (s == status::too_large && task_.rules.reduce_encoded)) s = status::ok;
+            if (s != status::ok) return poison({s, me_, peer_, step_}), true;
             if (task_.data.varied && now.action == on_receive::replace && view.header.elements <= task_.slice_elements)
                 b.count = static_cast<std::size_t>(view.header.elements);  // the sender knows how long its part is
             if (task_.data.varied && view.header.elements != b.count)
                 return poison({status::count_differs, me_, peer_, step_, static_cast<double>(b.count), static_cast<double>(view.header.elements)}), true;
             if (view.header.elements != b.count || view.header.bound != task_.eb || view.bytes() > task_.max_frame_bytes(b.count))
                 return poison({status::corrupt, me_, peer_, step_}), true;
-            byte_work work{*this, b, rest.first(view.bytes()), inbox};
+            byte_work work{*this, b, &view, inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
                 if (b.now == form::encoded) work.adopt();
                 work.combine_and_encode();
@@ -363,7 +370,7 @@ private:
                 poison({status::count_differs, me_, peer_, step_, static_cast<double>(mine.out_count), static_cast<double>(mine.count)});
             } else if (mine.out != nullptr && trouble_.ok()) {
                 note_position(me_, l.step);
-                byte_work work{*this, mine, {}};
+                byte_work work{*this, mine, nullptr};
                 if (task_.op.divide == nullptr) work.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
                 at_end(mine.now, work);
                 typename Clock::scope time(clock_, phase::copy);

@@ -440,11 +440,11 @@ private:
     {
         const std::size_t first = number * slice_in_, count = std::min(slice_in_, user_.recv_count - first);
         frame_view view;
-        status s = read_frame(frame, view);
-        if (s == status::ok && (view.header.elements != count || view.header.bound != in_.eb || view.bytes() != frame.size())) s = status::corrupt;
+        status s = d_.codec.open(frame, count, view);
+        if (s == status::count_differs || (s == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size()))) s = status::corrupt;
         if (s == status::ok) {
             typename Clock::scope time(clock_, phase::decode);
-            s = d_.codec.decode(frame, std::span<T>(user_.recv + first, count), stores_for(user_.recv_count * sizeof(T)), polling());
+            s = d_.codec.decode(view, std::span<T>(user_.recv + first, count), stores_for(user_.recv_count * sizeof(T)), polling());
         }
         if (s != status::ok) fail({s, me_, in_.peer});
     }

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wire/frame.hpp - floor 1. The frame around encoded chunks. Written once for all codecs; reading it is total.
+// wire/frame.hpp - floor 1. The frame around encoded chunks, written once for all codecs. Reading it is total.
 // Drawn byte by byte in docs/wire_format.md.
 //
 //   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
 //   8  u64 elements       16 f64 bound    24 u32 elements per chunk   28 u32 chunks
-//  32  u32 size[chunks]     bytes of chunk i; top bit set: the chunk is the elements as they are
-//  ..  chunks, one after another
+//  32  u8 quality         33 u8 inner codec    34 u16 0    36 u32 elements per row    40 u32 bytes of the trailer    44 u32 0
+//  48  u32 end[chunks]     where chunk i and its fill end, in units of 16 bytes from the start of the payload;
+//                          top bit: the chunk is the elements as they are
+//  ..  u8 fill[chunks]     how many bytes of 0 follow chunk i, up to its end: 0..15
+//  ..  zeros               up to a multiple of 16 bytes from the start of the frame
+//  ..  payload             chunks, one after another, each at a multiple of 16 bytes
 //
 // flags  1: an addend, which a homomorphic codec can add to others    2: an addend that its codec could not hold; no chunk has bytes
+//
+// The index has ends instead of sizes, so that a thread, or a thread block of a GPU, finds chunk i from two entries and need not add up all
+// sizes before it. The fills stand in the index, not in the chunks: the exact size of a chunk is then known without a load that depends on
+// another one, and a codec is handed exactly the bytes that it wrote.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
@@ -18,7 +28,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-inline constexpr std::uint8_t wire_version = 4;
+inline constexpr std::uint8_t wire_version = 5;
+
+/// What `bound` in a header means.
+enum class quality : std::uint8_t {
+    exact,     ///< nothing is lost; bound is 0
+    absolute,  ///< every value is within `bound` of the original
+    rate       ///< `bound` bits per element; nothing is promised of the error. No codec of this version writes it
+};
 
 struct frame_header {
     std::uint32_t magic = 0x4C4F4343;
@@ -26,60 +43,107 @@ struct frame_header {
     std::uint64_t elements = 0;
     double bound = 0;
     std::uint32_t chunk_elements = 1, chunks = 0;
+    quality kind = quality::exact;
+    std::uint8_t inner_codec = 0;  ///< what a wrapping codec wraps; 0: nothing
+    std::uint16_t reserved = 0;
+    std::uint32_t row = 0;      ///< elements of a row of the field. No version gives it a meaning yet: 0
+    std::uint32_t trailer = 0;  ///< bytes behind the payload that belong to the frame. No version has any yet: 0
+    std::uint32_t reserved_too = 0;
 
     friend constexpr bool operator==(const frame_header&, const frame_header&) = default;
 };
-static_assert(sizeof(frame_header) == 32, "ccoll: a frame header has 32 bytes on the wire");
+static_assert(sizeof(frame_header) == 48, "ccoll: a frame header has 48 bytes on the wire");
+static_assert(offsetof(frame_header, kind) == 32 && offsetof(frame_header, row) == 36 && offsetof(frame_header, trailer) == 40);
 
 inline constexpr std::uint8_t addend_flag = 1, too_large_flag = 2;
 inline constexpr std::uint32_t raw_chunk = 0x80000000u;
 
-/// A frame whose header and index have been checked: the chunks named by the index lie inside `payload`, which they fill.
+/// Every chunk, and the payload itself, begin at a multiple of so many bytes.
+inline constexpr std::size_t frame_unit = 16;
+constexpr std::size_t padded_to_unit(std::size_t bytes) noexcept { return (bytes + frame_unit - 1) / frame_unit * frame_unit; }
+
+/// Bytes in front of the payload of a frame with so many chunks.
+constexpr std::size_t payload_offset(std::size_t chunks) noexcept { return sizeof(frame_header) + padded_to_unit(5 * chunks); }
+
+/// What the 31 bits of an end can say: 32 GiB.
+inline constexpr std::uint64_t most_payload_bytes = std::uint64_t{frame_unit} * (raw_chunk - 1);
+
+/// Writes the index of a frame. Entries of different chunks may be written by different threads.
+inline void put_entry(byte_span frame, std::size_t chunks, std::size_t i, std::size_t end, std::size_t fill, bool raw) noexcept
+{
+    store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(end / frame_unit) | (raw ? raw_chunk : 0));
+    frame[sizeof(frame_header) + 4 * chunks + i] = static_cast<std::byte>(fill);
+}
+
+/// A frame with the parts that its header and index name, inside of the bytes it was read from.
 struct frame_view {
     struct piece {
-        const_byte_span data;
+        const_byte_span data;  ///< the bytes of the chunk, without its fill
+        std::size_t fill;      ///< bytes behind `data` that must be 0
         bool raw;
     };
 
     frame_header header;
-    const_byte_span index, payload;
+    const_byte_span whole, index, payload;
 
-    std::uint32_t entry(std::uint32_t i) const noexcept { return load<std::uint32_t>(index, 4 * std::size_t{i}); }
-    std::size_t bytes() const noexcept { return sizeof(frame_header) + index.size() + payload.size(); }
+    std::size_t bytes() const noexcept { return whole.size(); }
+    bool is_addend() const noexcept { return (header.flags & addend_flag) != 0; }
+    /// An addend that its codec could not hold. It has no chunks.
+    bool says_too_large() const noexcept { return (header.flags & too_large_flag) != 0; }
 
-    /// Chunk i, which begins at `offset` of the payload; moves `offset` behind it. Read chunks in order, from offset 0.
-    piece chunk(std::uint32_t i, std::size_t& offset) const noexcept
+    // Of a frame whose index has been checked (chunked<>::open).
+
+    bool is_raw(std::size_t i) const noexcept { return (load<std::uint32_t>(index, 4 * i) & raw_chunk) != 0; }
+    std::size_t end_of(std::size_t i) const noexcept { return frame_unit * (load<std::uint32_t>(index, 4 * i) & ~raw_chunk); }
+    std::size_t fill_of(std::size_t i) const noexcept { return static_cast<std::size_t>(index[4 * std::size_t{header.chunks} + i]); }
+
+    /// Chunk i, for those who know where the one before it ends: at `begin` of the payload.
+    piece chunk(std::size_t i, std::size_t begin) const noexcept
     {
-        const std::size_t from = offset, size = entry(i) & ~raw_chunk;
-        offset += size;
-        return {payload.subspan(from, size), (entry(i) & raw_chunk) != 0};
+        const std::size_t fill = fill_of(i);
+        return {payload.subspan(begin, end_of(i) - begin - fill), fill, is_raw(i)};
     }
+    piece chunk(std::size_t i) const noexcept { return chunk(i, i > 0 ? end_of(i - 1) : 0); }
 };
 
-/// Checks header and index of the frame at the start of `from`; trailing bytes belong to whatever follows.
-/// Total: any bytes are safe. Cost: O(chunks), no allocation.
-/// @return ok, corrupt, or wire_version (a frame, but not of this version; nothing behind its first 5 bytes was believed).
-inline status read_frame(const_byte_span from, frame_view& view) noexcept
+/// Is there nothing but 0 behind a chunk? Asked by whoever reads the chunk, so that opening a frame touches no chunk.
+inline bool is_filled_with_zeros(const frame_view::piece& p) noexcept
 {
+    if (p.fill == 0) return true;
+    const std::byte* const unit = p.data.data() + p.data.size() + p.fill - frame_unit;  // the last 16 bytes, of the chunk and its fill
+    std::uint64_t low, high;
+    std::memcpy(&low, unit, sizeof low);
+    std::memcpy(&high, unit + sizeof low, sizeof high);
+    return p.fill < 8 ? high >> (64 - 8 * p.fill) == 0 : high == 0 && (p.fill == 8 || low >> (128 - 8 * p.fill) == 0);
+}
+
+/// Finds the parts of the frame at the start of `from`; trailing bytes belong to whatever follows. The index itself is checked by
+/// chunked<>::open, which knows what its chunks may be.
+/// Total: any bytes are safe. Cost: O(1), no allocation.
+/// @return ok, corrupt, or wire_version (a frame, but not of this version; nothing behind its first 5 bytes was believed).
+inline status read_frame(const const_byte_span from, frame_view& view) noexcept
+{
+    if (from.size() < 5 || load<std::uint32_t>(from, 0) != frame_header{}.magic) return status::corrupt;
+    if (load<std::uint8_t>(from, 4) != wire_version) return status::wire_version;
     if (from.size() < sizeof(frame_header)) return status::corrupt;
     const auto h = load<frame_header>(from, 0);
-    if (h.magic != frame_header{}.magic) return status::corrupt;
-    if (h.version != wire_version) return status::wire_version;
-    if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag))) return status::corrupt;
+    if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag)))
+        return status::corrupt;
     if (h.chunks != h.elements / h.chunk_elements + (h.elements % h.chunk_elements != 0)) return status::corrupt;
-    const auto rest = from.subspan(sizeof h);
-    if (rest.size() / 4 < h.chunks) return status::corrupt;
-    view = {h, rest.first(4 * std::size_t{h.chunks}), rest.subspan(4 * std::size_t{h.chunks})};
-    std::size_t length = 0;
-    for (std::uint32_t i = 0; i < h.chunks; ++i) {
-        length += view.entry(i) & ~raw_chunk;
-        if (length > view.payload.size()) return status::corrupt;
-    }
+    if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;
+    if (h.reserved != 0 || h.row != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;
+    const std::uint64_t in_front = sizeof h + (std::uint64_t{5} * h.chunks + frame_unit - 1) / frame_unit * frame_unit;
+    if (from.size() < in_front) return status::corrupt;
+    view.header = h;
+    view.index = from.subspan(sizeof h, 5 * std::size_t{h.chunks});
+    for (std::size_t i = sizeof h + view.index.size(); i < in_front; ++i)
+        if (from[i] != std::byte{0}) return status::corrupt;
+    view.payload = from.subspan(static_cast<std::size_t>(in_front));
+    const std::size_t length = h.chunks > 0 ? view.end_of(h.chunks - 1) : 0;
+    if (length > view.payload.size()) return status::corrupt;
     view.payload = view.payload.first(length);
+    view.whole = from.first(static_cast<std::size_t>(in_front) + length);
     return status::ok;
 }
 
-/// Of a frame that has been read before, or written here.
-inline bool says_too_large(const_byte_span frame) noexcept { return (load<std::uint8_t>(frame, 7) & too_large_flag) != 0; }
-
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -33,6 +33,40 @@ struct encoded_blocks {
     status code = status::ok;
 };
 
+/// An encoder needs so much memory behind the place where a block begins: for the block, and for what kernels write behind it.
+inline constexpr std::size_t block_room = longest_block + slack;
+
+/// Where the blocks of a chunk go on when less than block_room is left in front of its end. The finished chunk may still be shorter than its
+/// elements, because the blocks to come may be short; whether it is must not depend on how much memory an encoder wants.
+class overhang {
+public:
+    /// @param p     the next block, behind `last`: moves to memory of this object    @param last  the same
+    /// @return      false: with the blocks so far the chunk is too long already
+    bool take_over(u8*& p, const u8*& last) noexcept
+    {
+        if (from_ != nullptr) return false;
+        from_ = p;
+        end_ = last + block_room;
+        p = room_;
+        last = room_ + block_room;
+        return true;
+    }
+    /// Puts what was taken over behind the rest. @return the end of the blocks; null if they are too long
+    u8* end(const u8* p) const noexcept
+    {
+        const auto bytes = static_cast<std::size_t>(p - room_);
+        if (bytes > static_cast<std::size_t>(end_ - from_)) return nullptr;
+        std::memcpy(from_, room_, bytes);
+        return from_ + bytes;
+    }
+    bool in_use() const noexcept { return from_ != nullptr; }
+
+private:
+    u8* from_ = nullptr;
+    const u8* end_ = nullptr;
+    u8 room_[2 * block_room];
+};
+
 inline u32 class_plane(const u8* block, unsigned code, unsigned which) noexcept
 {
     return (code & class_code) != 0 ? get<u32>(block + 4 * which) : 0;

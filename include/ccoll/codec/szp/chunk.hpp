@@ -18,7 +18,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
     const auto [lowest, highest] = range_of(codes, blocks);
-    head.packed = highest - lowest <= 15 && highest <= widest;
+    head.packed = packs(lowest, highest);
     if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * sum_up_to(lists::widest_listed, codes, blocks), to, end, blocks))
         if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
             head.lists = true;

@@ -83,6 +83,9 @@ struct chunk_head {
     }
 };
 
+/// Are the codes of a chunk packed?
+constexpr bool packs(unsigned lowest, unsigned highest) noexcept { return highest - lowest <= 15 && highest <= widest; }
+
 /// A chunk whose bytes have been checked: the codes are valid for its kind and account for every byte.
 struct chunk_view {
     kind what = kind::flat;

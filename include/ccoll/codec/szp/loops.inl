@@ -50,7 +50,8 @@ static_assert(set_for_f32<float, block_in_registers> && set_for<double, block_in
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
 /// @param base   the quantum before the first one; none if quanta stand alone
-/// @param last   the last address at which a block may begin: behind it there is room for a block and the slack
+/// @param last   the last address at which a block may begin: block_room behind it, the room of the chunk ends
+/// @return       code out_of_space: the blocks do not fit that room
 /// @param codes  gets a code per block
 template <class T>
 CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base, u8* out,
@@ -67,12 +68,14 @@ CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, cons
     clear(most);
     look_ahead<T> ahead;
     T tail[block_elements];
+    overhang beyond;
     bool brief_before = base.quantum > -(1 << 13) && base.quantum < 1 << 13;
     for (std::size_t k = 0; k < blocks; ++k) {
-        if (p > last) [[unlikely]] {
-            all.code = status::out_of_space;
-            return all;
-        }
+        if (p > last) [[unlikely]]
+            if (!beyond.take_over(p, last)) {
+                all.code = status::out_of_space;
+                return all;
+            }
         const T* block = x + block_elements * k;
         read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
         fetch_ahead(p, 1);               // 3 %
@@ -129,9 +132,10 @@ CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, cons
         codes[k] = static_cast<u8>(width | escape);
         p += 4 * width;
     }
-    const double top_value = static_cast<double>(std::bit_cast<T>(top(most)));
-    if (top_value > 0) all.largest = std::max(all.largest, static_cast<u32>(top_value * z.inverse_f64) + 2);  // an upper bound will do
-    all.end = p;
+    if (const auto w = top(most); w >= fields_of<T>::exponent_one)  // denormals count as 0 on every machine
+        all.largest = std::max(all.largest, static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * z.inverse_f64) + 2);  // an upper bound will do
+    all.end = beyond.in_use() ? beyond.end(p) : p;
+    if (all.end == nullptr) all.code = status::out_of_space;
     return all;
 }
 

@@ -76,8 +76,9 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
     u8* p = out;
     i64 before = base;
     bool any = false;
+    overhang beyond;
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
-        if (p > last) {
+        if (p > last && !beyond.take_over(p, last)) {
             all.code = status::out_of_space;
             return all;
         }
@@ -117,7 +118,8 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
         all.escaped += codes[k] >= class_code;
         any = any || codes[k] != 0;
     }
-    all.end = any ? p : out;
+    all.end = !any ? out : beyond.in_use() ? beyond.end(p) : p;
+    if (all.end == nullptr) all.code = status::out_of_space;
     return all;
 }
 

@@ -28,8 +28,8 @@ CCOLL_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::s
 }
 
 /// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
-/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if there it is better, else by four, and where these say
-/// little, by eight.
+/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and where
+/// these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at once.
 template <class T>
 CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
 {
@@ -53,7 +53,8 @@ CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>&
         difference(q, r, d);
         of_differences += sum_of_magnitudes(d);
         const u32 seen = of_quanta + of_differences;
-        if (i + 1 >= usual ? seen == 0 || seen >= enough : seen >= enough && of_differences <= of_quanta) break;
+        if (i == 0 && seen >= enough && of_differences <= of_quanta) break;
+        if (i + 1 == usual && (seen == 0 || seen >= enough)) break;
     }
     return 8 * u64{of_differences} > 9 * u64{of_quanta};  // a sixth of a bit: less would not pay for a wrong guess
 }

@@ -1,0 +1,328 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A second reader of frames, written from docs/wire_format.md alone and sharing nothing with the library.
+
+    reader.py <folder of golden/*.hex>
+
+Decodes every frame of every file. What it decodes must be bit for bit what the library decodes (the files have a hash of that), and within the
+bound of the values that the frame was made of (the files have these, too).
+"""
+import fractions
+import math
+import pathlib
+import struct
+import sys
+
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS = range(5)
+# dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
+FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
+STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
+
+
+class Corrupt(Exception):
+    pass
+
+
+def require(condition, what):
+    if not condition:
+        raise Corrupt(what)
+
+
+def pad4(n):
+    return (n + 3) // 4 * 4
+
+
+def pad16(n):
+    return (n + 15) // 16 * 16
+
+
+def number(data, at, kind):
+    return struct.unpack_from("<" + kind, data, at)[0]
+
+
+def rounded(x, dtype):
+    """The number of the element type nearest to a Python float, as one."""
+    if dtype == 1 or math.isnan(x) or math.isinf(x):
+        return x
+    try:
+        return struct.unpack("<f", struct.pack("<f", x))[0]
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
+def bits_of(x, dtype):
+    return struct.pack(FLOATS[dtype][2], x)
+
+
+def two_bytes(f32_bits, dtype, within_range):
+    """f32, as bytes, to the nearest half or bfloat16, ties to even: the nearest finite one, or an infinity where arithmetic gives one."""
+    exponent_bits, mantissa_bits = (5, 10) if dtype == 2 else (8, 7)
+    word = struct.unpack("<I", f32_bits)[0]
+    sign, magnitude = word >> 31 << 15, word & 0x7FFFFFFF
+    infinity = ((1 << exponent_bits) - 1) << mantissa_bits
+    if magnitude > 0x7F800000:  # a NaN keeps the high bits of its payload
+        return struct.pack("<H", sign | infinity | (magnitude & 0x7FFFFF) >> (23 - mantissa_bits))
+    if magnitude == 0x7F800000:
+        return struct.pack("<H", sign | infinity)
+    x = fractions.Fraction(struct.unpack("<f", struct.pack("<I", magnitude))[0])
+    least = 2 - (1 << (exponent_bits - 1))  # exponent of the smallest normal number
+    exponent = max(math.frexp(float(x))[1] - 1, least) if x else least
+    ulp = fractions.Fraction(2) ** (exponent - mantissa_bits)
+    count = round(x / ulp)  # Python rounds ties to even
+    encoded = count + ((exponent - least) << mantissa_bits)  # a mantissa that overflows raises the exponent
+    return struct.pack("<H", sign | min(encoded, infinity - 1 if within_range else infinity))
+
+
+def frame_parts(frame):
+    """Header fields, and for each chunk (bytes, raw)."""
+    require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
+    require(frame[4] == 5, "version")
+    h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
+    h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
+    require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
+    require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
+    require(h["quality"] in (0, 1) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
+    require(h["inner"] == 0 and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
+    chunks, start = h["chunks"], pad16(48 + 5 * h["chunks"])
+    require(len(frame) >= start and not any(frame[48 + 5 * chunks:start]), "index")
+    parts, begin = [], 0
+    for i in range(chunks):
+        entry, fill = number(frame, 48 + 4 * i, "I"), frame[48 + 4 * chunks + i]
+        end = 16 * (entry & 0x7FFFFFFF)
+        require(fill < 16 and begin + fill <= end <= len(frame) - start, "an end or a fill")
+        require(not any(frame[start + end - fill:start + end]), "a fill that is not 0")
+        parts.append((frame[start + begin:start + end - fill], entry >> 31 != 0))
+        begin = end
+    require(start + begin == len(frame), "bytes behind the frame")
+    return h, parts
+
+
+def szx(chunk, n, dtype, bound):
+    _, s, kind, mantissa = FLOATS[dtype]
+    largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
+    limit = rounded(min(bound, largest), dtype)
+    if limit > bound:  # rounded up: the number below
+        bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
+        limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
+    step = rounded(min(limit, largest / 16) * 1.9375, dtype)
+    blocks, at, out = -(-n // 128), -(-n // 128), []
+    for b in range(blocks):
+        code, m = chunk[b], min(128, n - 128 * b)
+        require(code <= s, "a code of SZx")
+        if code == s:
+            out += [chunk[at + s * i:at + s * i + s] for i in range(m)]
+            at += m * s
+            continue
+        middle = chunk[at:at + s]
+        at += s
+        offset = min(1 << (8 * code - 1), 1 << (mantissa - 1)) if code else 0
+        for i in range(m):
+            if code == 0:
+                out.append(middle)
+                continue
+            count = int.from_bytes(chunk[at:at + code], "little")
+            at += code
+            product = rounded((count - offset) * step, dtype)
+            out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
+    require(at == len(chunk), "blocks of SZx that fill the chunk")
+    return out
+
+
+def szp_step(dtype, bound):
+    most, margin, significant = STEPS[dtype]
+    exact = 2 * min(bound, 2.0 ** most) / (1 + 1.001 * 2.0 ** margin)
+    bits = struct.unpack("<Q", struct.pack("<d", exact))[0] >> (53 - significant) << (53 - significant)
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def signed(value, width):
+    return value - (1 << width) if width and value >> (width - 1) else value
+
+
+def differences_of_planes(planes):
+    return [signed(sum((p >> i & 1) << k for k, p in enumerate(planes)), len(planes)) for i in range(32)]
+
+
+def szp(chunk, n, dtype, bound, addend):
+    _, s, kind, _ = FLOATS[dtype]
+    head = number(chunk, 0, "I")
+    what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
+    escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
+    require(what <= 4 and (what != 2 if addend else what < 3), "kind")
+    step, largest = szp_step(dtype, bound), 0
+    if what == 2:
+        base, step = number(chunk, 4, "q" if s == 8 else "i"), struct.unpack_from(kind, chunk, 4 + s)[0]
+        at = 4 + 2 * s
+    elif what >= 3:
+        base, largest, at = number(chunk, 4, "q"), number(chunk, 12, "Q"), 20
+    else:
+        base, largest, at = number(chunk, 4, "i"), number(chunk, 8, "I"), 12
+    in_double = what in (1, 3, 4) or (largest > 1 << 24 if s == 4 else what == 2)
+
+    def value(q):
+        if in_double:
+            return bits_of(rounded(float(q) * step, dtype), dtype)
+        return bits_of(rounded(q * step, dtype), dtype)  # |q| <= 2^24 (f64: 2^30): exact in T
+
+    if what in (1, 4):
+        require(at == len(chunk) and head == what, "a flat chunk")
+        return [value(base)] * n
+    blocks, half = -(-n // 32), (-(-n // 32) + 1) // 2
+    if packed:
+        codes = [(chunk[at + (k if k < half else k - half)] >> (0 if k < half else 4) & 15) + lowest for k in range(blocks)]
+    else:
+        codes = list(chunk[at:at + blocks])
+    at += pad4(half if packed else blocks)
+    widest = 32 if what == 0 or (what == 2 and s == 4) else 64
+    list_at = at + sum(4 * (c - 7) for c in codes if c > 7) if lists else 0
+    end_of_lists = list_at + pad4(sum(c for c in codes if c <= 7))
+    q, out, seen = base, [], 0
+    for k, code in enumerate(codes):
+        a = b = 0
+        if not addend and code == 127:
+            out += [chunk[at + s * i:at + s * i + s] for i in range(32)]
+            at += 32 * s
+            seen += 1
+            continue
+        if addend and code >= 128:
+            a, b = number(chunk, at, "I"), number(chunk, at + 4, "I")
+            at, code, seen = at + 8, code - 128, seen + 1
+        if lists and code <= 7:
+            d = [0] * 32
+            for entry in chunk[list_at:list_at + code]:
+                d[entry & 31] = signed(entry >> 5, 3)
+            list_at += code
+        else:
+            width = code - 7 if lists else code
+            require(width <= widest, "a code of SZp")
+            d = differences_of_planes([number(chunk, at + 4 * w, "I") for w in range(width)])
+            at += 4 * width
+        for i in range(32):
+            q = d[i] if alone else q + d[i]
+            wild = (a >> i & 1) | (b >> i & 1) << 1
+            out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(q))
+    require(seen == escaped and (end_of_lists if lists else at) == len(chunk), "blocks of SZp that fill the chunk")
+    return out[:n]
+
+
+def unpack_block(chunk, at, width, w, count):
+    """Residuals of a block of Lossless. Returns them, and where the block ends."""
+    if count < 64:
+        size = -(-width // 8)
+        return [int.from_bytes(chunk[at + size * i:at + size * i + size], "little") for i in range(count)], at + size * count
+    residual, low = [0] * 64, 0
+    for b in (64, 32, 16, 8, 4, 2, 1):
+        if not width & b:
+            continue
+        m = 64 * b // w
+        words = [int.from_bytes(chunk[at + w // 8 * j:at + w // 8 * (j + 1)], "little") for j in range(m)]
+        for i in range(64):
+            residual[i] |= (words[i % m] >> (i // m * b) & ((1 << b) - 1)) << low
+        at, low = at + m * w // 8, low + b
+    return residual, at
+
+
+def lossless(chunk, n, s):
+    w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # numbers of up to 8 bytes: one stream
+    shift, is_alone = chunk[0] & 127, chunk[0] >> 7
+    base, at = int.from_bytes(chunk[1:1 + s], "little"), 1 + s
+    if shift == w:
+        out = [base] * n
+    before = base
+    while len(out) < n:
+        count, width = min(64, n - len(out)), chunk[at]
+        require(width <= w - shift, "a width of Lossless")
+        residual, at = unpack_block(chunk, at + 1, width, w, count)
+        for r in residual:
+            if is_alone:
+                out.append(base ^ (r << shift))
+                continue
+            d = (r >> 1) ^ -(r & 1)  # 2 d, or -2 d - 1; then the low bits that are no more
+            before = (before + (d << shift)) & mask
+            out.append(before)
+    require(at == len(chunk), "streams that fill the chunk")
+    return [v.to_bytes(s, "little") for v in out]
+
+
+def element_bytes(dtype):
+    return FLOATS[dtype][1] if dtype < 4 else 1 << (dtype & 7) if dtype < 128 else dtype - 128
+
+
+def decode(frame):
+    """The elements of a frame, each as its bytes."""
+    h, parts = frame_parts(frame)
+    dtype, addend, s, out = h["dtype"], h["flags"] & 1, element_bytes(h["dtype"]), []
+    for i, (chunk, raw) in enumerate(parts):
+        n, bound = min(h["step"], h["n"] - i * h["step"]), h["bound"]
+        require(len(chunk) == n * s if raw else addend or len(chunk) < n * s, "a chunk that is raw, or shorter")
+        if raw:
+            out += [chunk[s * j:s * j + s] for j in range(n)]
+        elif h["codec"] == LOSSLESS:
+            out += lossless(chunk, n, s)
+        else:
+            if dtype > 1 and not addend:
+                k = number(chunk, len(chunk) - 1, "b")
+                bound, chunk = bound / 2 if k == 127 else (bound - 2.0 ** k) * (1 - 2.0 ** -50), chunk[:-1]
+            as_type = dtype if dtype < 2 else 0
+            values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
+            out += values if dtype < 2 else [two_bytes(v, dtype, not addend) for v in values]
+    return h, out
+
+
+def fnv(data):
+    h = 0xCBF29CE484222325
+    for b in data:
+        h = (h ^ b) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
+    return h
+
+
+def as_float(data, dtype):
+    if dtype == 3:
+        return struct.unpack("<f", b"\0\0" + data)[0]
+    return struct.unpack(FLOATS[dtype][2], data)[0]
+
+
+def is_within(decoded, original, dtype, within, movement):
+    if dtype > 3 or within == 0:
+        return decoded == original
+    x, y = as_float(original, dtype), as_float(decoded, dtype)
+    if math.isfinite(x) and math.isfinite(y):
+        return abs(fractions.Fraction(y) - fractions.Fraction(x)) <= fractions.Fraction(within)
+    return decoded == original if movement else math.isnan(x) and math.isnan(y) or x == y
+
+
+def read_golden(path):
+    frames = []
+    for line in path.read_text().split("\n"):
+        words = line.split()
+        if words[:1] == ["frame"]:
+            frames.append((words[1], dict(zip(words[2::2], words[3::2])), bytearray(), bytearray()))
+        elif line.startswith("= "):
+            frames[-1][3].extend(bytes.fromhex(line[2:]))
+        elif line and not line.startswith("#"):
+            frames[-1][2].extend(bytes.fromhex(line))
+    return frames
+
+
+def main(folder):
+    trouble = count = 0
+    for path in sorted(pathlib.Path(folder).glob("*.hex")):
+        for name, facts, frame, original in read_golden(path):
+            count += 1
+            try:
+                h, values = decode(bytes(frame))
+                s, within = element_bytes(h["dtype"]), float.fromhex(facts["within"])
+                require(h["n"] == int(facts["elements"]) == len(values) and len(frame) == int(facts["bytes"]), "the count")
+                require(h["bound"] == float.fromhex(facts["bound"]), "the bound")
+                outside = sum(not is_within(v, bytes(original[s * i:s * i + s]), h["dtype"], within, not h["flags"]) for i, v in enumerate(values))
+                require(outside == 0 and len(original) == s * h["n"], f"values within the bound: {outside} are not")
+                require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
+            except (Corrupt, struct.error, IndexError) as e:
+                trouble += 1
+                print(f"{path.name}, frame {name}: wrong in {e!r}")
+    print(f"{count} frames, {trouble} wrong")
+    return 1 if trouble or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
