@@ -138,9 +138,20 @@ template <class T>
 std::vector<double> bounds()
 {
     const T half = T(0.5);
-    return {1e-1, 1e-3, 1e-5, 1e-7, 1e-12, 0x1p-8, static_cast<double>(std::nextafter(half, T(0))), 0.5,
-            static_cast<double>(std::nextafter(half, T(1))), static_cast<double>(std::numeric_limits<T>::min()),
-            3e-300, 1e37, 3.5e38, 9.9e299};
+    return {1e-1,
+            1e-3,
+            1e-5,
+            1e-7,
+            1e-12,
+            0x1p-8,
+            static_cast<double>(std::nextafter(half, T(0))),
+            0.5,
+            static_cast<double>(std::nextafter(half, T(1))),
+            static_cast<double>(std::numeric_limits<T>::min()),
+            3e-300,
+            1e37,
+            3.5e38,
+            9.9e299};
 }
 
 /// The words of all values: what is compared where NaN may be among them.

@@ -9,13 +9,15 @@
 #include <cstring>
 #include <iterator>
 
-
 #include <ccoll/base/config.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
 /// The sets of x86 stand in rising order: a machine that has one has all before it. neon is aarch64's.
-/// avx2: AVX2, BMI, LZCNT (Haswell, Zen).  avx512: F, BW, DQ, VL (Skylake-X).  avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4).
+///
+/// - avx2: AVX2, BMI, LZCNT (Haswell, Zen)
+/// - avx512: F, BW, DQ, VL (Skylake-X)
+/// - avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4)
 enum class isa : int { portable, avx2, avx512, avx512_gfni, neon };
 inline constexpr isa every_isa[] = {isa::portable, isa::avx2, isa::avx512, isa::avx512_gfni, isa::neon};
 
@@ -108,15 +110,16 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 
 }  // namespace detail
 
-/// `name` of each set, in the order of `every_isa`: by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace per set, with the same
-/// names in it. avx512 may take names from avx2, and avx512_gfni from avx512, by a using-directive; a codec without kernels of its own
-/// for NEON makes neon an alias of portable. The machine of this program cannot choose the sets of other machines.
+/// The kernel `name` of each set, in the order of `every_isa`, as in by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace
+/// per set, with the same names in it. A set takes what it does not improve from the set below it by a using-declaration, or is an alias of
+/// that set. Sets of other machines get the portable kernel, which is never called for them because use_isa() refuses them.
 #if defined(CCOLL_X86_KERNELS)
 #define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, portable::__VA_ARGS__
 #elif defined(CCOLL_NEON_KERNELS)
 #define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
 #else
-#define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
+#define CCOLL_EACH_ISA(...) \
+    portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
 #endif
 
 }  // namespace ccoll

@@ -18,8 +18,8 @@ namespace detail::szx {
 /// The chunks of SZx and PipeSZx.
 ///
 /// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded, except in blocks whose
-/// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, so NaN and Inf
-/// survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
+/// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, so
+/// NaN and Inf survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
 /// Cost: two passes over a block in the innermost cache; no allocation.
 ///
 /// Source: Yu, Di, et al., "Ultrafast Error-Bounded Lossy Compression for Scientific Datasets", HPDC 2022 (SZx), used by
@@ -29,9 +29,11 @@ namespace detail::szx {
 ///   before it. Here all values of a block are independent, and what is left is additions and shifts.
 /// - Whole bytes of the difference counted in steps of nearly twice the bound, not of its exponent and mantissa: these spend 9 bits on sign
 ///   and exponent, of which a block within a few hundred bounds of its middle needs none. 10 bits per value instead of 16 to 24 at 1e-3 of
-///   the range, and as memory is what limits the codec, a tenth to a quarter faster.
-/// - Rounded instead of truncated, and verified near the precision of T, where arithmetic alone breaks the bound, with raw as the remedy.
-/// - One middle value in front of each block that is not raw, and its code apart, so that a block is read without the others.
+///   the range, and a tenth to a quarter faster, because memory limits the codec.
+/// - Rounded instead of truncated, and verified near the precision of T, where rounding errors alone break the bound; a block that fails is
+/// raw.
+/// - One middle value in front of each block that is not raw, and all codes in front of the chunk, so that a block can be read without the
+/// others.
 template <element T, std::size_t ChunkElements>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = ChunkElements;
@@ -90,7 +92,7 @@ struct chunk_coder {
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
-        // Everything is believed after this: codes are valid, and the blocks end where the chunk ends.
+        // Nothing is checked after this: the codes are valid, and the blocks end where the chunk ends.
         const std::size_t blocks = block_count(out.size()), whole = out.size() / block_elements;
         if (src.size() < blocks || !are_codes<T>(src.first(blocks))) return status::corrupt;
         std::size_t expected = blocks + bytes_of_blocks<T>(src.first(whole));

@@ -24,7 +24,7 @@ public:
         const __m256i numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
         const int ahead = static_cast<int>(words_ahead(to, 32));
         half_line_ = static_cast<char*>(to) + 4 * ahead - 32;
-        turn_ = _mm256_add_epi32(numbers, _mm256_set1_epi32(ahead));  // modulo 8, says the instruction
+        turn_ = _mm256_add_epi32(numbers, _mm256_set1_epi32(ahead));  // the instruction takes it modulo 8
         from_next_ = _mm256_cmpgt_epi32(numbers, _mm256_set1_epi32(7 - ahead));
         held_ = turned(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(static_cast<const char*>(to) - 32)));
     }

@@ -23,7 +23,8 @@ public:
     {
         const unsigned ahead = words_ahead(to, 64);
         line_ = static_cast<char*>(to) + 4 * std::size_t{ahead} - 64;
-        turn_ = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15), _mm512_set1_epi32(static_cast<int>(ahead)));
+        turn_ = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                 _mm512_set1_epi32(static_cast<int>(ahead)));
         left_ = static_cast<__mmask16>(0xffffu >> ahead);
     }
     CCOLL_INLINE void put(__m512i v) noexcept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/alone.inl - floor 2. Decoding of quanta that stand alone; not compiled for every instruction set. Uses the primitives of
+// codec/szp/alone.inl - floor 2. Decodes quanta that stand alone. Not every instruction set has it. Uses the primitives of
 // szp/loops.inl.
 
-/// As decode_blocks, where quanta stand alone, in frames for movement; always through the caches.
+/// As decode_blocks, for quanta that stand alone in frames for movement. Never writes past the caches.
 template <class T>
 CCOLL_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, std::size_t n) noexcept
 {

@@ -39,7 +39,7 @@ struct magnitudes<float> {
 };
 template <>
 struct magnitudes<double> {
-    __m256d most;  // AVX2 compares no unsigned 64-bit integers; all ones (a NaN) where there was one
+    __m256d most;  // as floats, because AVX2 cannot compare unsigned 64-bit integers; a NaN stays one
 };
 
 CCOLL_INLINE __m256i load_256(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
@@ -61,7 +61,8 @@ CCOLL_INLINE __m256i transposed_256(__m256i v) noexcept
 /// The bytes of four words, transposed.
 CCOLL_INLINE __m256i turned_4x4(__m256i v) noexcept
 {
-    return _mm256_shuffle_epi8(v, _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    return _mm256_shuffle_epi8(
+        v, _mm256_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15, 0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
 }
 
 /// 8 planes, of which those from `width` on repeat the sign, to 32 bytes in the order of the values: bytes of one group of 8 values
@@ -100,7 +101,8 @@ CCOLL_INLINE __m256i planes_from(const u8* in, unsigned width, unsigned at) noex
 template <bool Chained>
 CCOLL_INLINE __m256i add_8_planes(__m256i a, __m256i b, u32& carry) noexcept
 {
-    const __m256i differ = _mm256_xor_si256(a, b), below_1 = _mm256_setr_epi32(-1, 0, 0, 0, 0, 0, 0, 0), below_2 = _mm256_setr_epi32(-1, -1, 0, 0, 0, 0, 0, 0);
+    const __m256i differ = _mm256_xor_si256(a, b), below_1 = _mm256_setr_epi32(-1, 0, 0, 0, 0, 0, 0, 0),
+                  below_2 = _mm256_setr_epi32(-1, -1, 0, 0, 0, 0, 0, 0);
     __m256i makes = _mm256_and_si256(a, b), passes = differ;
     makes = _mm256_or_si256(makes, _mm256_and_si256(passes, planes_up<1>(makes)));
     passes = _mm256_and_si256(passes, Chained ? _mm256_or_si256(planes_up<1>(passes), below_1) : planes_up<1>(passes));
@@ -134,13 +136,14 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     }
     unsigned width = std::min(std::max(wa, wb) + 1, widest_narrow);
     for (unsigned at = 0; at < width; at += 8)
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 4 * at), add_8_planes<true>(planes_from(a, wa, at), planes_from(b, wb, at), carry));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + 4 * at),
+                            add_8_planes<true>(planes_from(a, wa, at), planes_from(b, wb, at), carry));
     const u32 sign = get<u32>(out + 4 * (width - 1));
     while (width > 0 && get<u32>(out + 4 * (width - 1)) == sign) --width;
     return width > 0 || sign != 0 ? width + 1 : 0;
 }
 
-inline constexpr bool streams = false;  // the lines take longer to put together than memory to fetch them: f32 a sixth slower
+inline constexpr bool streams = false;  // putting lines together takes longer than fetching them: f32 is a sixth slower
 template <class T>
 struct lines_of;
 
@@ -185,14 +188,14 @@ CCOLL_INLINE void largest_of(const float* x, magnitudes<float>& m) noexcept
 template <class T>
 struct look_ahead {
     CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
-                                   magnitudes<float>& m) const noexcept
+                               magnitudes<float>& m) const noexcept
     {
         const __m256 inverse = _mm256_set1_ps(z.inverse);
         for (int i = 0; i < 4; ++i) q.v[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), inverse));
         largest_of(x, m);
     }
     CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q,
-                                   magnitudes<double>& m) const noexcept
+                               magnitudes<double>& m) const noexcept
     {
         const __m256d inverse = _mm256_set1_pd(z.inverse);
         const __m256d low = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
@@ -201,7 +204,7 @@ struct look_ahead {
             __m128i half[2];
             for (int h = 0; h < 2; ++h) {
                 const __m256d v = _mm256_loadu_pd(x + 8 * i + 4 * h), magnitude = _mm256_and_pd(v, low);
-                // max() forgets a NaN: let it stand beside.
+                // max() forgets a NaN, so keep it in a mask.
                 m.most = _mm256_or_pd(_mm256_max_pd(magnitude, m.most), _mm256_cmp_pd(magnitude, magnitude, _CMP_UNORD_Q));
                 half[h] = _mm256_cvtpd_epi32(_mm256_mul_pd(v, inverse));
             }
@@ -253,9 +256,12 @@ CCOLL_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
 }
 
 /// Packing interleaves the halves of registers; this restores the order of 32 bytes.
-CCOLL_INLINE __m256i unpacked_order(__m256i v) noexcept { return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)); }
+CCOLL_INLINE __m256i unpacked_order(__m256i v) noexcept
+{
+    return _mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+}
 
-/// 8 planes of 32 bytes as they are packed. All of them: to leave out the ones that are not stored takes a branch, which costs more.
+/// 8 planes of 32 bytes as they are packed. All 8 are stored, because a branch that leaves some out costs more.
 CCOLL_INLINE void put_8_planes(__m256i packed, u8* out) noexcept
 {
     __m256i bytes = unpacked_order(packed);
@@ -291,8 +297,11 @@ CCOLL_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
                       _mm256_packs_epi32(_mm256_srai_epi32(d.v[2], 16), _mm256_srai_epi32(d.v[3], 16)), out + 64);
     return width;
 }
-/// 0, -1, 1, -2, 2 as 0, 1, 2, 3, 4: of as many bits as their planes.
-CCOLL_INLINE __m256i zigzag(__m256i words) noexcept { return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15)); }
+/// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
+CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
+{
+    return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15));
+}
 /// The same for differences of 16 bits.
 CCOLL_INLINE unsigned put_small(const differences& d, u8* out) noexcept
 {
@@ -307,12 +316,16 @@ CCOLL_INLINE unsigned put_small(const differences& d, u8* out) noexcept
     return width;
 }
 
-CCOLL_INLINE unsigned put_planes(const differences& d, bool brief, u8* out) noexcept { return brief ? put_small(d, out) : put_planes(d, out); }
+CCOLL_INLINE unsigned put_planes(const differences& d, bool brief, u8* out) noexcept
+{
+    return brief ? put_small(d, out) : put_planes(d, out);
+}
 
 /// Up to 16 planes.
 CCOLL_INLINE void get_16_planes(const u8* in, unsigned width, differences& d) noexcept
 {
-    const __m256i low = get_8_planes(in, width), high = width > 8 ? get_8_planes(in + 32, width - 8) : _mm256_cmpgt_epi8(_mm256_setzero_si256(), low);
+    const __m256i low = get_8_planes(in, width),
+                  high = width > 8 ? get_8_planes(in + 32, width - 8) : _mm256_cmpgt_epi8(_mm256_setzero_si256(), low);
     const __m256i a = _mm256_unpacklo_epi8(low, high), b = _mm256_unpackhi_epi8(low, high);
     d.v[0] = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(a));
     d.v[1] = _mm256_cvtepi16_epi32(_mm256_castsi256_si128(b));
@@ -378,7 +391,8 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
     const __m256i quarter = _mm256_shuffle_epi32(total, 0xff);
     total = _mm256_add_epi32(total, _mm256_permute2x128_si256(quarter, quarter, 0x08));
-    const __m256i triangle = _mm256_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101, 0x00000001, 0x00000101, 0x00010101, 0x01010101);
+    const __m256i triangle =
+        _mm256_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101, 0x00000001, 0x00000101, 0x00010101, 0x01010101);
     const __m256i apart = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7);  // groups 0, 2, 4, 6 to the low half, the others to the high one
     const __m256i before = _mm256_permutevar8x32_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, group), r), apart);
     const __m256i own = _mm256_permutevar8x32_epi32(bytes, apart);
@@ -398,14 +412,14 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
 
-
 using namespace lists;
 
 CCOLL_INLINE unsigned ones_of(u32 v) noexcept { return static_cast<unsigned>(_mm_popcnt_u32(v)); }
 CCOLL_INLINE void put_list(const few_planes& p, unsigned count, u8* to) noexcept { put_one_by_one(p, count, to); }
 CCOLL_INLINE few_planes get_list(const u8* from, unsigned count) noexcept
 {
-    const __m256i v = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(_bzhi_u64(get<u64>(from), 8 * count))));  // an entry of 0 adds nothing
+    // An entry of 0 adds nothing.
+    const __m256i v = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(_bzhi_u64(get<u64>(from), 8 * count))));
     const __m256i place = _mm256_and_si256(v, _mm256_set1_epi32(31)), one = _mm256_set1_epi32(1);
     const __m256i first = _mm256_sllv_epi32(_mm256_and_si256(_mm256_srli_epi32(v, 5), one), place);
     const __m256i second = _mm256_sllv_epi32(_mm256_and_si256(_mm256_srli_epi32(v, 6), one), place);

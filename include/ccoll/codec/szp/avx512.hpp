@@ -25,7 +25,7 @@ struct values_512 {
 
 namespace avx512 {
 
-// Planes of 256 bits, and what registers of 512 bits would not make faster.
+// Planes fill 256 bits, and the others would not be faster with registers of 512 bits.
 using avx2::add_blocks;
 using avx2::decode_alone;
 using avx2::get_8_planes;
@@ -64,7 +64,7 @@ CCOLL_INLINE bool over(const magnitudes<double>& m, u64 limit) noexcept { return
 template <class T>
 struct look_ahead {
     CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
-                                   magnitudes<float>& m) const noexcept
+                               magnitudes<float>& m) const noexcept
     {
         const __m512 inverse = _mm512_set1_ps(z.inverse);
         const __m512i low = all_32(0x7fffffffu);
@@ -74,7 +74,7 @@ struct look_ahead {
         q.b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(b), inverse));
     }
     CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q,
-                                   magnitudes<double>& m) const noexcept
+                               magnitudes<double>& m) const noexcept
     {
         const __m512d inverse = _mm512_set1_pd(z.inverse);
         const __m512i low = all_64(0x7fffffffffffffffu);
@@ -121,9 +121,12 @@ CCOLL_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
 
 /// The sign plane in all words, and with 0 in the last one, where it would be compared with itself.
 CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all_32(equal().fifteen), planes); }
-CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, _mm512_setr_epi32(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0)); }
+CCOLL_INLINE __m512i but_last(__m512i sign) noexcept
+{
+    return _mm512_and_si512(sign, _mm512_setr_epi32(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0));
+}
 
-/// Stores all 16 planes: the next block overwrites what is too much.
+/// Stores all 16 planes. The next block overwrites those that do not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
@@ -135,7 +138,8 @@ CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
     const u32 differs = _mm512_cmpneq_epi32_mask(low, sign), differs_high = _mm512_cmpneq_epi32_mask(high, but_last(sign));
     const unsigned width = width_of(differs | differs_high << 16);
     _mm512_storeu_si512(out, low);
-    if (width > 16) [[unlikely]] _mm512_storeu_si512(out + 64, high);
+    if (width > 16) [[unlikely]]
+        _mm512_storeu_si512(out + 64, high);
     return width;
 }
 /// Prefix sum of 16 words: within 128 bits, then the totals of those.
@@ -192,26 +196,31 @@ CCOLL_INLINE __m512i transposed(__m512i v) noexcept
 }
 CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
 /// The bytes of four words, transposed.
-CCOLL_INLINE __m512i turned_4x4(__m512i v) noexcept { return in_each_128(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v); }
+CCOLL_INLINE __m512i turned_4x4(__m512i v) noexcept
+{
+    return in_each_128(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v);
+}
 
 CCOLL_INLINE __m512i planes_of(__m512i words) noexcept
 {
     const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), words);
-    const __m512i groups = transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes));
+    const __m512i groups =
+        transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes));
     return turned_4x4(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15), groups));
 }
 CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 {
     const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     const __m512i planes = _mm512_permutexvar_epi32(_mm512_min_epu32(numbers, all_32(width - 1)), _mm512_loadu_si512(in));
-    const __m512i bytes = transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), turned_4x4(planes)));
+    const __m512i bytes =
+        transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), turned_4x4(planes)));
     return in_each_128(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15),
                        _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15), bytes));
 }
 
 #include <ccoll/codec/szp/avx512_planes.inl>
 
-/// Prefix sum of 32 bytes: sums of 8 of them fit 16 bits, so that one register does until the end.
+/// Prefix sum of 32 bytes: sums of 8 of them fit 16 bits, so that one register holds all of them until the end.
 CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 {
     __m512i v = _mm512_cvtepi8_epi16(bytes);

@@ -20,7 +20,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 namespace avx512_gfni {
 
-// What AVX-512 alone does as well.
+// The primitives of AVX-512 that more instructions do not improve.
 using avx2::get_list;
 using avx2::is_noise;
 using avx2::largest_below;
@@ -68,7 +68,9 @@ struct orders {
     byte_order fours[2];    ///< words 0..3 and 4..7, each in four words
     byte_order before[2];   ///< the word before that; the first four are not looked at
     byte_order last[2];     ///< word 3, word 7, in all words
-    u64 transpose[17], transpose_back[17];  ///< [w] the operand of the transposition; 0 for w = 0, so that zeros come out
+
+    /// [w] the operand of the transposition; 0 for w = 0, so that zeros come out
+    u64 transpose[17], transpose_back[17];
 };
 constexpr orders make_orders()
 {
@@ -138,7 +140,10 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 
 /// 8 planes, in the lower half of the orders above.
 CCOLL_INLINE __m256i permuted_256(const byte_order& o, __m256i v) noexcept { return _mm256_permutexvar_epi8(half(o), v); }
-CCOLL_INLINE __m256i transposed_256(__m256i v, u64 how) noexcept { return _mm256_gf2p8affine_epi64_epi8(_mm256_set1_epi64x(static_cast<i64>(how)), v, 0); }
+CCOLL_INLINE __m256i transposed_256(__m256i v, u64 how) noexcept
+{
+    return _mm256_gf2p8affine_epi64_epi8(_mm256_set1_epi64x(static_cast<i64>(how)), v, 0);
+}
 CCOLL_INLINE __m256i get_8_groups(const orders& o, const u8* in, unsigned width, const u64 (&how)[17]) noexcept
 {
     return transposed_256(permuted_256(o.spread[width], _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))), how[width]);
@@ -184,7 +189,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     return put_16_planes(permuted(o.planes, transposed(sum, o.transpose[16])), out);
 }
 
-/// The upper half is not looked at. Left open, clang fills it with a register on which the next block then waits; zeros cost g++ a move.
+/// Nobody reads the upper half. If it is unspecified, clang fills it from a register on which the next block then waits; zeros cost g++ a
+/// move.
 CCOLL_INLINE __m512i low_half(__m256i v) noexcept
 {
 #if defined(__clang__)
@@ -215,8 +221,10 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& 
     const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
     const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
     const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
-    q.a = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, _mm512_permutexvar_epi32(all(o.fours[0]), bytes));
-    q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, _mm512_permutexvar_epi32(all(o.fours[1]), bytes));
+    q.a = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle,
+                              _mm512_permutexvar_epi32(all(o.fours[0]), bytes));
+    q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle,
+                              _mm512_permutexvar_epi32(all(o.fours[1]), bytes));
     r = _mm512_permutexvar_epi32(all(o.last[1]), high);
     dequantise(q, step, x);
 }
@@ -228,7 +236,8 @@ using namespace lists;
 
 CCOLL_INLINE void put_list(const few_planes& p, unsigned, u8* to) noexcept
 {
-    __m256i v = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31);
+    __m256i v = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
+                                 29, 30, 31);
     v = _mm256_mask_add_epi8(v, p.of[0], v, _mm256_set1_epi8(0x20));
     v = _mm256_mask_add_epi8(v, p.of[1], v, _mm256_set1_epi8(0x40));
     v = _mm256_mask_add_epi8(v, p.of[2], v, _mm256_set1_epi8(-0x80));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/blocks.hpp - floor 2. What the kernels of all instruction sets are given and give back, and the blocks of a chunk as decoders
-// see them: without any that is raw, has classes or is not whole.
+// see them: those that are raw, have classes or are not whole are dealt with here.
 #pragma once
 
 #include <algorithm>
@@ -27,17 +27,17 @@ struct predictor {
 };
 
 struct encoded_blocks {
-    u8* end = nullptr;  ///< of the blocks; their begin, if all differences are 0
+    u8* end = nullptr;  ///< of the blocks; their beginning, if all differences are 0
     u32 largest = 0;    ///< >= every |q|
     u32 escaped = 0;
     status code = status::ok;
 };
 
-/// An encoder needs so much memory behind the place where a block begins: for the block, and for what kernels write behind it.
+/// The memory that an encoder needs where a block begins: for the block, and for what kernels write behind it.
 inline constexpr std::size_t block_room = longest_block + slack;
 
-/// Where the blocks of a chunk go on when less than block_room is left in front of its end. The finished chunk may still be shorter than its
-/// elements, because the blocks to come may be short; whether it is must not depend on how much memory an encoder wants.
+/// Where the blocks of a chunk go on when less than block_room is left in front of its end. The finished chunk may still be shorter than
+/// its elements, because the blocks to come may be short; whether it is must not depend on how much memory an encoder wants.
 class overhang {
 public:
     /// @param p     the next block, behind `last`: moves to memory of this object    @param last  the same
@@ -78,17 +78,17 @@ inline void skip_class(const u8*& block, unsigned& code) noexcept
     code -= class_code;
 }
 
-/// Kernels read whole registers: up to `reach` bytes from the begin of a block. Those that begin near the end are read from a copy.
+/// Kernels read whole registers: up to `reach` bytes from the beginning of a block. Blocks near the end are read from a copy.
 class block_source {
 public:
     explicit block_source(const chunk_view& view) noexcept
         : end_(view.blocks + view.blocks_bytes), turn_(view.blocks_bytes > reach ? end_ - reach : view.blocks)
-    {
-    }
+    {}
     /// `p`, or where its bytes are in the copy.
     const u8* readable(const u8* p) noexcept
     {
-        if (p < turn_ || turned_) [[likely]] return p;
+        if (p < turn_ || turned_) [[likely]]
+            return p;
         turned_ = true;
         const auto bytes = static_cast<std::size_t>(end_ - p);
         std::memcpy(copy_, p, bytes);
@@ -96,7 +96,7 @@ public:
         return copy_;
     }
 
-    /// So many blocks in front need no `readable`.
+    /// The number of blocks at the front for which `readable` is not needed.
     [[gnu::noinline]] static std::size_t plain_blocks(const chunk_view& view) noexcept
     {
         std::size_t k = view.count, behind = 0;
@@ -117,8 +117,8 @@ private:
     u8 copy_[2 * reach];
 };
 
-/// The blocks of a chunk in runs that a decoder restores without any other question; what is raw, has classes, or is not whole is seen
-/// to here.
+/// The blocks of a chunk in runs that a decoder can restore without any special case. Blocks that are raw, have classes or are not whole
+/// are dealt with here.
 ///
 ///     for (block_runs<T> runs(view, x, n); runs.next();) runs.planes = <restore runs.blocks blocks from runs.planes to runs.to>;
 template <class T>
@@ -126,15 +126,14 @@ class block_runs {
 public:
     block_runs(const chunk_view& view, T* x, std::size_t n) noexcept
         : planes(view.blocks), view_(view), from_(view), x_(x), n_(n), plain_(block_source::plain_blocks(view))
-    {
-    }
+    {}
 
     const u8* planes;
     const u8* widths = nullptr;
     std::size_t blocks = 0;
     T* to = nullptr;
 
-    /// @return whether there is another run; of no blocks, perhaps
+    /// @return whether there is another run, which may have no blocks
     [[gnu::noinline]] bool next() noexcept
     {
         if ((a_ | b_) != 0) apply_class(a_, b_, to);

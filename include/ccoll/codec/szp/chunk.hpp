@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/chunk.hpp - floor 2. The codes in front of the blocks of a chunk of SZp: written in the shortest form, and checked once for all
-// readers. szp/layout.hpp draws a chunk.
+// readers. szp/layout.hpp describes the bytes.
 #pragma once
 
 #include <cstring>
@@ -13,8 +13,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// Writes the codes in front of the blocks in the shortest form, which may make lists of blocks, and says in `head` which. `to` is where
-/// they begin, and the blocks stand behind packed ones: for the long form they move. @return the end of the chunk.
+/// Writes the codes in front of the blocks in the shortest form, which may turn blocks into lists, and says in `head` which form it is. The
+/// codes begin at `to`. The blocks stand where they follow packed codes, and move if the codes turn out longer. @return the end of the
+/// chunk.
 inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
     const auto [lowest, highest] = range_of(codes, blocks);
@@ -47,7 +48,9 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.escaped = head.escaped;
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
     if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
-    if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0 || head.escaped != 0))) return status::corrupt;
+    if ((!head.packed && head.lowest != 0) || head.lowest > widest ||
+        (head.lists && (addend || !head.packed || head.lowest != 0 || head.escaped != 0)))
+        return status::corrupt;
     view.alone = head.alone;
     if (head.alone && (addend || head.what != kind::narrow)) return status::corrupt;
     const std::size_t in_front = head_bytes(view.what, element_bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/few_planes.hpp - floor 2. A block of SZp between planes and a list of its differences: what the kernels of all sets share.
+// codec/szp/few_planes.hpp - floor 2. A block of SZp between planes and a list of its differences: what the kernels of all instruction sets
+// share.
 #pragma once
 
 #include <bit>
@@ -30,20 +31,20 @@ struct few_planes {
     }
 };
 
-/// How many differences the list of a block has; the code of its planes, if these are not longer.
+/// The number of differences in the list of a block, or the code of its planes if these are not longer.
 inline unsigned code_of(unsigned width, unsigned differences) noexcept
 {
     return differences < 4 * width && differences <= most_listed ? differences : planes_code + width;
 }
 
-/// The two may overlap, if `to` is in front. @return the end
+/// `from` and `to` may overlap if `to` is the lower address. @return the end
 inline u8* copy_planes(const u8* from, unsigned width, u8* to) noexcept
 {
     for (unsigned w = 0; w < width; ++w) put(to + 4 * w, get<u32>(from + 4 * w));
     return to + 4 * width;
 }
 
-/// The first four in any case: a loop that ends after each count would be mispredicted for every block.
+/// Writes four entries in any case, because the end of a loop over `count` of them would be mispredicted in every block.
 CCOLL_INLINE void put_one_by_one(const few_planes& p, unsigned count, u8* to) noexcept
 {
     u32 left = p.any();

@@ -11,7 +11,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// A table for each loop: a program that only encodes compiles no more than that.
+/// Each loop has a table of its own, so that a program that only encodes compiles nothing else.
 template <element T>
 inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode_blocks<T>)};
 template <element T>
@@ -26,7 +26,7 @@ inline constexpr by_isa largest_finders{CCOLL_EACH_ISA(largest_below<float>)};
 inline constexpr by_isa list_writers{CCOLL_EACH_ISA(put_lists)};
 inline constexpr by_isa list_readers{CCOLL_EACH_ISA(get_lists)};
 
-/// Fine chunks of f64 are coded by plain code (szp/quanta64.hpp), and so is this.
+/// f64 takes the portable one, because fine chunks of f64 have no other kernels either (szp/quanta64.hpp).
 inline u32 largest_below(const float* x, std::size_t n, u32 limit) noexcept { return largest_finders.in_use()(x, n, limit); }
 inline u64 largest_below(const double* x, std::size_t n, u64 limit) noexcept { return portable::largest_below(x, n, limit); }
 

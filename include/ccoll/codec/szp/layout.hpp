@@ -72,10 +72,9 @@ struct chunk_head {
     bool alone = false, lists = false;
 
     explicit chunk_head(u32 word) noexcept
-        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff), alone((word >> 30 & 1) != 0),
-          lists(word >> 31 != 0)
-    {
-    }
+        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff),
+          alone((word >> 30 & 1) != 0), lists(word >> 31 != 0)
+    {}
     chunk_head(kind k, u32 escaped_blocks) noexcept : what(k), escaped(escaped_blocks) {}
     u32 word() const noexcept
     {
@@ -109,7 +108,8 @@ CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Bit-sliced ripple-carry addition of two blocks of two's-complement planes: 32 lanes at once in one word, no transposition and
 /// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words
-/// and may not be an operand. @return the width of the sum. Not inlined: the loops that call it for wide blocks only would be a tenth slower.
+/// and may not be an operand. @return the width of the sum. Not inlined: the loops that call it for wide blocks only would be a tenth
+/// slower.
 [[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* o) noexcept
 {
     const auto plane = [](const u8* p, unsigned k) { return get<u32>(p + 4 * k); };

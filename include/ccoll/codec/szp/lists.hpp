@@ -29,7 +29,8 @@ inline std::size_t least_saving(const u8* front, const u8* end) noexcept { retur
 inline bool may_pay(std::size_t listable, const u8* front, const u8* end, std::size_t blocks) noexcept
 {
     constexpr std::size_t most_bits = 4;
-    return static_cast<std::size_t>(end - front) <= width_bytes(blocks, true) + 4 * most_bits * blocks && listable >= 2 * least_saving(front, end);
+    return static_cast<std::size_t>(end - front) <= width_bytes(blocks, true) + 4 * most_bits * blocks &&
+           listable >= 2 * least_saving(front, end);
 }
 
 /// About how many bytes lists would save, from eight blocks in a row in each quarter of the chunk.

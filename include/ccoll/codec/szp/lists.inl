@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/lists.inl - floor 2. From planes to lists and back, block by block: one text, for three instruction sets. These
-// bring ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
+// codec/szp/lists.inl - floor 2. From planes to lists and back, block by block: one text, for three instruction sets. The namespace that
+// includes this file has ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
 
-CCOLL_EXACT_END  // whole numbers only; at -O3, which an exact region asks for, g++ makes these loops half again as long
+CCOLL_EXACT_END  // integers only; exact regions ask for -O3, which makes these loops 1.5 times as long with g++
 
 /// @param codes  gets the code of each block    @return the end of the lists
 CCOLL_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* to) noexcept

@@ -99,13 +99,15 @@ CCOLL_INLINE int32x4_t rounded(float64x2_t low, float64x2_t high) noexcept
 
 template <class T>
 struct look_ahead {
-    CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q, magnitudes<float>& m) const noexcept
+    CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
+                               magnitudes<float>& m) const noexcept
     {
         const float32x4_t inverse = vdupq_n_f32(z.inverse);
         for (int i = 0; i < 8; ++i) q.v[i] = vcvtnq_s32_f32(vmulq_f32(vld1q_f32(x + 4 * i), inverse));
         largest_of(x, m);
     }
-    CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q, magnitudes<double>& m) const noexcept
+    CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q,
+                               magnitudes<double>& m) const noexcept
     {
         const float64x2_t inverse = vdupq_n_f64(z.inverse);
         clear(m);
@@ -292,7 +294,8 @@ CCOLL_INLINE void scan(differences& d, running& r) noexcept
 CCOLL_INLINE void scan_bytes(const planes_neon& bytes, quanta& q, running& r) noexcept
 {
     const int8x16_t low = vreinterpretq_s8_u8(bytes.low), high = vreinterpretq_s8_u8(bytes.high);
-    const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)}, zero = vdupq_n_s16(0);
+    const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)},
+                    zero = vdupq_n_s16(0);
     for (int i = 0; i < 4; ++i) {
         int16x8_t v = vaddq_s16(words[i], vextq_s16(zero, words[i], 7));
         v = vaddq_s16(v, vextq_s16(zero, v, 6));

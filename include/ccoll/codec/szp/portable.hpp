@@ -99,7 +99,8 @@ struct look_ahead {
     alignas(16) i32 values[lead + batch * block_elements];  // those of a batch, and at lead - 1 the one before them
     typename fields_of<T>::word most[batch];
 
-    CCOLL_INLINE void quantise(const T* x, std::size_t n, std::size_t k, const T* block, const quantiser<T>& z, quanta& q, magnitudes<T>& m) noexcept
+    CCOLL_INLINE void quantise(const T* x, std::size_t n, std::size_t k, const T* block, const quantiser<T>& z, quanta& q,
+                               magnitudes<T>& m) noexcept
     {
         if (k % batch == 0) {
             values[lead - 1] = k > 0 ? values[lead + batch * block_elements - 1] : 0;
@@ -136,10 +137,7 @@ CCOLL_INLINE void replace_from(const float* x, u32 limit, const quanta& with, qu
     i32* const to = q.own();
     for (std::size_t i = 0; i < block_elements; ++i) to[i] = fields_of<float>::magnitude(x[i]) < limit ? from[i] : with.values[i];
 }
-CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
-{
-    std::memcpy(q.own(), values, sizeof(i32) * block_elements);
-}
+CCOLL_INLINE void load(const i32* values, quanta& q) noexcept { std::memcpy(q.own(), values, sizeof(i32) * block_elements); }
 
 CCOLL_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
 CCOLL_INLINE void difference(quanta& q, running& r, differences& d) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/quanta64.hpp - floor 2. Chunks of SZp with quanta of 64 bits, where more than 30 are needed: sums that have outgrown them, values far beyond
-// the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
+// codec/szp/quanta64.hpp - floor 2. Chunks of SZp with quanta of 64 bits, where more than 30 are needed: sums that have outgrown them,
+// values far beyond the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
 #pragma once
 
 #include <ccoll/codec/szp/portable.hpp>

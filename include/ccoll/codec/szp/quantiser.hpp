@@ -41,9 +41,9 @@ struct quantiser {
     T step = 0, inverse = 0;
     double inverse_f64 = 0;
     double eb = 0;
-    word brief = 0;      ///< bits of the least |x| for which differences may not fit 16 bits
-    word safe = 0;       ///< bits of the least |x| for which the fast quotient does not do
-    word narrow = 0;     ///< bits of the least |x| whose quantum may not be a narrow one
+    word brief = 0;       ///< bits of the least |x| for which differences may not fit 16 bits
+    word safe = 0;        ///< bits of the least |x| for which the fast quotient does not do
+    word narrow = 0;      ///< bits of the least |x| whose quantum may not be a narrow one
     bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
 
     explicit quantiser(double bound) noexcept

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/restore.inl - floor 2. Planes to values with the instruction sets that have no kernel of their own for it: 8 planes are bytes, whose
-// running sum is shorter.
+// codec/szp/restore.inl - floor 2. From planes to values, for the sets that have no better way. Up to 8 planes are bytes, whose running sum
+// takes fewer instructions.
 
 template <class T, class To>
 CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept

@@ -17,8 +17,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// A table of constants as g++ has to read it: from memory. What it knows, it makes of immediates, again in every block, by
-/// instructions that compete with the permutations for their only port.
+/// Makes g++ read a table of constants from memory. Constants that it knows are built from immediates in every block, by instructions that
+/// compete with the permutations for their only port.
 template <class Table>
 CCOLL_INLINE const Table& in_memory(const Table& table) noexcept
 {
@@ -29,7 +29,7 @@ CCOLL_INLINE const Table& in_memory(const Table& table) noexcept
     return *there;
 }
 
-/// Words of which registers are filled.
+/// Words that fill registers.
 struct equal_words {
     u64 swapped[3] = {0x00AA00AA00AA00AA, 0x0000CCCC0000CCCC, 0x00000000F0F0F0F0};  ///< by the steps of an 8x8 bit transpose
     u32 low_words = 0x0000ffff, low_bytes = 0x00ff00ff;
@@ -52,8 +52,8 @@ constexpr plane_numbers make_plane_numbers()
 }
 inline constexpr plane_numbers kept_planes = make_plane_numbers();
 
-/// Planes that repeat the sign plane are not stored. Which do is a comparison of planes, not a reduction over values.
-/// @param mask  bit k: plane k differs from the sign plane; the highest bit, that of the sign plane itself: it is not 0.
+/// The number of planes to store: those that only repeat the sign plane are left out. Comparing planes is faster than reducing values.
+/// @param mask  bit k: plane k differs from the sign plane; the highest bit: the sign plane is not 0.
 template <class Mask>
 CCOLL_INLINE unsigned width_of(Mask mask) noexcept
 {

@@ -18,7 +18,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szx {
 
 inline constexpr std::size_t block_elements = 128;  ///< tests/codec/szx.cpp fixes it, the wire version protects it
 
-/// Kernels may write so many bytes behind a block, and read so many: one register of the widest instruction set.
+/// Kernels may write or read this many bytes behind a block: one register of the widest instruction set.
 inline constexpr std::size_t block_slack = 64;
 
 template <element T>
@@ -36,7 +36,8 @@ constexpr std::size_t block_bytes(unsigned code, std::size_t count) noexcept
 
 CCOLL_EXACT_BEGIN
 
-/// Are these the codes of blocks? This and bytes_of_blocks are loops that compilers make registers of; code by code a chunk takes 4 % longer.
+/// Are these the codes of blocks? Compilers vectorise this loop and that of bytes_of_blocks; checking code by code makes a chunk take 4 %
+/// longer.
 template <element T>
 bool are_codes(const_byte_span codes) noexcept
 {

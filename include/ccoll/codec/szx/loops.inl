@@ -25,9 +25,10 @@ concept set_for = requires(const T* x, T value, T* to, std::byte* out, const std
     put_low_bytes<T>(out, bits(load(x)), squeeze_of<T>(n), n);
     write(to, std::size_t{}, low_bytes<T>(in, spread_of<T>(n), n));
 };
-static_assert(set_for<float> && set_for<double>, "ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double");
+static_assert(set_for<float> && set_for<double>,
+              "ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double");
 
-/// As portable::plan_block. NaN are looked for, since a minimum overlooks them; an infinity needs no search, for nothing passes then.
+/// As portable::plan_block. Looks for NaN, because a minimum overlooks them. Infinities need no search, because with them no value passes.
 template <element T>
 CCOLL_TARGET block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
 {
@@ -44,7 +45,7 @@ CCOLL_TARGET block_plan<T> plan_block(const T* x, const block_scale<T>& scale) n
     return any(wild) ? block_plan<T>{T(0), raw_code<T>} : plan_of(lowest_of(low), highest_of(high), scale);
 }
 
-/// As portable::encode_block. Bytes are stored before the verdict on them: a block that fails is written again.
+/// As portable::encode_block. Bytes are stored before they have been verified; a block that fails is written again.
 template <element T>
 CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scale, std::byte* out) noexcept
 {
@@ -74,7 +75,7 @@ CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_s
     return raw_code<T>;
 }
 
-/// Asks for what is soon written and read, a line at a time: eight at once keep the loads behind them waiting (a tenth slower).
+/// Prefetches what is written and read soon, one line at a time. Eight at once delay the loads behind them (a tenth slower).
 template <class T, class To>
 CCOLL_INLINE void look_ahead(const std::byte* in, [[maybe_unused]] To& to, std::size_t i)
 {
@@ -99,7 +100,7 @@ CCOLL_TARGET void decode_block(unsigned code, const std::byte* in, T step, To to
     T value;
     std::memcpy(&value, in, sizeof value);
     const auto middle = fill(value);
-    if (code == 0) {  // not a sum with 0: that would change -0, which an encoder does not write but a decoder may meet
+    if (code == 0) {  // no sum with 0, which would change -0: encoders do not write it, but decoders may meet it
         for (std::size_t i = 0; i < block_elements; i += per_register) {
             look_ahead<T>(in, to, i);
             write(to, i, middle);

@@ -38,7 +38,7 @@ CCOLL_INLINE double lowest_of(float64x2_t v) { return vminvq_f64(v); }
 CCOLL_INLINE float highest_of(float32x4_t v) { return vmaxvq_f32(v); }
 CCOLL_INLINE double highest_of(float64x2_t v) { return vmaxvq_f64(v); }
 
-// Masks are zeros where there is nothing to report: an instruction tells whether two values are equal to themselves, not whether they differ.
+// A mask is 0 where there is nothing to report. NEON compares for equality only, so a NaN is what does not equal itself.
 CCOLL_INLINE uint32x4_t unordered(float32x4_t a, float32x4_t b) { return vmvnq_u32(vandq_u32(vceqq_f32(a, a), vceqq_f32(b, b))); }
 CCOLL_INLINE uint64x2_t unordered(float64x2_t a, float64x2_t b)
 {
@@ -54,13 +54,16 @@ CCOLL_INLINE float32x4_t worse(float32x4_t worst, float32x4_t error, float32x4_t
 {
     return vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(worst), vreinterpretq_u32_f32(vabsq_f32(error))));
 }
-/// NEON has no maximum of 64-bit integers: the mask of errors that are not below the bound.
+/// NEON has no maximum of 64-bit integers, so this is a mask of the errors that are not below the bound.
 CCOLL_INLINE float64x2_t worse(float64x2_t worst, float64x2_t error, float64x2_t bound)
 {
     const uint32x4_t below = vreinterpretq_u32_u64(vcaltq_f64(error, bound));
     return vreinterpretq_f64_u32(vornq_u32(vreinterpretq_u32_f64(worst), below));
 }
-CCOLL_INLINE bool below(float32x4_t worst, float32x4_t bound) { return !any(vcgeq_u32(vreinterpretq_u32_f32(worst), vreinterpretq_u32_f32(bound))); }
+CCOLL_INLINE bool below(float32x4_t worst, float32x4_t bound)
+{
+    return !any(vcgeq_u32(vreinterpretq_u32_f32(worst), vreinterpretq_u32_f32(bound)));
+}
 CCOLL_INLINE bool below(float64x2_t worst, float64x2_t) { return !any(vreinterpretq_u64_f64(worst)); }
 
 CCOLL_INLINE uint8x16_t load(const row_shuffle& s) { return vld1q_u8(s.from); }

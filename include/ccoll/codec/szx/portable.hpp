@@ -20,13 +20,13 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx::portable {
 
-/// The narrowest type that holds `Bytes` bytes in one store, or all of T: then the next value overwrites what is too much.
+/// The narrowest type that holds `Bytes` bytes in one store, or else all of T. The next value then overwrites the bytes that are too many.
 template <element T, unsigned Bytes>
 using unit = std::conditional_t<
     Bytes == 1, std::uint8_t,
     std::conditional_t<Bytes == 2, std::uint16_t, std::conditional_t<Bytes == 4, std::uint32_t, typename fields_of<T>::word>>>;
 
-/// Stores the low `bytes` bytes of each word. Instantiated for each number of bytes: the stride is then a constant.
+/// Stores the low `bytes` bytes of each word. Instantiated for each number of bytes, so that the stride is a constant.
 template <element T, unsigned Bytes = 1>
 void store_low_bytes(unsigned bytes, const typename fields_of<T>::word* words, std::byte* out) noexcept
 {
@@ -58,7 +58,8 @@ void add_steps(unsigned bytes, T middle, T step, const std::byte* in, T* x) noex
     }
 }
 
-/// Folds 2 * Half values into the least and the largest. A loop per step: compilers make registers of that, not of one long loop.
+/// Folds 2 * Half values into the least and the largest. There is one loop per step because compilers vectorise these, but not one long
+/// loop.
 template <std::size_t Half, element T>
 void fold(T* low, T* high) noexcept
 {
@@ -70,8 +71,8 @@ void fold(T* low, T* high) noexcept
     if constexpr (Half > 1) fold<Half / 2>(low, high);
 }
 
-/// The first half of the work, apart: plan the next block before encoding this one, and the processor does both at a time. What
-/// decides on the bytes is one long chain of operations, and waiting for it leaves no room for anything else.
+/// The first half of the work. Plan the next block before you encode this one, so that the processor does both at the same time. A plan is
+/// one long chain of operations, and a processor that waits for it does nothing else.
 /// @param x      block_elements values, any
 template <element T>
 block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
@@ -103,7 +104,7 @@ block_plan<T> plan_block(const T* x, const block_scale<T>& scale) noexcept
 /// Why the bound holds. Let x' be what the decoder computes from the same operands, L = limit <= eb, and fl the rounding of T.
 /// A value passes if fl(|x' - x|) < L. fl is monotone and L is a T: |x' - x| >= L would give fl(|x' - x|) >= fl(L) = L.
 /// Hence |x' - x| < L <= eb, exactly; no margin is needed beyond the strict "<". The comparison is one of integers, where
-/// NaN and Inf are larger than every finite L: a value that is, or decodes to, no finite number never passes.
+/// NaN and Inf are larger than every finite L: a value that is not finite, or does not decode to a finite number, never passes.
 /// Constant blocks: all values are finite and between low and high; |middle - x| is largest at one of these two.
 template <element T>
 unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scale, std::byte* out) noexcept
@@ -138,7 +139,7 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
 }
 
 /// @param code  0..raw_code<T>    @param in  block_room<T> readable bytes, need not be aligned    @param x  block_elements values
-/// What an encoder wrote gives the same bits everywhere, and so do other bytes.
+/// Any bytes give the same values on every machine, whether an encoder wrote them or not.
 template <element T>
 void decode_block(unsigned code, const std::byte* in, T step, T* x) noexcept
 {
@@ -152,11 +153,10 @@ void decode_block(unsigned code, const std::byte* in, T step, T* x) noexcept
     std::memcpy(&middle, in, sizeof middle);
     if (code == 0)
         for (std::size_t i = 0; i < block_elements; ++i) x[i] = middle;
-    else
-        add_steps<T>(code, middle, step, in + sizeof middle, x);
+    else add_steps<T>(code, middle, step, in + sizeof middle, x);
 }
 
-/// The other sets may write whole blocks past the caches. @return how many: none
+/// Other sets write whole blocks past the caches; this one does not. @return 0 blocks
 template <element T>
 std::size_t stream_blocks(const std::byte*, std::size_t, const_byte_span, T, T*) noexcept
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/quantiser.hpp - floor 2. From a bound to the steps in which blocks of SZx are counted, and when these steps prove the bound.
+// codec/szx/quantiser.hpp - floor 2. The steps in which blocks of SZx are counted, and when they alone prove the bound.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ T error_limit(double eb) noexcept
     return static_cast<double>(nearest) > eb ? std::bit_cast<T>(fields_of<T>::of(nearest) - 1) : nearest;
 }
 
-/// What a bound means for blocks. Half a step is 1/32 less than the limit, which is room for the roundings of arithmetic; and neither
-/// step nor inverse leaves the normal numbers.
+/// What a bound means for blocks. Half a step is 1/32 less than the limit, which leaves room for rounding errors. Step and inverse are
+/// normal numbers.
 template <element T>
 struct block_scale {
-    T limit;    ///< what errors stay below
+    T limit;  ///< what errors stay below
     T step;
     T inverse;  ///< of the step
 
@@ -44,12 +44,13 @@ struct block_scale {
     }
 };
 
-// A count of steps q is kept as q + offset, the low bytes of the mantissa of q + origin: adding the origin, between 2^m and 2^(m+1) for a mantissa
-// of m bits, rounds to whole steps and leaves the count there; its upper bits put before the bytes make it a number again. No conversion, which
-// not every instruction set has for every type.
+// A count of steps q is kept as q + offset. These are the low bytes of the mantissa of q + origin, where the origin lies between 2^m and
+// 2^(m+1) for a mantissa of m bits: adding it rounds to whole steps. Putting the upper bits of the origin before the bytes makes them a
+// number again. This needs no conversions between floats and integers, which not every instruction set has for every type.
 
 template <element T>
-inline constexpr typename fields_of<T>::word origin_bits = fields_of<T>::of(static_cast<T>(std::uint64_t{1} << fields_of<T>::mantissa_bits));
+inline constexpr typename fields_of<T>::word origin_bits =
+    fields_of<T>::of(static_cast<T>(std::uint64_t{1} << fields_of<T>::mantissa_bits));
 
 /// @param bytes  1 .. sizeof(T) - 1. In so many bytes, counts are less than the offset, of either sign.
 template <element T>
@@ -67,8 +68,8 @@ constexpr T origin_of(unsigned bytes) noexcept
 template <element T>
 struct block_plan {
     T middle;
-    unsigned bytes;  ///< 0: the block is constant; raw_code or more: nothing is to be tried
-    bool certain = false;  ///< all values pass: nobody needs to look
+    unsigned bytes;        ///< 0: the block is constant; raw_code or more: keep it raw
+    bool certain = false;  ///< all values pass; no check is needed
 };
 
 /// @param low, high  the least and the largest value of a block without NaN; of two zeros, either serves
@@ -76,9 +77,9 @@ struct block_plan {
 /// When a block is certain. Let all magnitudes be below 2^(e+1), 2^l the power of two in the limit L, m the bits of T's mantissa, and d the
 /// difference of a value from the middle. The middle is no larger than the largest value, so |d| < 2^(e+2). What arithmetic adds to half a
 /// step: d is rounded by 2^(e-m) at most, its quotient by |d| 2^-m (the inverse and the product), the product that a decoder
-/// takes by (|d| + step / 2) 2^(-m-1), the sum, below 2^(e+3), by 2^(e+1-m). With step / 2 < L <= radius < 2^(e+2) that is at most (1 + 4 + 4 + 2) 2^(e-m) and
-/// a little, less than 2^(e-m+4) * 3/4. Half a step is below L by more than 2^(l-5) * (1 - 2^(5-m)). So e <= l+m-9 leaves every error below
-/// L, and by more than a rounding. Nothing overflows if 2^(e+3) is a T.
+/// takes by (|d| + step / 2) 2^(-m-1), the sum, below 2^(e+3), by 2^(e+1-m). With step / 2 < L <= radius < 2^(e+2) that is at most (1 + 4 +
+/// 4 + 2) 2^(e-m) and a little, less than 2^(e-m+4) * 3/4. Half a step is below L by more than 2^(l-5) * (1 - 2^(5-m)). So e <= l+m-9
+/// leaves every error below L, and by more than a rounding. Nothing overflows if 2^(e+3) is a T.
 template <element T>
 block_plan<T> plan_of(T low, T high, const block_scale<T>& scale) noexcept
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx/shuffles.hpp - floor 2. How the low bytes of SZx's values are put together in registers, and taken apart, with any instruction
-// set that moves bytes by a table.
+// codec/szx/shuffles.hpp - floor 2. Tables that put the low bytes of SZx's values together in a register, and take them apart, with any
+// instruction set that moves bytes by a table.
 #pragma once
 
 #include <array>
@@ -11,8 +11,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szx {
 
-// Between a register and its packed bytes lie two steps: within each 16 bytes (a row), byte by byte, and between rows, of which
-// each has an even number of packed bytes, whatever the type. Tables are indexed by the bytes that are kept of a value.
+// A register is packed in two steps: byte by byte within each 16 bytes (a row), then row by row. A row has an even number of packed bytes,
+// whatever the type. Tables are indexed by the number of bytes that are kept of a value.
 
 template <element T>
 inline constexpr std::size_t row_elements = 16 / sizeof(T);
