@@ -17,12 +17,14 @@ structure_test(docs 60 check_snippets.cmake -DROOT=${root})
 structure_test("docs: a page with a fault is caught" 60 check_snippets_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/docs)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 
-# ---- the wire page suffices to write a reader ----
+# ---- the wire page suffices to write a reader and an encoder ----
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_Interpreter_FOUND)
-  add_test(NAME "wire: a reader written from docs/wire_format.md reads the golden frames" COMMAND ${Python3_EXECUTABLE} ${here}/wire/reader.py
-           ${here}/codec/golden)
-  set_tests_properties("wire: a reader written from docs/wire_format.md reads the golden frames" PROPERTIES TIMEOUT 60 LABELS structure)
+  foreach(script reader szp_writer)
+    set(name "wire: ${script}.py, written from docs/wire_format.md, agrees with the golden frames")
+    add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${here}/wire/${script}.py ${here}/codec/golden)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS structure)
+  endforeach()
 endif()
 
 # ---- instrumentation that is off leaves no trace in the object code ----

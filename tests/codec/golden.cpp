@@ -226,6 +226,14 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moves("lists", scaled(rare, T(1.25), T(0)), 0.2);
     w.moves("alone", noise, 0.003);
     w.moves("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
+    // Long enough for the estimate of what lists save: in each quarter of 16 blocks it looks at the first 8, which lists would (not) shorten.
+    std::vector<T> seen(2048, T(50)), not_seen(seen);
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        if (i % 32 == 5) seen[i] = not_seen[i] = T(53);
+        if (i / 32 % 16 < 8) not_seen[i] = T(50) + (i % 2 == 0 ? T(3) : T(0));
+    }
+    w.moves("lists_seen", scaled(seen, T(0.3984375), T(0)), 0.2);
+    w.moves("lists_not_seen", scaled(not_seen, T(0.3984375), T(0)), 0.2);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 

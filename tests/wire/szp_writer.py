@@ -1,0 +1,271 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A second encoder of SZp, written from "The encoder's choices" in docs/wire_format.md alone: equal input has to give equal bytes.
+
+    szp_writer.py <folder of golden/*.hex>
+
+Encodes the values of every frame of SZp in f32 and f64 that was encoded in one go (sums were not), and compares the chunk with the one in the file.
+"""
+import fractions
+import math
+import pathlib
+import struct
+import sys
+
+from reader import FLOATS, frame_parts, pad4, read_golden, rounded, szp_step
+
+
+def bits_in(x, dtype):
+    return int.from_bytes(struct.pack(FLOATS[dtype][2], x), "little")
+
+
+def planes_of(d):
+    """Bit planes of 32 differences, as few as hold them in two's complement."""
+    width = max((v if v >= 0 else ~v).bit_length() + 1 for v in d) if any(d) else 0
+    return [sum((v >> k & 1) << i for i, v in enumerate(d)) for k in range(width)]
+
+
+def pack(chunk_codes, packed, lowest):
+    b = len(chunk_codes)
+    if not packed:
+        data = bytes(chunk_codes)
+    else:
+        half = (b + 1) // 2
+        high = [c - lowest for c in chunk_codes[half:]] + [0]
+        data = bytes((chunk_codes[i] - lowest) | high[i] << 4 for i in range(half))
+    return data + bytes(pad4(len(data)) - len(data))
+
+
+def words(values):
+    return struct.pack(f"<{len(values)}I", *values)
+
+
+class Encoder:
+    def __init__(self, elements, dtype, bound):
+        _, self.s, self.kind, self.m = FLOATS[dtype]
+        self.dtype, self.f32 = dtype, dtype == 0
+        self.raw = elements  # as bytes: NaN keep their payload
+        self.x = [struct.unpack(self.kind, e)[0] for e in elements]
+        tiny = math.ldexp(1.0, -126 if self.f32 else -1022)
+        self.x = [0.0 if abs(v) < tiny else v for v in self.x]  # denormals count as 0
+        self.magnitude = [math.inf if math.isnan(v) else abs(v) for v in self.x]
+        self.usable = min(bound, 2.0 ** (94 if self.f32 else 990)) >= 4 * tiny
+        self.e = min(bound, 2.0 ** (94 if self.f32 else 990))
+        self.step = szp_step(dtype, bound)
+        self.safe, self.limit = self.p(14 if self.f32 else 30), self.p(30)
+        self.b = -(-len(elements) // 32)
+
+    def p(self, k):
+        return math.ldexp(self.step, k)
+
+    def block(self, of, k):
+        return [of[min(i, len(of) - 1)] for i in range(32 * k, 32 * k + 32)]
+
+    # ---- quanta ----
+    def narrow_quantum(self, x):
+        i = 1 / self.step
+        if abs(x) < self.safe:
+            return round(rounded(x * rounded(i, self.dtype), self.dtype))
+        return round(x * i)
+
+    @staticmethod
+    def precise_quantum(x, step):
+        i = 1 / step
+        q = round(x * i)
+        rest = float(fractions.Fraction(x) - q * fractions.Fraction(step))
+        return q + round(rest * i)
+
+    # ---- the common end of all chunks ----
+    def finish(self, what, middle, blocks, lists_allowed, alone=False):
+        """blocks: of each (code without planes, its class words or raw bytes, its differences)."""
+        codes, body, escaped = [], [], 0
+        widths = []
+        for code, front, d in blocks:
+            planes = [] if d is None else planes_of(d)
+            widths.append(len(planes))
+            codes.append(code + len(planes))
+            escaped += code != 0
+            body.append(front + words(planes))
+        if what in (0, 3) and not any(codes):
+            return words([1 if what == 0 else 4]) + middle
+        head = what | escaped << 12 | alone << 30
+        packed = max(codes) <= 64 and max(codes) - min(codes) <= 15
+        if lists_allowed and max(codes) <= 8:
+            with_lists = self.lists([d for _, _, d in blocks], widths, body)
+            if with_lists:
+                list_codes, rest = with_lists
+                return words([head | 1 << 4 | 1 << 31]) + middle + pack(list_codes, True, 0) + rest
+        lowest = min(codes) if packed else 0
+        return words([head | packed << 4 | lowest << 5]) + middle + pack(codes, packed, lowest) + b"".join(body)
+
+    def lists(self, differences, w, body):
+        b, t = self.b, [sum(v != 0 for v in d) for d in differences]
+        c, p = pad4((b + 1) // 2), 4 * sum(w)
+        least = (c + p) // 4
+        can = [1 <= w[k] <= 3 and t[k] < 4 * w[k] and t[k] <= 7 for k in range(b)]
+        if p > 16 * b or 4 * sum(v for v in w if v <= 3) < 2 * least:
+            return None
+        if p > 512:
+            seen = [k for q in range(4) for k in range(b * q // 4, min(b * q // 4 + 8, b * (q + 1) // 4))]
+            if sum(4 * w[k] - t[k] for k in seen if can[k]) * b // len(seen) < 7 * least // 8:
+                return None
+        listed = sum(t[k] for k in range(b) if can[k])
+        if 4 * sum(w[k] for k in range(b) if not can[k]) + pad4(listed) + least > p:
+            return None
+        codes = [t[k] if can[k] else w[k] + 7 if w[k] else 0 for k in range(b)]
+        entries = bytes(i | (v & 7) << 5 for k in range(b) if can[k] for i, v in enumerate(differences[k]) if v)
+        planes = b"".join(body[k] for k in range(b) if not can[k])
+        return codes, planes + entries + bytes(pad4(len(entries)) - len(entries))
+
+    def largest(self, of):
+        most = max(of, default=0.0)
+        return int(most * (1 / self.step)) + 2 if most else 0
+
+    # ---- movement ----
+    def movement(self):
+        if not self.usable:
+            return None
+        lattice = self.lattice()
+        if self.f32 and lattice > self.step and any(self.x[:32]):
+            return self.fine(lattice, math.inf)
+        if max(self.magnitude) < self.safe:
+            return self.narrow()
+        grid, far = self.fine_grid()
+        if lattice > grid:
+            return self.fine(lattice, math.inf)
+        return self.fine(grid, far) if grid else self.narrow()
+
+    def lattice(self):
+        if not any(self.x) or math.inf in self.magnitude:
+            return 0.0
+        least, top = 1 << 20, 0
+        for v in self.x:
+            if v:
+                bits = bits_in(abs(v), self.dtype)
+                exponent, mantissa = bits >> self.m, bits & ((1 << self.m) - 1)
+                zeros = (mantissa & -mantissa).bit_length() - 1 if mantissa else self.m
+                least, top = min(least, exponent - self.m + zeros), max(top, exponent)
+        if least < 1 or top - least >= self.m:
+            return 0.0
+        return math.ldexp(1.0, min(least, 253) - 127) if self.f32 else math.ldexp(1.0, min(least, 2045) - 1023)
+
+    def fine_grid(self):
+        digits = 24 if self.f32 else 53
+        most = (2 - 2.0 ** -23) * 2.0 ** 127 if self.f32 else sys.float_info.max
+        try:
+            far = math.ldexp(self.e, digits)
+        except OverflowError:
+            far = math.inf
+        far = rounded(far, self.dtype) if far < most else math.inf
+        m = max((v for v in self.magnitude if v < far), default=0.0)
+        r = m + 2 * self.e
+        if m < self.safe or not r < most / 2:
+            return 0.0, far
+        ulp = math.ldexp(1.0, math.frexp(r)[1] - digits)
+        return math.floor(2 * self.e * (1 - 2.0 ** -20) / ulp) * ulp, far
+
+    def blocks_of(self, quantum, limit, before, alone=False):
+        blocks = []
+        for k in range(self.b):
+            if max(self.block(self.magnitude, k)) >= limit:
+                blocks.append((127, b"".join(self.block(self.raw, k)), None))
+                continue
+            d = []
+            for v in self.block(self.x, k):
+                q = quantum(v)
+                d.append(q if alone else q - before)
+                before = q
+            blocks.append((0, b"", d))
+        return blocks
+
+    def narrow(self):
+        alone = self.is_noise()
+        base = 0 if alone or not self.magnitude[0] < self.limit else self.narrow_quantum(self.x[0])
+        blocks = self.blocks_of(self.narrow_quantum, self.safe, base, alone)
+        kept = [max(self.block(self.magnitude, k)) for k in range(self.b) if blocks[k][0] == 0]
+        return self.finish(0, struct.pack("<iI", base, self.largest(kept)), blocks, True, alone)
+
+    def fine(self, step, limit):
+        if self.f32:
+            quantum, shape = (lambda v: round(v * (1 / step))), "<if"
+        else:
+            quantum, shape = (lambda v: self.precise_quantum(v, step)), "<qd"
+        base = quantum(self.x[0]) if self.magnitude[0] < limit else 0
+        return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, limit, base), True)
+
+    def is_noise(self):
+        count = min(len(self.x) // 32, 256 // self.s)
+        if count == 0:
+            return False
+        samples = [count * (2 * (5 * j % 8) + 1) // 16 for j in range(8)]
+        for size in (1, 4, 8):
+            a = d = 0
+            for k in samples[:size]:
+                if max(self.block(self.magnitude, k)) >= self.p(13):
+                    return False
+                q = [self.narrow_quantum(v) for v in self.block(self.x, k)]
+                a += sum(map(abs, q))
+                d += sum(abs(y - x) for x, y in zip([0] + q, q))
+            if (size == 1 and a + d >= 64 and d <= a) or (size == 4 and (a + d == 0 or a + d >= 64)) or size == 8:
+                return 8 * d > 9 * a
+
+    # ---- addends ----
+    def addend(self):
+        finite = [v for v in self.x if math.isfinite(v)]
+        if any(abs(v) >= math.ldexp(self.step, 52) for v in finite):
+            return None
+        largest_narrow, exact = 0, 0
+        calm = []
+        for k in range(self.b):
+            of = self.block(self.x, k)
+            if all(abs(v) < self.limit for v in of):
+                calm.append(max(map(abs, of)))
+            else:
+                exact = max([exact] + [abs(self.addend_quantum(v)) for v in of if abs(v) < self.limit])
+        largest_narrow = max(self.largest(calm), exact)
+        narrow = all(abs(v) < self.limit for v in finite) and largest_narrow < 1 << 30
+        x0 = self.x[0]
+        base = self.addend_quantum(x0) if math.isfinite(x0) and (not narrow or abs(x0) < self.limit) else 0
+        blocks, before, largest = [], base, 0
+        for k in range(self.b):
+            a = b = 0
+            d = []
+            for i, v in enumerate(self.block(self.x, k)):
+                if math.isfinite(v):
+                    q = self.addend_quantum(v)
+                    largest = max(largest, abs(q))
+                else:
+                    q = before
+                    a |= (math.isnan(v) or v > 0) << i
+                    b |= (math.isnan(v) or v < 0) << i
+                d.append(q - before)
+                before = q
+            blocks.append((128, words([a, b]), d) if a | b else (0, b"", d))
+        middle = struct.pack("<iI", base, largest_narrow) if narrow else struct.pack("<qQ", base, max(largest, 1 << 30))
+        return self.finish(0 if narrow else 3, middle, blocks, False)
+
+    def addend_quantum(self, x):
+        return self.narrow_quantum(x) if abs(x) < self.limit else self.precise_quantum(x, self.step)
+
+
+def main(folder):
+    trouble = count = 0
+    for path in sorted(pathlib.Path(folder).glob("szp*_f??.hex")):
+        for name, _, frame, original in read_golden(path):
+            h, parts = frame_parts(bytes(frame))
+            if name.endswith("sum") or len(parts) != 1:
+                continue
+            count += 1
+            s = FLOATS[h["dtype"]][1]
+            encoder = Encoder([bytes(original[i:i + s]) for i in range(0, len(original), s)], h["dtype"], h["bound"])
+            chunk = encoder.addend() if h["flags"] else encoder.movement()
+            raw = chunk is None or (not h["flags"] and len(chunk) >= len(original))
+            if (bytes(original) if raw else chunk) != parts[0][0] or raw != parts[0][1]:
+                trouble += 1
+                print(f"{path.name}, frame {name}: other bytes")
+    print(f"{count} chunks, {trouble} others")
+    return 1 if trouble or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
