@@ -641,7 +641,7 @@ std::vector<ccoll::isa> instruction_sets(const options& chosen)
     std::vector<ccoll::isa> found;
     for (const ccoll::isa isa : ccoll::every_isa) {
         const bool wanted = chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
-        if (wanted && isa <= ccoll::highest_isa()) found.push_back(isa);
+        if (wanted && ccoll::machine_has(isa)) found.push_back(isa);
         else if (wanted) fmt::print(stderr, "left out {}, which this machine does not have\n", ccoll::name_of(isa));
     }
     return found;

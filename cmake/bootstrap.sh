@@ -41,6 +41,8 @@ bootstrap_has() {
         libfmt-dev) bootstrap_header fmt/format.h ;;
         libzfp-dev) bootstrap_header zfp.h ;;
         python3-matplotlib) bootstrap_python ;;
+        g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
+        qemu-user) command -v qemu-aarch64 ;;
         clang) command -v clang++ ;;
         clang-format-*) command -v "$1" ;;
         clang-*) command -v "clang++-${1#clang-}" ;;

@@ -50,7 +50,7 @@ function(add_unit_tests folder)
     set(seconds 300)
   endif()
   add_custom_command(TARGET ${program} POST_BUILD VERBATIM
-    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> "-DLIST=${list_cases}" "-DSTRICT=${no_case_is_an_error}" -DPREFIX=unit/${folder} -DSECONDS=${seconds}
+    COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}" "-DLIST=${list_cases}" "-DSTRICT=${no_case_is_an_error}" -DPREFIX=unit/${folder} -DSECONDS=${seconds}
             -DOUTPUT=${cases} -P ${root}/cmake/discover_cases.cmake
     BYPRODUCTS ${cases})
   # If the program was not built, a test that fails takes the place of its cases.
@@ -69,6 +69,9 @@ foreach(folder ${unit_folders})
     continue()
   endif()
   file(GLOB unit_files CONFIGURE_DEPENDS ${here}/${folder}/*.cpp)
+  if(CCOLL_TEST_FILES)
+    list(FILTER unit_files INCLUDE REGEX "/(${CCOLL_TEST_FILES})\\.cpp$")
+  endif()
   if(unit_files AND folder STREQUAL examples AND EXISTS ${root}/examples/rtm.cpp)
     list(APPEND unit_files ${root}/examples/rtm.cpp)
   endif()

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Builds and runs every test: with g++ and every MPI, then with clang, then under the sanitizers. Every compiler checks the headers and the
-# programs that must not compile. Installs what is missing on Debian and Ubuntu. The last line is '<n> passed, <n> failed'.
+# Builds and runs every test: with g++ and every MPI, then with clang, then under the sanitizers, then the kernels for aarch64 in an emulator.
+# Every compiler checks the headers and the programs that must not compile. Installs what is missing on Debian and Ubuntu. The last line is
+# '<n> passed, <n> failed'.
 #   tests/run.sh [--quick] [ctest options]      --quick: no sanitizers, no second compiler for the unit tests
-# Build trees: build/tests, build/clang, build/asan, build/tsan. The exit code is 0 if something ran and nothing failed.
+# Build trees: build/tests, build/clang, build/asan, build/tsan, build/neon. The exit code is 0 if something ran and nothing failed.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 2
 exec </dev/null
@@ -24,7 +25,7 @@ done
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
 bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?clang-format-19' \
-    '?libclang-rt-19-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+    '?libclang-rt-19-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?g++-aarch64-linux-gnu' '?qemu-user'
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
@@ -98,12 +99,24 @@ sanitized() {
     fi
 }
 
+# The kernels of aarch64, on all other machines: there the suites above run them.
+other_machine() {
+    if [ "$(uname -m)" = aarch64 ]; then return; fi
+    if command -v aarch64-linux-gnu-g++ >/dev/null && command -v qemu-aarch64 >/dev/null && [ -e /usr/include/catch2/catch.hpp ]; then
+        suite neon neon
+    else
+        echo "== neon: no cross compiler for aarch64, no qemu-aarch64, or no Catch2 2 in /usr/include"
+        skipped=$((skipped + 1))
+    fi
+}
+
 mkdir -p build
 suite dev tests
 if [ $quick = no ]; then
     if [ -n "$clang" ]; then suite clang clang "-DCMAKE_CXX_COMPILER=$clang"; fi
     sanitized asan-ubsan asan address,undefined
     sanitized tsan tsan thread
+    other_machine
 fi
 
 echo "took $SECONDS s"

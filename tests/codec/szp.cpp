@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp.hpp, codec/szp_quantiser.hpp, codec/szp_layout.hpp, codec/szp_wide.hpp: frames for movement, and hostile frames of both kinds.
+// codec/szp.hpp, codec/szp/{quantiser,layout,chunk,quanta64}.hpp: frames for movement, and hostile frames of both kinds.
 #include "catch.hpp"
 
 #include <cfenv>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // szp_reader.hpp - quanta and classes of SZp's addends, and quanta of frames for movement on the common grid, read bit by bit as
-// codec/szp_layout.hpp draws them: what a frame must contain, without any kernel of the library.
+// codec/szp/layout.hpp draws them: what a frame must contain, without any kernel of the library.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp.hpp, codec/szp_layout.hpp, codec/szp_wide.hpp: addends of SZp and their sums, whose bytes depend on what was added alone.
+// codec/szp.hpp, codec/szp/{layout,quanta64}.hpp: addends of SZp and their sums, whose bytes depend on what was added alone.
 #include "catch.hpp"
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szx.hpp, codec/pipe_szx.hpp, codec/szx_block.hpp
+// codec/szx.hpp, codec/pipe_szx.hpp, codec/szx/{layout,quantiser,portable}.hpp
 #include "catch.hpp"
 
 #include <cfenv>
@@ -150,7 +150,7 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
             v = centre + std::nextafter(steps, steps + static_cast<T>(random.below(3)) - T(1)) * scale.step;
             if (!(std::fabs(v) <= std::numeric_limits<T>::max())) v = centre;
         }
-        const szx::block_plan<T> plan = szx::plan_block(x.data(), scale);
+        const szx::block_plan<T> plan = szx::portable::plan_block(x.data(), scale);
         if (!plan.certain) {
             ++not_certain;
             continue;
@@ -159,8 +159,8 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
         std::vector<std::byte> room(szx::block_room<T>);
         std::vector<T> y(x.size());
         REQUIRE(plan.bytes > 0);
-        REQUIRE(szx::encode_block(x.data(), plan, scale, room.data()) == plan.bytes);
-        szx::decode_block(plan.bytes, room.data(), scale.step, y.data());
+        REQUIRE(szx::portable::encode_block(x.data(), plan, scale, room.data()) == plan.bytes);
+        szx::portable::decode_block(plan.bytes, room.data(), scale.step, y.data());
         for (std::size_t i = 0; i < x.size(); ++i) {
             const T error = std::fabs(y[i] - x[i]);
             at_the_edge += error > T(0.969) * limit;  // half a step is 0.96875
@@ -187,12 +187,12 @@ TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx
             const T most = szx::offset_of<T>(bytes) - T(1), away = (most + beyond) * scale.step;
             std::vector<T> x(szx::block_elements), y(x.size());
             x[7] = -away, x[100] = away;
-            const szx::block_plan<T> plan = szx::plan_block(x.data(), scale);
+            const szx::block_plan<T> plan = szx::portable::plan_block(x.data(), scale);
             INFO(bytes << " bytes, " << most + beyond << " steps");
             CHECK(std::min(plan.bytes, szx::raw_code<T>) == (beyond > T(0.5) ? bytes + 1 : bytes));
             std::vector<std::byte> room(szx::block_room<T>);
-            const unsigned code = szx::encode_block(x.data(), plan, scale, room.data());
-            szx::decode_block(code, room.data(), scale.step, y.data());
+            const unsigned code = szx::portable::encode_block(x.data(), plan, scale, room.data());
+            szx::portable::decode_block(code, room.data(), scale.step, y.data());
             CHECK(std::fabs(y[7] - x[7]) < T(1));
             CHECK(std::fabs(y[100] - x[100]) < T(1));
         }

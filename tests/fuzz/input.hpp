@@ -32,7 +32,12 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
-inline ccoll::isa isa_of(std::uint8_t choice) { return static_cast<ccoll::isa>(choice >> 3 & 3); }
+/// One that the machine has.
+inline ccoll::isa isa_of(std::uint8_t choice)
+{
+    const auto i = static_cast<ccoll::isa>(choice >> 3 & 3);
+    return ccoll::machine_has(i) ? i : ccoll::highest_isa();
+}
 
 /// Calls `what` with a codec and a zero of the element type.
 template <class What>

@@ -4,8 +4,8 @@
 
 #include <bit>
 
-/// The inline namespace of everything: two versions of the library can live in one program, each with its own headers, and so can a shim
-/// that calls MPI by its profiling names (transport/mpi_calls.hpp). Follows version.hpp, as a test sees to.
+/// The inline namespace of everything, so that two versions of the library can live in one program, or the library and a shim that calls
+/// MPI by its profiling names (transport/mpi_calls.hpp). A test checks that it follows version.hpp.
 #if !defined(CCOLL_ABI)
 #if defined(CCOLL_USE_PMPI)
 #define CCOLL_ABI v0_1_pmpi
@@ -17,8 +17,8 @@
 /// Opens and closes a region whose floating-point arithmetic is exactly what is written: no contraction to FMA, no
 /// reordering, whatever the user's flags are. A bound is verified with the decoder's own expression, so both must round alike.
 /// g++ (and nvcc with g++): by an optimisation pragma, which also asks for -O3. clang: by CCOLL_EXACT_BODY, the first thing
-/// in the body of a function with such arithmetic. Seen to give the bytes of -O2 under g++ -Ofast and -march=native, nvcc, and
-/// clang with every part of -ffast-math; all of -ffast-math is refused there, since reductions would lose their NaN.
+/// in the body of a function with such arithmetic. Tests show the bytes of -O2 under g++ -Ofast and -march=native, nvcc, and clang with
+/// each part of -ffast-math. All of -ffast-math is refused with clang, because reductions would lose their NaN.
 #if defined(__clang__)
 #if defined(__FAST_MATH__)
 #error "ccoll: clang's -ffast-math breaks the arithmetic that error bounds and NaN rest on; compile this file without it"
@@ -40,6 +40,30 @@
 #define CCOLL_EXACT_BEGIN
 #define CCOLL_EXACT_END
 #define CCOLL_EXACT_BODY
+#endif
+
+/// The kernels that this compiler can build beside the portable ones. Functions carry their instruction set as an
+/// attribute, so the user's -march does not matter; isa.hpp asks the machine at run time. aarch64 always has NEON.
+#if defined(__x86_64__) && defined(__GNUC__)
+#define CCOLL_X86_KERNELS
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define CCOLL_NEON_KERNELS
+#endif
+
+/// The instruction sets as the compiler spells them. Each x86 set includes the one before it. This is the only place with target strings: a
+/// file of kernels defines CCOLL_TARGET as one of these four, then includes <ccoll/base/kernels_begin.inl>, and at its end
+/// <ccoll/base/kernels_end.inl>. CCOLL_TARGET is the attribute of every function in between.
+#define CCOLL_PLAIN
+#define CCOLL_AVX2 __attribute__((target("avx2,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,popcnt,lzcnt,bmi,bmi2")))
+#define CCOLL_AVX512_GFNI \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,popcnt,lzcnt,bmi,bmi2")))
+
+/// Primitives of a set: CCOLL_TARGET, and always inlined into the loops that use them.
+#if defined(__GNUC__)
+#define CCOLL_INLINE CCOLL_TARGET inline __attribute__((always_inline))
+#else
+#define CCOLL_INLINE CCOLL_TARGET inline
 #endif
 
 /// An opaque call: g++ 12 otherwise concludes, through functions that take structs of pointers by value (-fipa-modref,

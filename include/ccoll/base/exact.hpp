@@ -42,11 +42,17 @@ private:
     exact_environment() noexcept
     {
         __asm__ volatile("mrs %0, fpcr" : "=r"(saved_) : : "memory");
-        __asm__ volatile("msr fpcr, %0" : : "r"(std::uint64_t{What == denormals::flush ? 1u << 24 : 0u}) : "memory");
+        if (saved_ != wanted) set(wanted);
     }
-    ~exact_environment() { __asm__ volatile("msr fpcr, %0" : : "r"(saved_) : "memory"); }
+    ~exact_environment()
+    {
+        if (saved_ != wanted) set(saved_);
+    }
 
 private:
+    static constexpr std::uint64_t wanted = What == denormals::flush ? std::uint64_t{1} << 24 : 0;
+    static void set(std::uint64_t value) noexcept { __asm__ volatile("msr fpcr, %0" : : "r"(value) : "memory"); }
+
     std::uint64_t saved_;
 #else
     exact_environment() noexcept {}

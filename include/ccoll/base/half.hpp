@@ -124,7 +124,7 @@ template <class T>
 inline constexpr int exponent_bits_of = 0;
 template <int ExponentBits>
 inline constexpr int exponent_bits_of<float16<ExponentBits>> = ExponentBits;
-#if defined(__FLT16_MAX__)
+#if defined(__FLT16_MAX__) && (defined(__clang__) || !defined(__aarch64__) || __GNUC__ >= 13)  // g++ 12 has it in C alone there
 template <>
 inline constexpr int exponent_bits_of<_Float16> = 5;
 #endif

@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // base/isa.hpp - floor 0. Which instruction set the codecs use, chosen while the program runs: a user who compiles without
-// -march=native gets the fast path, and every path gives the same bytes.
+// -march=native gets the fast path, and every set gives the same bytes.
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 
 #include <ccoll/base/config.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// In rising order: a machine that has one has all before it.
-/// avx2: AVX2, BMI, LZCNT (Haswell, Zen).  avx512: F, BW, DQ, VL (Skylake-X).  avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4).
-enum class isa : int { portable, avx2, avx512, avx512_gfni };
-inline constexpr isa every_isa[] = {isa::portable, isa::avx2, isa::avx512, isa::avx512_gfni};
+/// The sets of x86 stand in rising order: a machine that has one has all before it. neon is aarch64's.
+///
+/// - avx2: AVX2, BMI, LZCNT (Haswell, Zen)
+/// - avx512: F, BW, DQ, VL (Skylake-X)
+/// - avx512_gfni: with GFNI, VBMI, VBMI2 and VNNI (Ice Lake, Zen 4)
+enum class isa : int { portable, avx2, avx512, avx512_gfni, neon };
+inline constexpr isa every_isa[] = {isa::portable, isa::avx2, isa::avx512, isa::avx512_gfni, isa::neon};
 
 /// As CCOLL_ISA spells it.
 constexpr const char* name_of(isa i) noexcept
@@ -24,40 +29,50 @@ constexpr const char* name_of(isa i) noexcept
     case isa::avx2: return "avx2";
     case isa::avx512: return "avx512";
     case isa::avx512_gfni: return "avx512_gfni";
+    case isa::neon: return "neon";
     }
     return "unknown";
 }
 
-/// The highest one that this machine and its operating system run.
+/// The fastest one that this machine and its operating system run.
 inline isa highest_isa() noexcept
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(CCOLL_X86_KERNELS)
     __builtin_cpu_init();
     // No processor has BMI2 without LZCNT, and clang 14 does not know the name of that one.
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("bmi2")) return isa::portable;
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
         !__builtin_cpu_supports("avx512vl"))
         return isa::avx2;
-    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512vnni") || !__builtin_cpu_supports("gfni")) return isa::avx512;
+    if (!__builtin_cpu_supports("avx512vbmi") || !__builtin_cpu_supports("avx512vbmi2") || !__builtin_cpu_supports("avx512vnni") ||
+        !__builtin_cpu_supports("gfni"))
+        return isa::avx512;
     return isa::avx512_gfni;
+#elif defined(CCOLL_NEON_KERNELS)
+    return isa::neon;
 #else
     return isa::portable;
 #endif
 }
 
-namespace detail {
-
-inline isa lower_of(isa a, isa b) noexcept { return a < b ? a : b; }
-
-/// The environment variable CCOLL_ISA lowers the choice; what the machine lacks, and names that mean nothing, change nothing.
-inline isa isa_of_environment() noexcept
+/// Does this machine run it, and was this program compiled with kernels for it?
+inline bool machine_has(isa i) noexcept
 {
     const isa highest = highest_isa();
+    if (i == isa::portable || i == highest) return true;
+    return highest != isa::neon && i != isa::neon && i < highest;
+}
+
+namespace detail {
+
+/// The environment variable CCOLL_ISA names the choice; what the machine lacks, and names that mean nothing, change nothing.
+inline isa isa_of_environment() noexcept
+{
     const char* wish = std::getenv("CCOLL_ISA");
     if (wish != nullptr)
         for (isa i : every_isa)
-            if (std::strcmp(wish, name_of(i)) == 0) return lower_of(i, highest);
-    return highest;
+            if (std::strcmp(wish, name_of(i)) == 0 && machine_has(i)) return i;
+    return highest_isa();
 }
 
 inline std::atomic<isa>& chosen_isa() noexcept
@@ -71,12 +86,40 @@ inline std::atomic<isa>& chosen_isa() noexcept
 /// What codecs use from here on, in all threads.
 inline isa isa_in_use() noexcept { return detail::chosen_isa().load(std::memory_order_relaxed); }
 
-/// Lowers or restores the choice, for tests, benchmarks and bug reports. @return what is in use now: never more than the machine has.
+/// Changes the choice, for tests, benchmarks and bug reports. What the machine lacks is refused: the choice stays as it was.
+/// @return what is in use now
 inline isa use_isa(isa wish) noexcept
 {
-    const isa now = detail::lower_of(wish, highest_isa());
-    detail::chosen_isa().store(now, std::memory_order_relaxed);
-    return now;
+    if (machine_has(wish)) detail::chosen_isa().store(wish, std::memory_order_relaxed);
+    return isa_in_use();
 }
+
+namespace detail {
+
+/// One kernel per instruction set, and the choice among them. Every codec has a table for each of its loops, and calls
+/// `table.in_use()(arguments)` once per chunk or block; no other code asks which set is in use.
+template <class Kernel>
+struct by_isa {
+    Kernel of[std::size(every_isa)];
+
+    constexpr Kernel operator[](isa i) const noexcept { return of[static_cast<std::size_t>(i)]; }
+    Kernel in_use() const noexcept { return (*this)[isa_in_use()]; }
+};
+template <class Kernel, class... Others>
+by_isa(Kernel, Others...) -> by_isa<Kernel>;
+
+}  // namespace detail
+
+/// The kernel `name` of each set, in the order of `every_isa`, as in by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace
+/// per set, with the same names in it. A set takes what it does not improve from the set below it by a using-declaration, or is an alias of
+/// that set. Sets of other machines get the portable kernel, which is never called for them because use_isa() refuses them.
+#if defined(CCOLL_X86_KERNELS)
+#define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, portable::__VA_ARGS__
+#elif defined(CCOLL_NEON_KERNELS)
+#define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
+#else
+#define CCOLL_EACH_ISA(...) \
+    portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
+#endif
 
 }  // namespace ccoll

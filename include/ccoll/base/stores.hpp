@@ -14,13 +14,13 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// streamed: past the caches, in whole lines that need not be fetched first. What is not in a cache is written half again as fast as through
-/// it; what is, half as fast.
+/// streamed: past the caches, in whole lines that need not be fetched first. This is 1.5 times as fast as cached stores to memory that is
+/// in no cache, and half as fast to memory that is.
 enum class stores : unsigned char { cached, streamed };
 
 namespace detail {
 
-/// Of the largest cache that a core of this machine writes to; 0: unknown.
+/// Bytes of the largest cache that a core of this machine writes to; 0 if unknown.
 inline std::size_t find_last_cache() noexcept
 {
     std::size_t largest = 0;
@@ -42,17 +42,20 @@ inline std::size_t last_cache() noexcept
 
 }  // namespace detail
 
-/// For results of so many bytes in all: what is longer than the last cache cannot be in it.
+/// How to store a result of `bytes` bytes in all. What is longer than the last cache cannot be in it.
 inline stores stores_for(std::size_t bytes) noexcept
 {
-    constexpr std::size_t any_inner_cache = std::size_t{4} << 20;  // shorter ones are not worth the question
+    constexpr std::size_t any_inner_cache = std::size_t{4} << 20;  // shorter results are in a cache anyway
     return bytes > any_inner_cache && detail::last_cache() > 0 && bytes > detail::last_cache() ? stores::streamed : stores::cached;
 }
 
-/// Lines are put together of whole words.
-inline stores stores_at(const void* to, stores how) noexcept { return reinterpret_cast<std::uintptr_t>(to) % 4 == 0 ? how : stores::cached; }
+/// `how` if streamed stores can begin at `to`: lines are made of 4-byte words.
+inline stores stores_at(const void* to, stores how) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(to) % 4 == 0 ? how : stores::cached;
+}
 
-/// After streamed stores, before another thread or device may look.
+/// To be called after streamed stores, before another thread or a device reads them.
 inline void settle([[maybe_unused]] stores how) noexcept
 {
 #if defined(__SSE__) && defined(__GNUC__)

@@ -15,8 +15,8 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/half.hpp>
-#include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/half/kernels.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/policy/error_bound.hpp>
 
@@ -25,26 +25,6 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::two_byte {
 
 CCOLL_EXACT_BEGIN
-
-template <small_float T>
-using format_of = float16_format<exponent_bits_of<T>>;
-
-namespace portable {
-#define CCOLL_TARGET
-#include <ccoll/codec/half_loops.inl>
-#undef CCOLL_TARGET
-}  // namespace portable
-
-#if defined(__x86_64__) && defined(__GNUC__)
-namespace avx2 {
-#define CCOLL_TARGET __attribute__((target("avx2")))
-#include <ccoll/codec/half_loops.inl>
-#undef CCOLL_TARGET
-}  // namespace avx2
-#define CCOLL_TWO_BYTE(loop, ...) (isa_in_use() >= isa::avx2 ? avx2::loop(__VA_ARGS__) : portable::loop(__VA_ARGS__))
-#else
-#define CCOLL_TWO_BYTE(loop, ...) portable::loop(__VA_ARGS__)
-#endif
 
 inline constexpr int halved = 127;
 
@@ -86,8 +66,8 @@ struct movement_coder {
         const exact_environment environment;
         float x[chunk_elements];
         std::byte room[sizeof x];  // a codec may use as many bytes as its values have
-        CCOLL_TWO_BYTE(widen, in.data(), x, in.size());
-        const int k = rounding_exponent<T>(CCOLL_TWO_BYTE(largest_of, x, in.size()), eb);
+        wideners<T>.in_use()(in.data(), x, in.size());
+        const int k = rounding_exponent<T>(largest_finders.in_use()(x, in.size()), eb);
         const double bound = bound_for(eb, k);
         if (!is_bound(bound)) return {0, status::unsupported};
         encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
@@ -107,7 +87,7 @@ struct movement_coder {
         if (!is_bound(bound)) return status::corrupt;
         if (const status s = Float::decode_chunk(src.first(src.size() - 1), std::span<float>(x, out.size()), bound); s != status::ok)
             return s;
-        CCOLL_TWO_BYTE(round_within_range, x, out.data(), out.size());
+        range_rounders<T>.in_use()(x, out.data(), out.size());
         return status::ok;
     }
 };
@@ -130,14 +110,14 @@ struct coder<Float, T> : movement_coder<Float, T> {
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
     {
         float x[Float::chunk_elements];
-        CCOLL_TWO_BYTE(widen, in.data(), x, in.size());
+        wideners<T>.in_use()(in.data(), x, in.size());
         return Float::encode_addend(std::span<const float>(x, in.size()), dst, eb);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         float x[Float::chunk_elements];
         if (const status s = Float::decode_addend(src, std::span<float>(x, out.size()), eb); s != status::ok) return s;
-        CCOLL_TWO_BYTE(round, x, out.data(), out.size());
+        rounders<T>.in_use()(x, out.data(), out.size());
         return status::ok;
     }
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
@@ -151,8 +131,6 @@ struct coder<Float, T> : movement_coder<Float, T> {
         return Float::combine_chunks(factor_a, a, factor_b, b, n, dst);
     }
 };
-
-#undef CCOLL_TWO_BYTE
 
 }  // namespace detail::two_byte
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp_kernels.hpp>
-#include <ccoll/codec/szp_wide.hpp>
+#include <ccoll/codec/szp/chunk.hpp>
+#include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -14,7 +15,7 @@ namespace detail::szp {
 /// Error-bounded quantisation, differences to the value before, one bit width per 32 values.
 ///
 /// Every decoded value is within eb of the original; where the arithmetic of the common grid does not prove it, the encoder
-/// takes a grid of the chunk's own or keeps a block raw (szp_quantiser.hpp).
+/// takes a grid of the chunk's own or keeps a block raw (szp/quantiser.hpp).
 /// Movement: NaN and Inf survive bit for bit; -0.0 and denormals are ordinary values and may come back as 0. Bounds below 4 times
 /// the smallest normal T keep everything raw.
 /// Addends: quanta of 31 bits, or of 63 where a sum outgrows these; NaN and Inf in class planes, which sums treat as IEEE 754
@@ -28,8 +29,8 @@ namespace detail::szp {
 /// - The predecessor of a block's first value is the value before it, not 0: data with an offset cost no more than others.
 /// - Two's complement instead of signs and magnitudes: the same widths, and planes can be added as they are.
 /// - Widths together in front of a chunk, 4 bits each where they lie close together; 12 bytes for a constant chunk.
-/// - Values outside of the common grid: fine and wide chunks, class planes (szp_layout.hpp).
-/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp_lists.hpp).
+/// - Values outside of the common grid: fine and wide chunks, class planes (szp/layout.hpp).
+/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp/lists.hpp).
 template <element T>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
@@ -50,18 +51,21 @@ struct chunk_coder {
         std::memcpy(dst.data(), room, r.bytes);
         return r;
     }
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept { return decode(src, out, eb, false, how); }
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
+    {
+        return decode(src, out, eb, false, how);
+    }
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_bytes(n); }
     static constexpr std::size_t self_checked_addends = 1000;
-    static_assert((wide::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
+    static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
 
     static bool can_add(double largest, double eb, std::size_t addends) noexcept
     {
         CCOLL_EXACT_BODY
         const quantiser<T> z(eb);
         const double quanta = largest * z.inverse_f64 + 2;
-        return z.usable && wide::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
+        return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
     }
 
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
@@ -73,7 +77,8 @@ struct chunk_coder {
         block_codes codes;
         u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks narrow = encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks, last_begin(out, dst.size()), codes.of);
+        const encoded_blocks narrow = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks,
+                                                           last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
             put(out + 8, narrow.largest);
@@ -81,13 +86,17 @@ struct chunk_coder {
         }
         u8* const wide_blocks = blocks_at(out, kind::wide, in.size());
         const i64 wide_base = base_of(in[0], z);
-        const wide::encoded found = wide::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
+        const quanta64::encoded found =
+            quanta64::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
         if (found.code != status::ok) return {0, status::too_large};
         put(out + 4, wide_base);
         put(out + 12, std::max(found.largest, narrow_limit));
         return finish(out, true, {kind::wide, found.escaped}, wide_blocks, found.end, codes, in.size());
     }
-    static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept { return decode(src, out, eb, true, how); }
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
+    {
+        return decode(src, out, eb, true, how);
+    }
 
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
     {
@@ -109,19 +118,21 @@ struct chunk_coder {
             sum.escaped = other.escaped;
             codes = other.codes;
         } else {
-            const auto add = adders<T>[narrow ? kernel_in_use() : 0];
+            const auto add = adders<T>[narrow ? isa_in_use() : isa::portable];
             sum = add(x, y, blocks, codes.of);
         }
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
     }
 
-    static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n,
+                                        byte_span dst) noexcept
     {
         chunk_view x, y;
         if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
         if (const status s = read_chunk(b, n, sizeof(T), true, y); s != status::ok) return {0, s};
         const i64 p = factor_a, q = factor_b;
-        const double quanta = static_cast<double>(x.largest) * static_cast<double>(std::abs(p)) + static_cast<double>(y.largest) * static_cast<double>(std::abs(q));
+        const double quanta = static_cast<double>(x.largest) * static_cast<double>(std::abs(p)) +
+                              static_cast<double>(y.largest) * static_cast<double>(std::abs(q));
         if (!(quanta < 0.99 * static_cast<double>(wide_limit))) return {0, status::too_large};
         const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
         const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
@@ -129,7 +140,7 @@ struct chunk_coder {
         u8* const out = address(dst);
         u8* const blocks = blocks_at(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
-        const wide::encoded sum = wide::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
+        const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
     }
 
@@ -147,20 +158,24 @@ private:
     static const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - block_room; }
 
     /// Where encoders put the blocks: behind head and packed widths.
-    static u8* blocks_at(u8* out, kind what, std::size_t n) noexcept { return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true); }
+    static u8* blocks_at(u8* out, kind what, std::size_t n) noexcept
+    {
+        return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true);
+    }
 
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
     static i64 base_of(T first, const quantiser<T>& z) noexcept
     {
-        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < wide::largest_quantum ? quantum_of(first, z) : 0;
+        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < quanta64::largest_quantum ? quantum_of(first, z) : 0;
     }
     static i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
     {
         return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
     }
 
-    /// The head of a sum. One that is not narrow says so in `largest`, too, so that whatever it enters will not be either.
-    static encode_result finish_sum(u8* out, bool narrow, u64 base, u64 largest, const u8* blocks, u8* end, u32 escaped, const block_codes& codes, std::size_t n) noexcept
+    /// The head of a sum. A sum that is not narrow has a `largest` that says so, so that no sum with it is narrow.
+    static encode_result finish_sum(u8* out, bool narrow, u64 base, u64 largest, const u8* blocks, u8* end, u32 escaped,
+                                    const block_codes& codes, std::size_t n) noexcept
     {
         if (narrow) {
             put(out + 4, static_cast<u32>(base));
@@ -173,7 +188,8 @@ private:
     }
 
     /// Codes and head, in front of the blocks.
-    static encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n) noexcept
+    static encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
+                                std::size_t n) noexcept
     {
         u8* const front = out + head_bytes(head.what, sizeof(T));
         if (end != blocks || head.what == kind::fine) {
@@ -187,9 +203,11 @@ private:
     }
 
     /// The same for movement, where the escaped blocks are raw ones, and the chunk must fit its room.
-    static encode_result finish_in(std::size_t room, u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n) noexcept
+    static encode_result finish_in(std::size_t room, u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
+                                   std::size_t n) noexcept
     {
-        const std::size_t count = blocks_of(n), more = width_bytes(count, false) - width_bytes(count, true);  // room was left for packed codes
+        // Room was left for packed codes.
+        const std::size_t count = blocks_of(n), more = width_bytes(count, false) - width_bytes(count, true);
         const auto bytes = static_cast<std::size_t>(end - out);
         if (bytes + more > room) [[unlikely]] {
             const auto [lowest, highest] = range_of(codes.of, count);
@@ -200,15 +218,17 @@ private:
         return r;
     }
 
-    /// For movement: on the common grid if all values fit it, else on the coarsest of the others. The choice depends on the values alone: on the
-    /// common grid a block has no more than half the bytes of its elements, so `stop` never ends for want of room (docs/wire_format.md).
+    /// For movement: on the common grid if all values fit it, else on the coarsest of the others. The choice depends on the values alone:
+    /// on the common grid a block has no more than half the bytes of its elements, so `stop` never ends for want of room
+    /// (docs/wire_format.md).
     static encode_result encode(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& z) noexcept
     {
         if (room < most_bytes(1)) return {0, status::out_of_space};
-        if constexpr (is_f32<T>) {  // f64 on a lattice is slower than on the common grid, which is only longer
+        if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
             const fine_grid<T> lattice = find_lattice(in.data(), std::min(in.size(), block_elements));
             if (lattice.step > z.step)
-                if (const fine_grid<T> all = find_lattice(in.data(), in.size()); all.step > z.step) return encode_fine(in, out, room, z, all);
+                if (const fine_grid<T> all = find_lattice(in.data(), in.size()); all.step > z.step)
+                    return encode_fine(in, out, room, z, all);
         }
         encode_result r = encode_common(in, out, room, z, beyond_safe::stop);
         if (r.code != status::unsupported) return r;
@@ -221,9 +241,9 @@ private:
     {
         block_codes codes;
         u8* const blocks = blocks_at(out, kind::narrow, in.size());
-        const bool alone = noise_detectors<T>[kernel_in_use()](in.data(), in.size(), z);
+        const bool alone = noise_detectors<T>.in_use()(in.data(), in.size(), z);
         const predictor before{alone ? 0 : narrow_base_of(in[0], z), alone};
-        const encoded_blocks r = encoders<T>[kernel_in_use()](in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
+        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
         if (r.code != status::ok) return {0, r.code};
         put(out + 4, before.quantum);
         put(out + 8, r.largest);
@@ -231,7 +251,8 @@ private:
         head.alone = alone;
         return finish_in(room, out, head, blocks, r.end, codes, in.size());
     }
-    static encode_result encode_fine(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& common, const fine_grid<T>& grid) noexcept
+    static encode_result encode_fine(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& common,
+                                     const fine_grid<T>& grid) noexcept
     {
         const quantiser<T> z = common.on(grid.step, grid.limit);
         const bool first_fits = quantiser<T>::fields::magnitude(in[0]) < grid.limit;
@@ -241,13 +262,14 @@ private:
         if constexpr (is_f32<T>) {
             const i32 base = first_fits ? static_cast<i32>(std::nearbyint(static_cast<double>(in[0]) * z.inverse_f64)) : 0;
             const encoded_blocks r =
-                encoders<T>[kernel_in_use()](in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
+                encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
             return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
         } else {
             const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
-            const wide::encoded r = wide::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
+            const quanta64::encoded r =
+                quanta64::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
             if (r.code != status::ok) return {0, r.code};
             put(out + 4, base);
             return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
@@ -256,7 +278,7 @@ private:
 
     static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept
     {
-        const exact_environment environment;  // no denormal comes of a valid chunk: steps are normal
+        const exact_environment environment;  // a valid chunk gives no denormals, because steps are normal
         const quantiser<T> z(eb);
         chunk_view view;
         if (const status s = read_chunk(src, out.size(), sizeof(T), addend, view); s != status::ok) return s;
@@ -272,10 +294,10 @@ private:
         }
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
-        if (is_large && view.alone) return status::corrupt;  // those of encoders are below 2^14
-        if (is_large) wide::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
-        else if (view.alone) alone_decoders<T>[kernel_in_use()](view, step, out.data(), out.size());
-        else decoders<T>[kernel_in_use()](view, step, out.data(), out.size(), how);
+        if (is_large && view.alone) return status::corrupt;  // encoders only write quanta below 2^14
+        if (is_large) quanta64::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
+        else if (view.alone) alone_decoders<T>.in_use()(view, step, out.data(), out.size());
+        else decoders<T>.in_use()(view, step, out.data(), out.size(), how);
         return status::ok;
     }
 };

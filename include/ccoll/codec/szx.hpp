@@ -2,46 +2,24 @@
 // codec/szx.hpp - floor 2. Codec::SZx: blocks of 128 values, constant or in steps from their middle, of few bytes each.
 //
 //   chunk   u8 code[blocks]     one per block of 128 values; the last block may be shorter
-//   ..      blocks              drawn in szx_block.hpp; together they fill the chunk
+//   ..      blocks              drawn in szx/layout.hpp; together they fill the chunk
 #pragma once
 
 #include <algorithm>
 
-#include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szx_block.hpp>
-#include <ccoll/codec/szx_x86.hpp>
+#include <ccoll/codec/szx/kernels.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::szx {
 
-/// The functions of szx_block.hpp, and stream_blocks (szx_kernel.inl), as one instruction set has them.
-template <element T>
-struct block_kernel {
-    block_plan<T> (*plan)(const T* x, const block_scale<T>&) noexcept;
-    unsigned (*encode)(const T* x, block_plan<T>, const block_scale<T>&, std::byte* out) noexcept;
-    void (*decode)(unsigned code, const std::byte* in, T step, T* x) noexcept;
-    std::size_t (*stream)(const std::byte* codes, std::size_t blocks, const_byte_span rest, T step, T* x) noexcept;  ///< null: cannot
-};
-
-/// @param i  no more than the machine has
-template <element T>
-block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
-{
-#if defined(__x86_64__) && defined(__GNUC__)
-    if (i >= isa::avx512) return {&avx512::plan_block<T>, &avx512::encode_block<T>, &avx512::decode_block<T>, &avx512::stream_blocks<T>};
-    if (i >= isa::avx2) return {&avx2::plan_block<T>, &avx2::encode_block<T>, &avx2::decode_block<T>, &avx2::stream_blocks<T>};
-#endif
-    return {&plan_block<T>, &encode_block<T>, &decode_block<T>, nullptr};
-}
-
 /// The chunks of SZx and PipeSZx.
 ///
 /// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded, except in blocks whose
-/// extremes prove that all pass (szx_block.hpp has both proofs). A block whose values do not pass is kept raw, so NaN and Inf
-/// survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
+/// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, so
+/// NaN and Inf survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
 /// Cost: two passes over a block in the innermost cache; no allocation.
 ///
 /// Source: Yu, Di, et al., "Ultrafast Error-Bounded Lossy Compression for Scientific Datasets", HPDC 2022 (SZx), used by
@@ -51,9 +29,11 @@ block_kernel<T> kernel_of([[maybe_unused]] isa i) noexcept
 ///   before it. Here all values of a block are independent, and what is left is additions and shifts.
 /// - Whole bytes of the difference counted in steps of nearly twice the bound, not of its exponent and mantissa: these spend 9 bits on sign
 ///   and exponent, of which a block within a few hundred bounds of its middle needs none. 10 bits per value instead of 16 to 24 at 1e-3 of
-///   the range, and as memory is what limits the codec, a tenth to a quarter faster.
-/// - Rounded instead of truncated, and verified near the precision of T, where arithmetic alone breaks the bound, with raw as the remedy.
-/// - One middle value in front of each block that is not raw, and its code apart, so that a block is read without the others.
+///   the range, and a tenth to a quarter faster, because memory limits the codec.
+/// - Rounded instead of truncated, and verified near the precision of T, where rounding errors alone break the bound; a block that fails is
+/// raw.
+/// - One middle value in front of each block that is not raw, and all codes in front of the chunk, so that a block can be read without the
+/// others.
 template <element T, std::size_t ChunkElements>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = ChunkElements;
@@ -68,7 +48,8 @@ struct chunk_coder {
         const std::size_t blocks = block_count(in.size());
         if (dst.size() < blocks) return {0, status::out_of_space};
         const block_scale<T> scale = block_scale<T>::of(limit);
-        const block_kernel<T> kernel = kernel_of<T>(isa_in_use());
+        const auto plan_block = block_planners<T>.in_use();
+        const auto encode_block = block_encoders<T>.in_use();
 
         T padded[block_elements];
         std::byte spare[block_room<T>];
@@ -81,17 +62,17 @@ struct chunk_coder {
         const auto values = [&](std::size_t b) { return b < whole ? in.data() + b * block_elements : padded; };
 
         encode_result all{blocks};
-        block_plan<T> next = kernel.plan(values(0), scale);
+        block_plan<T> next = plan_block(values(0), scale);
         for (std::size_t b = 0; b < blocks; ++b) {
             const T* const x = values(b);
             const std::size_t count = b < whole ? block_elements : tail;
             const block_plan<T> plan = next;
-            if (b + 1 < blocks) next = kernel.plan(values(b + 1), scale);
+            if (b + 1 < blocks) next = plan_block(values(b + 1), scale);
             const byte_span rest = dst.subspan(all.bytes);
             const bool in_place = rest.size() >= block_room<T>;
             std::byte* const to = in_place ? rest.data() : spare;
             fetch_ahead(x, sizeof padded);
-            unsigned code = kernel.encode(x, plan, scale, to);
+            unsigned code = encode_block(x, plan, scale, to);
             if (block_bytes<T>(code, count) > count * sizeof(T)) {  // a short block may cost more than its values
                 code = raw_code<T>;
                 std::memcpy(to, x, count * sizeof(T));
@@ -111,7 +92,7 @@ struct chunk_coder {
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
-        // Everything is believed after this: codes are valid, and the blocks end where the chunk ends.
+        // Nothing is checked after this: the codes are valid, and the blocks end where the chunk ends.
         const std::size_t blocks = block_count(out.size()), whole = out.size() / block_elements;
         if (src.size() < blocks || !are_codes<T>(src.first(blocks))) return status::corrupt;
         std::size_t expected = blocks + bytes_of_blocks<T>(src.first(whole));
@@ -122,12 +103,12 @@ struct chunk_coder {
         const T limit = error_limit<T>(eb);
         if (!(limit > 0)) return status::corrupt;
         const T step = block_scale<T>::of(limit).step;
-        const block_kernel<T> kernel = kernel_of<T>(isa_in_use());
+        const auto decode_block = block_decoders<T>.in_use();
         T padded[block_elements];
         std::byte spare[block_room<T>] = {};
         const_byte_span rest = src.subspan(blocks);
         std::size_t streamed = 0;
-        if (how == stores::streamed && kernel.stream != nullptr) streamed = kernel.stream(src.data(), out.size() / block_elements, rest, step, out.data());
+        if (how == stores::streamed) streamed = block_streamers<T>.in_use()(src.data(), whole, rest, step, out.data());
         rest = rest.subspan(bytes_of_blocks<T>(src.first(streamed)));
         for (std::size_t b = streamed; b < blocks; ++b) {
             const std::size_t at = b * block_elements, count = std::min(block_elements, out.size() - at);
@@ -137,9 +118,9 @@ struct chunk_coder {
             if (!in_place) std::memcpy(spare, rest.data(), bytes);
             const std::byte* const from = in_place ? rest.data() : spare;
             if (count == block_elements) {
-                kernel.decode(code, from, step, out.data() + at);
+                decode_block(code, from, step, out.data() + at);
             } else {
-                kernel.decode(code, from, step, padded);
+                decode_block(code, from, step, padded);
                 std::memcpy(out.data() + at, padded, count * sizeof(T));
             }
             rest = rest.subspan(bytes);

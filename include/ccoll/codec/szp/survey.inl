@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_survey.inl - what an encoder of SZp asks of a chunk before it chooses a grid and a predictor. Portable and AVX2: AVX-512 would
-// gain nothing. Uses the primitives of szp_loops.inl, and
+// codec/szp/survey.inl - floor 2. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor. AVX-512 uses that of
+// AVX2, because it would gain nothing. Uses the primitives of szp/loops.inl, and
 //   largest_of(block, m)    the largest |x|
 //   sum_of_magnitudes(d)    of differences below 2^14
 
 /// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
 template <class T>
-CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+CCOLL_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
 {
     using fields = fields_of<T>;
     magnitudes<T> most;
     clear(most);
-    typename fields::word apart = 0;  // of blocks with values beyond, and of the last one if it is short
+    typename fields::word apart = 0;  // of blocks with values beyond the limit, and of the last block if it is short
     for (std::size_t k = 0; k < n; k += block_elements) {
         magnitudes<T> m;
         clear(m);
@@ -28,16 +28,18 @@ CCOLL_SZP_TARGET inline typename fields_of<T>::word largest_below(const T* x, st
 }
 
 /// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
-/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and where
-/// these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at once.
+/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and
+/// where these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at
+/// once.
 template <class T>
-CCOLL_SZP_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t samples = 8, usual = 4;
     constexpr u32 enough = 64;
     u32 of_quanta = 0, of_differences = 0;
-    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));  // in the caches: read ahead with the chunk before
+    // Only the first 8 KiB, which the chunk before has prefetched.
+    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));
     for (std::size_t i = 0; blocks > 0 && i < samples; ++i) {
         const std::size_t k = blocks * (2 * (5 * i % samples) + 1) / (2 * samples);
         look_ahead<T> one;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/half_loops.inl - floor 2. The loops of half.hpp, which includes them once per instruction set, with CCOLL_TARGET in scope. Compilers make
-// the vectors: portable ones lack a minimum of integers, and half of the width.
+// codec/half/loops.inl - floor 2. Between numbers of two bytes and floats: one text, compiled once per instruction set. Compilers vectorise
+// these loops. Plain x86-64 has no minimum of integers and registers of half the width, so AVX2 pays.
 
 template <small_float T>
 CCOLL_TARGET void widen(const T* from, float* to, std::size_t n) noexcept
@@ -13,7 +13,7 @@ CCOLL_TARGET void widen(const T* from, float* to, std::size_t n) noexcept
     }
 }
 
-/// Rounds to the nearest finite T: infinities are only those that were there before.
+/// Rounds to the nearest finite T. Infinities stay what they are; no others arise.
 template <small_float T>
 CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) noexcept
 {
@@ -27,7 +27,7 @@ CCOLL_TARGET void round_within_range(const float* from, T* to, std::size_t n) no
     }
 }
 
-/// Rounds as arithmetic in T does: too large a sum is an infinity.
+/// Rounds as arithmetic in T does: a sum that is too large becomes an infinity.
 template <small_float T>
 CCOLL_TARGET void round(const float* from, T* to, std::size_t n) noexcept
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_restore.inl - planes to values in the kernels without GFNI: 8 planes are bytes, whose running sum is shorter.
+// codec/szp/restore.inl - floor 2. From planes to values, for the sets that have no better way. Up to 8 planes are bytes, whose running sum
+// takes fewer instructions.
 
 template <class T, class To>
-CCOLL_SZP_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
 {
     quanta q;
     if (width == 0) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_lists.hpp - floor 2. Chunks of SZp of which most differences are 0, at loose bounds: a byte for each that is not, instead of
+// codec/szp/lists.hpp - floor 2. Chunks of SZp of which most differences are 0, at loose bounds: a byte for each that is not, instead of
 // bit planes for all. What a field of 1 to 2 bits per value needs falls to a half (docs/szp.md).
 //
 // Kernels know nothing of it. An encoder makes lists of the planes that a kernel has written, a decoder planes of the lists before a
@@ -12,16 +12,9 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
-#include <ccoll/base/isa.hpp>
-#include <ccoll/codec/szp_lists_portable.hpp>
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <ccoll/codec/szp_lists_x86.hpp>
-#endif
+#include <ccoll/codec/szp/kernels.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp::lists {
-
-/// Room for the planes of any chunk with lists.
-inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + slack;
 
 /// Room for all lists of a chunk, and what is read or written behind them.
 struct all_lists {
@@ -36,17 +29,9 @@ inline std::size_t least_saving(const u8* front, const u8* end) noexcept { retur
 inline bool may_pay(std::size_t listable, const u8* front, const u8* end, std::size_t blocks) noexcept
 {
     constexpr std::size_t most_bits = 4;
-    return static_cast<std::size_t>(end - front) <= width_bytes(blocks, true) + 4 * most_bits * blocks && listable >= 2 * least_saving(front, end);
+    return static_cast<std::size_t>(end - front) <= width_bytes(blocks, true) + 4 * most_bits * blocks &&
+           listable >= 2 * least_saving(front, end);
 }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define CCOLL_SZP_EACH(kernel) {&portable::kernel, &avx2::kernel, &avx2::kernel, &avx512_gfni::kernel}
-#else
-#define CCOLL_SZP_EACH(kernel) {&portable::kernel}
-#endif
-inline constexpr decltype(&portable::put_lists) list_writers[] = CCOLL_SZP_EACH(put_lists);
-inline constexpr decltype(&portable::get_lists) list_readers[] = CCOLL_SZP_EACH(get_lists);
-#undef CCOLL_SZP_EACH
 
 /// About how many bytes lists would save, from eight blocks in a row in each quarter of the chunk.
 inline std::size_t savings(const u8* widths, std::size_t blocks, const u8* in) noexcept
@@ -80,7 +65,7 @@ inline u8* write(const u8* widths, std::size_t blocks, u8* front, const u8* end)
     if (end - begin > few && savings(widths, blocks, begin) < least * 7 / 8) return nullptr;
     block_codes codes;
     all_lists lists;
-    u8* const end_of_lists = list_writers[static_cast<std::size_t>(isa_in_use())](widths, blocks, begin, codes.of, lists.of);
+    u8* const end_of_lists = list_writers.in_use()(widths, blocks, begin, codes.of, lists.of);
     const auto bytes = static_cast<std::size_t>(end_of_lists - lists.of);
     std::size_t words = 0;
     for (std::size_t k = 0; k < blocks; ++k) words += codes.of[k] > most_listed ? widths[k] : 0;
@@ -116,7 +101,7 @@ inline u8* read(const u8* front, const u8* end, std::size_t blocks, u8* out, u8*
     all_lists lists;
     std::memcpy(lists.of, planes + 4 * words, entries);
     std::memset(lists.of + entries, 0, 8);
-    return list_readers[static_cast<std::size_t>(isa_in_use())](codes.of, blocks, planes, lists.of, out, widths);
+    return list_readers.in_use()(codes.of, blocks, planes, lists.of, out, widths);
 }
 
 }  // namespace ccoll::detail::szp::lists

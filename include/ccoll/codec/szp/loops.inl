@@ -1,18 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_loops.inl - the loops over the blocks of a chunk of SZp: one text, compiled once for each instruction set.
+// codec/szp/loops.inl - floor 2. The loops over the blocks of a chunk of SZp: one text, compiled once for each instruction set.
 //
-// The namespace that includes this file has CCOLL_SZP_TARGET (the attribute of its functions), CCOLL_SZP_INLINE (the same, always
-// inlined) and these primitives on 32 lanes:
+// The namespace that includes this file has these primitives on 32 values, which a concept checks:
 //   quanta, differences, running (the last quantum), magnitudes<T>         registers, or arrays
 //   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
 //   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
 //   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
 //   clear(m), merge, top, over                          maxima of |x| as integers: Inf and NaN are large
 //   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
-//   streams, lines_of<T>                                is there a line_writer, and which: the other destination of restore
+//   streams, lines_of<T>                                is there a line writer, and which one: the other destination of restore
 //   put_planes(d, brief, out) -> width, brief: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
 //   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
-// The kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside of the destination.
+// Kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside the destination.
+
+/// What the loops hold of a block.
+struct block_in_registers {
+    using byte = u8;
+    quanta q;
+    differences d;
+    running r;
+};
+
+template <class T, class Block>
+concept set_for = requires(Block& b, magnitudes<T>& m, const T* x, T* to, T step, i32* values, typename fields_of<T>::word limit,
+                           const typename Block::byte* in, typename Block::byte* out, unsigned width, std::size_t n, const quantiser<T>& z,
+                           look_ahead<T>& ahead) {
+    start(b.r, *values);
+    { last_of(b.r) } -> std::same_as<i32>;
+    clear(m);
+    merge(m, m);
+    { top(m) } -> std::same_as<typename fields_of<T>::word>;
+    { over(m, limit) } -> std::same_as<bool>;
+    ahead.quantise(x, n, n, x, z, b.q, m);
+    load(values, b.q);
+    difference(b.q, b.r, b.d);
+    alone(b.q, b.d);
+    { put_planes(b.d, streams, out) } -> std::same_as<unsigned>;
+    get_planes(in, width, b.d);
+    dequantise(b.d, step, to);
+    restore(in, width, b.r, step, to);
+    { add_blocks(in, width, in, width, out) } -> std::same_as<unsigned>;
+};
+template <class T, class Block>
+concept set_for_f32 = set_for<T, Block> && requires(Block& b, const T* x, double inverse, u32 limit) {
+    quantise_f64(x, inverse, b.q);
+    replace_from(x, limit, b.q, b.q);
+};
+static_assert(set_for_f32<float, block_in_registers> && set_for<double, block_in_registers>,
+              "ccoll: an instruction set of SZp must have every primitive that szp/loops.inl lists, for float and double");
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
 /// @param base   the quantum before the first one; none if quanta stand alone
@@ -20,11 +55,11 @@
 /// @return       code out_of_space: the blocks do not fit that room
 /// @param codes  gets a code per block
 template <class T>
-CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base, u8* out,
-                                              const u8* last, u8* codes) noexcept
+CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base,
+                                                 u8* out, const u8* last, u8* codes) noexcept
 {
     CCOLL_EXACT_BODY
-    const quantiser<T> z = grid;  // stores to `out` may change the other one, for all that a compiler knows
+    const quantiser<T> z = grid;  // a compiler must assume that stores to `out` change the other one
     encoded_blocks all;
     u8* p = out;
     const std::size_t blocks = blocks_of(n);
@@ -98,8 +133,9 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
         codes[k] = static_cast<u8>(width | escape);
         p += 4 * width;
     }
-    if (const auto w = top(most); w >= fields_of<T>::exponent_one)  // denormals count as 0 on every machine
-        all.largest = std::max(all.largest, static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * z.inverse_f64) + 2);  // an upper bound will do
+    // An upper bound will do. Denormals count as 0 on every machine.
+    if (const auto w = top(most); w >= fields_of<T>::exponent_one)
+        all.largest = std::max(all.largest, static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * z.inverse_f64) + 2);
     all.end = beyond.in_use() ? beyond.end(p) : p;
     if (all.end == nullptr) all.code = status::out_of_space;
     return all;
@@ -107,11 +143,11 @@ CCOLL_SZP_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, 
 
 /// @param step  of the frame, or of a fine chunk
 template <class T>
-CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
+CCOLL_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
 {
     CCOLL_EXACT_BODY
     const bool past = streams && how == stores::streamed;
-    const std::size_t ahead = past ? 0 : fetch_distance;  // not what is written past the caches
+    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
     running r;
     start(r, static_cast<i32>(view.base));
     for (block_runs<T> runs(view, x, n); runs.next();) {
@@ -119,10 +155,11 @@ CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x,
         const u8* p = runs.planes;
         T* to = runs.to;
         std::size_t k = 0;
-        // Lines begin in what is there already, so not with the first block; nor in a later run, where that is on its way to memory.
+        // A line writer needs the bytes before its first register. So it does not begin with the first block, nor in a later run, where
+        // those bytes are on their way to memory.
         for (const std::size_t cached = past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks; k < cached; ++k) {
             fetch(to, ahead, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
-            fetch_ahead(p, 1);                             // a tenth, if nobody has read the frame of late
+            fetch_ahead(p, 1);                             // a tenth faster if the frame is in no cache
             restore(p, widths[k], r, step, to);
             p += 4 * widths[k];
             to += block_elements;
@@ -141,29 +178,8 @@ CCOLL_SZP_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x,
     }
 }
 
-/// The same where quanta stand alone, in frames for movement; always through the caches.
-template <class T>
-CCOLL_SZP_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, std::size_t n) noexcept
-{
-    CCOLL_EXACT_BODY
-    for (block_runs<T> runs(view, x, n); runs.next();) {
-        const u8* p = runs.planes;
-        for (std::size_t k = 0; k < runs.blocks; ++k) {
-            T* const to = runs.to + block_elements * k;
-            const unsigned width = runs.widths[k];
-            fetch_ahead(to, sizeof(T) * block_elements);
-            fetch_ahead(p, 1);
-            differences d{};
-            if (width > 0) get_planes(p, width, d);
-            dequantise(d, step, to);
-            p += 4 * width;
-        }
-        runs.planes = p;
-    }
-}
-
 /// Sums of two chunks of equal length (portable: of any width; else narrow). `slack` bytes are writable behind the result's planes.
-CCOLL_SZP_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, const chunk_view& b, u8* out, u8* codes) noexcept
+CCOLL_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, const chunk_view& b, u8* out, u8* codes) noexcept
 {
     encoded_blocks all;
     block_source from_a(a), from_b(b);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_words.hpp - floor 2. What all parts of SZp count in: words, blocks, codes of blocks.
+// codec/szp/words.hpp - floor 2. What all parts of SZp count in: words, blocks, codes of blocks.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_lists.inl - from planes to lists and back, block by block: one text, compiled for three instruction sets. These
-// bring ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
+// codec/szp/lists.inl - floor 2. From planes to lists and back, block by block: one text, for three instruction sets. The namespace that
+// includes this file has ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
+
+CCOLL_EXACT_END  // integers only; exact regions ask for -O3, which makes these loops 1.5 times as long with g++
 
 /// @param codes  gets the code of each block    @return the end of the lists
-CCOLL_SZP_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* to) noexcept
+CCOLL_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* to) noexcept
 {
     for (std::size_t k = 0; k < blocks; in += 4 * std::size_t{widths[k++]}) {
         const unsigned width = widths[k];
@@ -23,7 +25,7 @@ CCOLL_SZP_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, cons
 
 /// @param in      the planes of those blocks that have them    @param list  those of all others
 /// @param widths  gets the width of each block    @return the end of the planes of all
-CCOLL_SZP_TARGET inline u8* get_lists(const u8* codes, std::size_t blocks, const u8* in, const u8* list, u8* out, u8* widths) noexcept
+CCOLL_TARGET inline u8* get_lists(const u8* codes, std::size_t blocks, const u8* in, const u8* list, u8* out, u8* widths) noexcept
 {
     for (std::size_t k = 0; k < blocks; ++k) {
         const unsigned code = codes[k];
@@ -43,3 +45,5 @@ CCOLL_SZP_TARGET inline u8* get_lists(const u8* codes, std::size_t blocks, const
     }
     return out;
 }
+
+CCOLL_EXACT_BEGIN

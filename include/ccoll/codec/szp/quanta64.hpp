@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_wide.hpp - floor 2. Chunks of SZp whose quanta need more than 30 bits: sums that have outgrown them, values far beyond
-// the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
+// codec/szp/quanta64.hpp - floor 2. Chunks of SZp with quanta of 64 bits, where more than 30 are needed: sums that have outgrown them,
+// values far beyond the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
 #pragma once
 
-#include <ccoll/codec/szp_portable.hpp>
+#include <ccoll/codec/szp/portable.hpp>
 
-namespace ccoll::inline CCOLL_ABI::detail::szp::wide {
+namespace ccoll::inline CCOLL_ABI::detail::szp::quanta64 {
 
 CCOLL_EXACT_BEGIN
 
@@ -205,4 +205,4 @@ inline encoded combine_blocks(scaled_blocks x, scaled_blocks y, std::size_t bloc
 
 CCOLL_EXACT_END
 
-}  // namespace ccoll::detail::szp::wide
+}  // namespace ccoll::detail::szp::quanta64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_layout.hpp - floor 2. A chunk of SZp: what its bytes mean, checked once for all readers. Nothing here depends on an
-// instruction set or an element type. Little-endian; every part is a multiple of 4 bytes.
+// codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean. Nothing here depends on an instruction set or an element type.
+// Little-endian; every part is a multiple of 4 bytes.
 //
 //   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped blocks (18) | alone (1) | lists (1)
 //   kind narrow     4 i32 base   8 u32 largest    12 widths, blocks
@@ -21,7 +21,7 @@
 //
 // Two forms that only frames for movement have:
 // Alone: difference i is q[i]. Narrow chunks; the base is 0.
-// Lists (szp_lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
+// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
 //   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
 //   code 8..15      code - 7 planes
 // First stand the planes of all blocks, then all lists, padded with 0.
@@ -33,11 +33,20 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
-#include <ccoll/base/error.hpp>
-#include <ccoll/base/memory.hpp>
-#include <ccoll/codec/szp_lists.hpp>
+#include <ccoll/codec/szp/words.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+namespace lists {
+
+/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
+inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
+inline constexpr unsigned planes_code = most_listed;  ///< code planes_code + w: w planes
+
+/// Room for the planes of any chunk with lists.
+inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + slack;
+
+}  // namespace lists
 
 enum class kind : u32 { narrow, flat, fine, wide, wide_flat };
 inline constexpr unsigned raw_code = 127, class_code = 128, widest_narrow = 32, widest = 64;
@@ -63,10 +72,9 @@ struct chunk_head {
     bool alone = false, lists = false;
 
     explicit chunk_head(u32 word) noexcept
-        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff), alone((word >> 30 & 1) != 0),
-          lists(word >> 31 != 0)
-    {
-    }
+        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff),
+          alone((word >> 30 & 1) != 0), lists(word >> 31 != 0)
+    {}
     chunk_head(kind k, u32 escaped_blocks) noexcept : what(k), escaped(escaped_blocks) {}
     u32 word() const noexcept
     {
@@ -76,29 +84,6 @@ struct chunk_head {
 
 /// Are the codes of a chunk packed?
 constexpr bool packs(unsigned lowest, unsigned highest) noexcept { return highest - lowest <= 15 && highest <= widest; }
-
-/// Writes the codes in front of the blocks in the shortest form, which may make lists of blocks, and says in `head` which. `to` is where
-/// they begin, and the blocks stand behind packed ones: for the long form they move. @return the end of the chunk.
-inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
-{
-    const auto [lowest, highest] = range_of(codes, blocks);
-    head.packed = packs(lowest, highest);
-    if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * sum_up_to(lists::widest_listed, codes, blocks), to, end, blocks))
-        if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
-            head.lists = true;
-            return shorter;
-        }
-    if (head.packed) {
-        head.lowest = lowest;
-        pack_codes(codes, blocks, lowest, to);
-        return end;
-    }
-    const std::size_t bytes = width_bytes(blocks, false), expected = width_bytes(blocks, true);
-    std::memmove(to + bytes, to + expected, static_cast<std::size_t>(end - to) - expected);
-    put(to + bytes - 4, u32{0});
-    std::memcpy(to, codes, blocks);
-    return end + (bytes - expected);
-}
 
 /// A chunk whose bytes have been checked: the codes are valid for its kind and account for every byte.
 struct chunk_view {
@@ -119,65 +104,12 @@ struct chunk_view {
     chunk_view& operator=(const chunk_view&) = delete;
 };
 
-/// Checks a chunk of n values. Total: any bytes give a status.
-/// @param addend  of a frame that can be added: no raw block and no fine chunk; otherwise no class block.
-inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element_bytes, bool addend, chunk_view& view) noexcept
-{
-    const u8* const from = reinterpret_cast<const u8*>(src.data());
-    if (src.size() < 12 || src.size() % 4 != 0) return status::corrupt;
-    const chunk_head head(get<u32>(from));
-    view.what = head.what;
-    view.escaped = head.escaped;
-    const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
-    if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
-    if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0 || head.escaped != 0))) return status::corrupt;
-    view.alone = head.alone;
-    if (head.alone && (addend || head.what != kind::narrow)) return status::corrupt;
-    const std::size_t in_front = head_bytes(view.what, element_bytes);
-    if (src.size() < in_front) return status::corrupt;
-    const bool long_base = is_wide || (view.what == kind::fine && element_bytes == 8);
-    view.base = long_base ? get<i64>(from + 4) : get<i32>(from + 4);
-    if (head.alone && view.base != 0) return status::corrupt;
-    view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
-    view.step = from + 4 + element_bytes;
-    view.count = blocks_of(n);
-    if (view.what == kind::flat || view.what == kind::wide_flat)
-        return src.size() == in_front && head.word() == static_cast<u32>(view.what) ? status::ok : status::corrupt;
-
-    const std::size_t of_widths = width_bytes(view.count, head.packed);
-    if (src.size() < in_front + of_widths) return status::corrupt;
-    if (head.lists) {
-        view.blocks = view.planes_of_lists;
-        const u8* const end = lists::read(from + in_front, from + src.size(), view.count, view.planes_of_lists, view.codes.of);
-        if (end == nullptr) return status::corrupt;
-        view.blocks_bytes = static_cast<std::size_t>(end - view.blocks);
-        return status::ok;
-    }
-    view.blocks = from + in_front + of_widths;
-    if (head.packed) unpack_codes(from + in_front, view.count, head.lowest, view.codes.of);
-    else std::memcpy(view.codes.of, from + in_front, view.count);
-    const unsigned most = view.what == kind::narrow || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
-    u32 words = static_cast<u32>(sum_of(view.codes.of, view.count)), escaped = 0;
-    if (range_of(view.codes.of, view.count).highest > most) {
-        words = 0;
-        for (std::size_t k = 0; k < view.count; ++k) {
-            const unsigned code = view.codes.of[k];
-            if (code <= most) words += code;
-            else if (!addend && code == raw_code) words += static_cast<u32>(block_elements * element_bytes / 4), ++escaped;
-            else if (addend && code >= class_code && code - class_code <= most) words += code - class_code + 2, ++escaped;
-            else return status::corrupt;
-        }
-    }
-    view.blocks_bytes = 4 * std::size_t{words};
-    if (escaped != view.escaped || in_front + of_widths + view.blocks_bytes != src.size()) return status::corrupt;
-    return status::ok;
-}
-
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 /// Bit-sliced ripple-carry addition of two blocks of two's-complement planes: 32 lanes at once in one word, no transposition and
 /// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words
-/// and may not be an operand. @return the width of the sum. Not inlined: the loops that call it for wide blocks only would be a tenth slower.
+/// and may not be an operand. @return the width of the sum. Not inlined: the loops that call it for wide blocks only would be a tenth
+/// slower.
 [[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* o) noexcept
 {
     const auto plane = [](const u8* p, unsigned k) { return get<u32>(p + 4 * k); };

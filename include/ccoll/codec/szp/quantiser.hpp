@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp_quantiser.hpp - floor 2. From values to integers and back: the arithmetic on which SZp's bound rests.
+// codec/szp/quantiser.hpp - floor 2. From values to integers and back: the arithmetic on which SZp's bound rests.
 // docs/error_bounds.md has the proofs in full.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
-#include <ccoll/codec/szp_layout.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -41,9 +41,9 @@ struct quantiser {
     T step = 0, inverse = 0;
     double inverse_f64 = 0;
     double eb = 0;
-    word brief = 0;      ///< bits of the least |x| for which differences may not fit 16 bits
-    word safe = 0;       ///< bits of the least |x| for which the fast quotient does not do
-    word narrow = 0;     ///< bits of the least |x| whose quantum may not be a narrow one
+    word brief = 0;       ///< bits of the least |x| for which differences may not fit 16 bits
+    word safe = 0;        ///< bits of the least |x| for which the fast quotient does not do
+    word narrow = 0;      ///< bits of the least |x| whose quantum may not be a narrow one
     bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
 
     explicit quantiser(double bound) noexcept
