@@ -15,7 +15,7 @@ for argument in "$@"; do
     case $argument in
         --quick) quick=yes ;;
         -h | --help)
-            sed -n '3,6s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+            sed -n '3,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
             exit 0
             ;;
         *) ctest_options+=("$argument") ;;

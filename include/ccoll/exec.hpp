@@ -1,21 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exec.hpp - floor 5. Runs the work of a codec (codec.hpp) on several threads. It is used only by calls to which it is passed.
+// exec.hpp - floor 5. Runs the work of codecs on several threads: of codecs alone (codec.hpp), in calls to which it is passed, and of
+// collectives, in plans that name it. Nothing else includes <thread>.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <system_error>
 #include <thread>
 
-#include <ccoll/base/config.hpp>
+#include <ccoll/codec/batch_queue.hpp>
+#include <ccoll/policy/tags.hpp>
 
-namespace ccoll::inline CCOLL_ABI::policies::Exec {
+namespace ccoll::inline CCOLL_ABI {
 
-/// `Count` threads, 1 to 64, that live as long as one call; the calling thread is one of them. Starting a thread costs about 20 us, so a
-/// thread pool of your own is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
+namespace detail {
+
+/// `Count` - 1 threads that wait for parts of a job, beside the thread that owns them. They sleep between jobs.
 template <std::size_t Count>
-struct Threads {
+class team {
+public:
+    team()
+    {
+        for (std::thread& each : threads_) {
+#if defined(__cpp_exceptions)
+            try {
+                each = std::thread([this] { serve(); });
+            } catch (const std::system_error&) {  // the others do its share
+            }
+#else
+            each = std::thread([this] { serve(); });
+#endif
+        }
+    }
+    team(const team&) = delete;
+    team& operator=(const team&) = delete;
+    ~team()
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        begun_.notify_all();
+        for (std::thread& each : threads_)
+            if (each.joinable()) each.join();
+    }
+
+    /// Calls job(i) once for every i < parts, and returns when all have returned.
+    template <class Job>
+    void run(std::size_t parts, const Job& job)
+    {
+        std::unique_lock lock(mutex_);
+        call_ = [](const void* self, std::size_t part) { (*static_cast<const Job*>(self))(part); };
+        job_ = &job;
+        next_ = 0;
+        parts_ = left_ = parts;
+        begun_.notify_all();
+        while (next_ < parts_) take_one(lock);
+        ended_.wait(lock, [this] { return left_ == 0; });
+    }
+
+private:
+    void serve()
+    {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            begun_.wait(lock, [this] { return ends_ || next_ < parts_; });
+            if (ends_) return;
+            take_one(lock);
+        }
+    }
+    void take_one(std::unique_lock<std::mutex>& lock)
+    {
+        const std::size_t part = next_++;
+        lock.unlock();
+        call_(job_, part);
+        lock.lock();
+        if (--left_ == 0) ended_.notify_one();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable begun_, ended_;
+    void (*call_)(const void*, std::size_t) = nullptr;
+    const void* job_ = nullptr;
+    std::size_t next_ = 0, parts_ = 0, left_ = 0;
+    bool ends_ = false;
+    std::array<std::thread, Count - 1> threads_;
+};
+
+/// The team of the calling thread, made when it is first used and kept until the thread ends.
+template <std::size_t Count>
+struct team_of_this_thread {
+    static constexpr std::size_t width() { return Count; }
+    template <class Job>
+    void operator()(std::size_t parts, const Job& job) const
+    {
+        static thread_local team<Count> mine;
+        mine.run(parts, job);
+    }
+};
+
+}  // namespace detail
+
+namespace policies::Exec {
+
+/// `Count` threads, 1 to 64; the calling thread is one of them.
+///
+/// In a plan: codec work of a collective is done on so many threads, on at most four at once, because a call has four lanes. The same
+/// bytes and bits. It pays where a rank has several cores and vectors are of 1 MiB and more; shorter ones are encoded by the calling thread.
+/// The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work. Buffers must be in
+/// host memory.
+///
+/// Passed to encode or decode (codec.hpp): the threads live as long as one call. Starting a thread costs about 20 us, so a thread pool of
+/// your own is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
+template <std::size_t Count>
+struct Threads : policy<axis::exec> {
     static_assert(Count >= 1 && Count <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
+    static constexpr const char* name = "Threads";
 
     static constexpr std::size_t width() { return Count; }
 
@@ -42,6 +145,18 @@ struct Threads {
         for (std::thread& t : others)
             if (t.joinable()) t.join();
     }
+
+    /// The queue of a lane of a call.
+    static codec_queue queue_of_lane(std::size_t lane) noexcept { return detail::batch<detail::team_of_this_thread<Count>>::queue_of_lane(lane); }
 };
 
-}  // namespace ccoll::policies::Exec
+/// A plan's codec work on a thread pool of yours: `Executor` meets codec_executor and is default-constructible, as a handle of the pool is.
+/// Otherwise as Threads in a plan. It must not throw.
+template <codec_executor Executor>
+struct On : policy<axis::exec> {
+    static constexpr const char* name = "On";
+    static codec_queue queue_of_lane(std::size_t lane) noexcept { return detail::batch<Executor>::queue_of_lane(lane); }
+};
+
+}  // namespace policies::Exec
+}  // namespace ccoll::inline CCOLL_ABI

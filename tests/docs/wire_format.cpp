@@ -79,7 +79,7 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
 
 TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures", "[docs][wire]")
 {
-    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::verdict, ccoll::control_message;
+    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::verdict, ccoll::control_message;
     CHECK(offsetof(frame_header, version) == 4);
     CHECK(offsetof(frame_header, codec) == 5);
     CHECK(offsetof(frame_header, dtype) == 6);
@@ -108,13 +108,26 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(call_stamp, magic) == 0);
     CHECK(offsetof(call_stamp, version) == 4);
     CHECK(offsetof(call_stamp, kind) == 5);
-    CHECK(offsetof(call_stamp, reserved) == 6);
+    CHECK(offsetof(call_stamp, trailer_bytes) == 6);
     CHECK(offsetof(call_stamp, call) == 8);
-    CHECK(offsetof(call_stamp, reserved_too) == 12);
+    CHECK(offsetof(call_stamp, reserved) == 12);
     CHECK(offsetof(call_stamp, arguments) == 16);
     CHECK(sizeof(call_stamp) == 48);
     const std::uint32_t magic = call_stamp{}.magic;
     CHECK(std::memcmp(&magic, "CCMS", 4) == 0);
+
+    CHECK(offsetof(pair_stamp, version) == 4);
+    CHECK(offsetof(pair_stamp, kind) == 5);
+    CHECK(offsetof(pair_stamp, trailer_bytes) == 6);
+    CHECK(offsetof(pair_stamp, number) == 8);
+    CHECK(offsetof(pair_stamp, total) == 12);
+    CHECK(offsetof(pair_stamp, count) == 16);
+    CHECK(offsetof(pair_stamp, bound) == 24);
+    CHECK(offsetof(pair_stamp, plan) == 32);
+    CHECK(offsetof(pair_stamp, check) == 36);
+    CHECK(offsetof(pair_stamp, reserved) == 40);
+    const std::uint32_t pair_magic = pair_stamp{}.magic;
+    CHECK(std::memcmp(&pair_magic, "CCPP", 4) == 0);
 
     CHECK(offsetof(verdict, code) == 0);
     CHECK(offsetof(verdict, rank) == 4);
@@ -126,14 +139,18 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
 
     CHECK(offsetof(control_message, stamp) == 0);
     CHECK(offsetof(control_message, trouble) == 48);
-    CHECK(offsetof(control_message, lowest) == 80);
-    CHECK(offsetof(control_message, highest) == 88);
-    CHECK(offsetof(control_message, largest) == 96);
-    CHECK(offsetof(control_message, least) == 104);
-    CHECK(offsetof(control_message, most) == 136);
-    CHECK(offsetof(control_message, step) == 168);
-    CHECK(offsetof(control_message, closing) == 172);
-    CHECK(sizeof(control_message) == 176);
+    CHECK(offsetof(control_message, facts) == 80);
+    CHECK(offsetof(shared_facts, lowest) == 0);
+    CHECK(offsetof(shared_facts, highest) == 8);
+    CHECK(offsetof(shared_facts, largest) == 16);
+    CHECK(offsetof(shared_facts, longest_part) == 24);
+    CHECK(offsetof(shared_facts, some_have_looked) == 32);
+    CHECK(offsetof(shared_facts, some_will_look_later) == 36);
+    CHECK(offsetof(control_message, least) == 120);
+    CHECK(offsetof(control_message, most) == 152);
+    CHECK(offsetof(control_message, round) == 184);
+    CHECK(offsetof(control_message, closing) == 188);
+    CHECK(sizeof(control_message) == 192);
 
     CHECK(ccoll::wire_version == 5);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);

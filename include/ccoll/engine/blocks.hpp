@@ -17,10 +17,6 @@ namespace ccoll::inline CCOLL_ABI {
 template <element T>
 class block_store {
 public:
-    /// Slices under way at once. Windows of 1, 4 and 16 messages each way were alike (64 MiB allreduce, 4 ranks on 1 Gb/s links);
-    /// four keep a codec busy meanwhile.
-    static constexpr std::size_t most_lanes = 4;
-
     /// One slice of one block. A frame shares the memory of the message that it came in.
     struct block {
         const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`

@@ -16,7 +16,7 @@ template <element T, transport Link>
 class call_head {
 public:
     call_head(const call_order<T, Link>& begun, Link& link)
-        : order(begun), me(link.rank()), p(link.size()), numbers(link), elements(begun.plan.what.space, begun.plan.what.queue(0), link.memory()),
+        : order(begun), me(link.rank()), p(link.size()), numbers(link), elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()),
           link_(link), watch_(begun.plan.patience)
     {
         stamp = begun.plan.what.stamp;

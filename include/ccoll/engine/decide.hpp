@@ -59,7 +59,7 @@ inline constexpr decision<T> decision_of = [] {
         d.what.exact = queued_codecs<policies::Codec::None, T, Space>::frames;
     }
     d.what.space = memory_space<Space, T>::operations;
-    d.what.queue = d.what.space.queue;
+    if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
     if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
     std::uint32_t& hash = d.what.stamp.arguments.plan;

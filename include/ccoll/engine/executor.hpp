@@ -34,7 +34,7 @@ public:
         messages_.reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             lanes_[i].slice = i;
-            lanes_[i].queue = task_.queue(i);
+            lanes_[i].queue = task_.queue_of_lane(i, lanes_.size());
         }
         if (lanes_[0].queue.at_once()) return;
         const std::size_t most = work::most_per_block * static_cast<std::size_t>(blocks_);
@@ -109,7 +109,7 @@ public:
     breakdown seconds() const { return clock_.seconds(); }
 
 private:
-    static_assert(block_store<T>::most_lanes <= static_cast<std::size_t>(call_tags::lanes));
+    static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
     /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
     static constexpr std::size_t buffers_per_lane = 5;
     using block = typename block_store<T>::block;

@@ -58,6 +58,7 @@ struct p2p_decision {
     queued_codec<T> codec;
     space_operations<T> space;
     codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     std::size_t most_elements = 1;  ///< of one message
     std::uint32_t plan = 0;         ///< hash of what both ends must have in common
     bool lossy = false, relative = false, bound_at_run_time = false;
@@ -158,10 +159,8 @@ class p2p_call final : public pending_call {
 public:
     p2p_call(const p2p_order<T>& order, Link link, bool)
         : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
-          elements_(d_.space, d_.queue(out_lane), link_.memory()), watch_(d_.patience)
+          elements_(d_.space, d_.queue(0), link_.memory()), watch_(d_.patience)
     {
-        out_.queue = d_.queue(out_lane);
-        in_.queue = d_.queue(in_lane);
         begin(order.eb);
     }
     ~p2p_call() override
@@ -191,10 +190,11 @@ public:
         typename Clock::scope time(clock_, phase::wait);
         if (!elements_.done()) return elements_.yield();
         for (const end_point* e : {&out_, &in_})
-            if (e->works()) {
-                if (e->queue.yield != nullptr) e->queue.yield(e->queue.self);
-                return;
-            }
+            for (const slot& s : e->all)
+                if (!s.work.done()) {
+                    if (s.queue.yield != nullptr) s.queue.yield(s.queue.self);
+                    return;
+                }
         link_.idle();
     }
     void abandon() override { give_up({status::abandoned, me_, me_}); }
@@ -203,13 +203,15 @@ public:
 
 private:
     /// Messages of one direction under way at once: those of four lanes (blocks.hpp).
-    static constexpr std::size_t window = block_store<T>::most_lanes;
-    static constexpr std::size_t out_lane = 0, in_lane = 1;
+    static constexpr std::size_t window = most_lanes;
 
     struct slot {
         buffer_memory* memory = nullptr;
         typename Link::request request{};
+        codec_queue queue{};
         codec_work work{};
+
+        bool is_done() { return queue.is_done(work); }
     };
     /// Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its way, it has
     /// left. Receiving: it is awaited, it is being decoded, it is done.
@@ -218,18 +220,11 @@ private:
         std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
         bool counted = false;  // is `total` what the sender says?
         double eb = 0;
-        codec_queue queue;
         detail::p2p_turn turn;
         std::array<slot, window> all{};
 
         slot& at(std::size_t i) { return all[i % slots]; }
         bool done() const { return finished == total; }
-        bool works() const
-        {
-            for (const slot& s : all)
-                if (!s.work.done()) return true;
-            return false;
-        }
     };
 
     void begin(double run_time_bound)
@@ -296,7 +291,10 @@ private:
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
-        for (std::size_t i = 0; i < e.slots; ++i) e.all[i].memory = messages_.take(room);
+        for (std::size_t i = 0; i < e.slots; ++i) {
+            e.all[i].memory = messages_.take(room);
+            e.all[i].queue = d_.threads != nullptr && e.slots > 1 ? d_.threads(i) : d_.queue(i);
+        }
         e.turn.join({&link_.memory(), peer, user_.tag, sends});
     }
     int tag() const { return first_p2p_tag + user_.tag; }
@@ -335,7 +333,7 @@ private:
             encode_slice();
             moved = true;
         }
-        while (out_.halfway < out_.begun && out_.queue.is_done(out_.at(out_.halfway).work)) {
+        while (out_.halfway < out_.begun && out_.at(out_.halfway).is_done()) {
             post_slice();
             moved = true;
         }
@@ -349,7 +347,7 @@ private:
         const std::size_t number = out_.begun++;
         slot& s = out_.at(number);
         const std::span<const T> values(user_.send + number * slice_out_, slice_count(number));
-        d_.codec.encode(out_.queue, values, body_room<pair_stamp>(*s.memory), context(out_), s.work);
+        d_.codec.encode(s.queue, values, body_room<pair_stamp>(*s.memory), context(out_, s), s.work);
     }
     void post_slice()
     {
@@ -414,7 +412,7 @@ private:
             take(in_.at(in_.halfway));
             moved = true;
         }
-        while (in_.finished < in_.halfway && in_.queue.is_done(in_.at(in_.finished).work)) {
+        while (in_.finished < in_.halfway && in_.at(in_.finished).is_done()) {
             if (const status s = in_.at(in_.finished++).work.result.code; s != status::ok) fail({s, me_, in_.peer});
             moved = true;
         }
@@ -479,18 +477,18 @@ private:
         if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size()))) read = status::corrupt;
         if (read != status::ok) return fail({read, me_, in_.peer});
         typename Clock::scope time(clock_, phase::decode);
-        codec_context c = context(in_);
+        codec_context c = context(in_, s);
         c.how = stores_for(user_.recv_count * sizeof(T));
-        d_.codec.decode(in_.queue, view, std::span<T>(user_.recv + first, count), c, s.work);
+        d_.codec.decode(s.queue, view, std::span<T>(user_.recv + first, count), c, s.work);
     }
 
     // ---- both ----
 
-    codec_context context(const end_point& e)
+    codec_context context(const end_point& e, const slot& s)
     {
         codec_context c;
         c.eb = e.eb;
-        if (e.queue.at_once()) c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+        if (s.queue.at_once()) c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
         return c;
     }
     void between(std::size_t elements) noexcept
@@ -504,7 +502,7 @@ private:
     /// It uses the user's buffers.
     static void wait_for_work(end_point& e)
     {
-        for (slot& s : e.all) e.queue.wait(s.work);
+        for (slot& s : e.all) s.queue.wait(s.work);
     }
 
     void fail(const verdict& v)

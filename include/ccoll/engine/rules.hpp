@@ -36,6 +36,7 @@ enum class call_fault {
     nothing_to_reduce,
     operation,
     homomorphic,
+    threads,
     menu_instrument,
     menu_operation,
     code_later,
@@ -112,6 +113,7 @@ consteval call_fault first_fault_of_plan()
         else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
             return call_fault::homomorphic;
+        else if (!std::is_same_v<space, host_space> && Plan::template names<axis::exec>) return call_fault::threads;
         else return call_fault::none;
     }
 }
@@ -175,6 +177,8 @@ constexpr void refuse()
     static_assert(Fault != call_fault::buffer,
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
                   "and for another container specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::threads,
+                  "ccoll: Exec:: says who does the work of host codecs, and these buffers are not in host memory; drop it");
     static_assert(Fault != call_fault::mixed_spaces, "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
     static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
     static_assert(Fault != call_fault::element,

@@ -83,7 +83,7 @@ struct task {
     queued_codec<T> exact;     ///< for what cannot be added encoded; there, too
     reduction<T> op;
     space_operations<T> space;  ///< where the buffers are
-    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
     double eb = 0;         ///< 0: the codec is exact
     bool refuses = false;  ///< this rank's values are too large to be added encoded: its frames say so
@@ -99,6 +99,9 @@ struct task {
     {
         return facts.one_vector() ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b);
     }
+
+    /// One lane has nothing that several threads could do at once.
+    codec_queue queue_of_lane(std::size_t lane, std::size_t lanes) const { return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane); }
 
     /// What quanta cannot hold.
     void reduce_exactly()

@@ -93,6 +93,7 @@ struct Plan {
     using check = choice<axis::check, policies::Check::Auto>;
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
     using timeout = choice<axis::timeout, no_timeout>;
+    using exec = choice<axis::exec, policies::Exec::Serial>;
 };
 
 /// Prints the sentence of a fault; nothing when there is none.
@@ -100,7 +101,7 @@ template <plan_fault Fault>
 constexpr void refuse_plan()
 {
     static_assert(Fault != plan_fault::stranger,
-                  "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument:: "
+                  "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec:: "
                   "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived from "
                   "ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,

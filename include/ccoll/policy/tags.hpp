@@ -19,6 +19,7 @@ struct bound;
 struct check;
 struct instrument;
 struct timeout;
+struct exec;
 struct spare_bound;
 }  // namespace axis
 
@@ -93,6 +94,12 @@ namespace Instrument {
 struct Off : policy<axis::instrument> { static constexpr const char* name = "Off"; };
 struct Breakdown : policy<axis::instrument> { static constexpr const char* name = "Breakdown"; };
 }  // namespace Instrument
+
+/// Who does the work of host codecs in a collective. Serial: the thread that calls, and messages move while it works. Others are in
+/// <ccoll/exec.hpp>: Threads<N>, and On<E> for a thread pool of yours.
+namespace Exec {
+struct Serial : policy<axis::exec> { static constexpr const char* name = "Serial"; };
+}  // namespace Exec
 
 // clang-format on
 
