@@ -15,8 +15,8 @@ namespace ccoll::inline CCOLL_ABI {
 ///   allgather<P...>(inout, comm, extra...)            in place: p * n elements, of which this rank's part is its contribution
 ///   allgather<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Allgather with equal types; `send` may be MPI_IN_PLACE
 ///
-/// Policies, elements, extra arguments and errors are those of allreduce. All ranks hold the same bits: the owner takes its own
-/// decoded block (so a lossy codec changes that, too).
+/// Policies, elements, extra arguments and errors are those of allreduce. All ranks hold the same bits, because the owner of a block takes
+/// the decoded values itself. So with a lossy codec a rank's own block changes as well.
 /// Error: one bound (Placement::PerHop: one per hop). Source: C-Coll, figure 2.
 template <class... Policies, class... Arguments>
 report allgather(Arguments&&... arguments)

@@ -7,26 +7,24 @@
 // Common to all:
 //
 // Policies   Codec::, a bound, Check::Auto or Local (which are the same here), Instrument::, Timeout, or a Plan of them. Both ends use the
-//            same codec, bound and element type. RelativeBound refers to what the sender sends. EndToEnd changes nothing.
+//            same codec, bound and element type. RelativeBound refers to what the sender sends. EndToEnd changes nothing. A choice of a
+//            ccoll::menu may stand in front of the arguments.
 // Elements   as in allreduce; both ends pass equally many, which may be none.
 // Peer       a rank of `comm`, this one included, or ccoll::nobody (with MPI also MPI_PROC_NULL): then there is nothing to do on that
 //            side, and the buffer stays as it is. There are no wildcards; Open MPI's MPI_ANY_SOURCE is -1, and so nobody.
-// Tag        0 .. ccoll::max_p2p_tag (4095). Messages do not meet those of collectives, nor the user's own.
-// Order      that of MPI: calls with the same peer and tag, begun by one thread, meet in the order in which they were begun.
+// Tag        0 .. ccoll::max_p2p_tag (4095). These messages meet neither those of collectives nor the user's own.
+// Order      as in MPI: calls with the same peer and tag, begun by one thread, meet in the order in which they were begun.
 // Returns    what it cost; `worst_case_error` is the bound.
-// Errors     An argument that cannot be (rank, tag, bound, overlap) is told to the rank that passed it, before anything is sent; its
-//            peer waits, as with MPI. Where the ends differ (count_differs, plan_differs, bound_differs), or a frame is damaged, the
-//            receiver is told, once all messages of the call are there; its buffer is then unspecified, the next call finds nothing
-//            of this one, and the sender is not told. A rank that gives up its end (Timeout, a request that was dropped) tells its
-//            receiver, if it has sent but a part; what has left still arrives, and a receiver's rest is dropped by its next receive of that
-//            tag.
-// Cost       elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements; nothing is allocated
-// in
-//            the steady state but what a request is. A send is done when its last message is: do not rely on that before the receive is
-//            there.
+// Errors     A bad argument (rank, tag, bound, overlap) is told to the rank that passed it, before anything is sent; its peer waits, as
+//            with MPI. If the ends differ (count_differs, plan_differs, bound_differs) or a frame is damaged, the receiver is told once all
+//            messages of the call have arrived. Its buffer is then unspecified, the next call finds nothing of this one, and the sender is
+//            not told. A rank that gives up its end (Timeout, a request that was dropped) tells its receiver if it has sent only a part.
+//            What has left still arrives; what a receiver has not taken is dropped by its next receive with that tag.
+// Cost       Elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements each. In the steady
+//            state nothing is allocated except the request. A send is done when its last message is, so it may wait for the receive.
 //
-// With MPI the first call of the library on a communicator is collective (MPI_Comm_dup). Where that would be a call of two ranks among
-// others, call attach(comm) on all of them before.
+// With MPI, the library's first call on a communicator is collective (MPI_Comm_dup). If that would be a call of two ranks among others,
+// call attach(comm) on all ranks before.
 
 namespace ccoll::inline CCOLL_ABI {
 

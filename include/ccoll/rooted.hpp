@@ -9,13 +9,13 @@
 #include <ccoll/algo/scatter_allgather.hpp>
 #include <ccoll/engine/forms.hpp>
 
-// Common to all: policies, elements, communicator and extra arguments are those of allreduce; every rank passes the same root. Data flow
-// one way, so ranks compare their arguments first, at any size, unless Check::Local says not to: then a disagreement is seen by
-// the ranks that it reaches, or may leave some waiting. A buffer that a rank does not need may be empty.
+// Common to all: policies, elements, communicator and extra arguments are those of allreduce. Every rank passes the same root. A buffer
+// that a rank does not need may be empty. Data flow one way only, so ranks compare their arguments first, at any size. Check::Local leaves
+// that out: then only the ranks that a disagreement reaches see it, and others may wait for ever.
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes, too: it takes the
+/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes as well: it takes the
 /// decoded values, so that all ranks hold the same bits.
 ///
 ///   bcast<P...>(buffer, root, comm, extra...)     a range

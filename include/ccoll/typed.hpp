@@ -3,7 +3,7 @@
 //
 //   ccoll::typed::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(send, recv, count, type, op, comm);
 //
-// In a namespace of their own, for some MPIs' handles are plain integers, which no overload could tell from a bound.
+// They have a namespace of their own because the handles of some MPIs are plain integers, which no overload could tell from a bound.
 #pragma once
 
 #include <climits>
@@ -22,7 +22,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::typed {
 
-/// Calls `run(std::type_identity<T>)` for the T behind `type`, if it is one that this codec is worth anything for; else `plainly()`.
+/// Calls `run(std::type_identity<T>)` for the T behind `type` if this codec can compress T, else `plainly()`.
 template <class Plan, class Run, class Plainly>
 report with_element(MPI_Datatype type, Run run, Plainly plainly)
 {
@@ -118,11 +118,11 @@ report with_plan(const plan_choice<Plans...>& choice, Call call)
 
 }  // namespace detail::typed
 
-/// As MPI's calls of the same names, in which `Policies` say what ccoll does: types float and double for lossy codecs, integers of 32 and
-/// 64 bits as well for Codec::Lossless; operations MPI_SUM, MIN, MAX, PROD, BAND, BOR, BXOR as far as the plan allows them. Whatever else
-/// comes (derived types, a user's MPI_Op, a product under a bound) goes to MPI's own call, and the report says so: algorithm "MPI", exact.
-/// As in MPI, type, count and operation must be the same on all ranks. No Op:: among the policies.
-/// MPI_IN_PLACE where MPI has it. Extra arguments and errors are those of the calls without `typed`; what MPI refuses raises with its text.
+/// MPI's calls of the same names, compressed as `Policies` say. Lossy codecs take MPI_FLOAT and MPI_DOUBLE; Codec::Lossless takes integers
+/// of 32 and 64 bits as well. Operations are MPI_SUM, MIN, MAX, PROD, BAND, BOR and BXOR, as far as the plan allows them. Everything else
+/// (derived types, a user's MPI_Op, a product under a bound) goes to MPI's own call, and the report says so: algorithm "MPI", exact. As in
+/// MPI, type, count and operation must be the same on all ranks. No Op:: among the policies. MPI_IN_PLACE where MPI has it. Extra arguments
+/// and errors are those of the calls without `typed`; what MPI refuses raises with its text.
 namespace typed {
 
 template <class... Policies, class... Extra>

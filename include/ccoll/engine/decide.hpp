@@ -117,8 +117,8 @@ template <class Collective, class Plan, class T, class Space, class Algos>
 struct ways_in;
 template <class Collective, class Plan, class T, class Space, class... Algos>
 struct ways_in<Collective, Plan, T, Space, algo_list<Algos...>> {
-    static constexpr const decision<T>* decisions[] = {&decision_of<Collective, Plan, T, Space, Algos>...};
-    static constexpr candidate candidates[] = {candidate_of<Collective, Plan, T, Space>(Algos::name)...};
+    static constexpr const decision<T>* decisions[sizeof...(Algos)] = {&decision_of<Collective, Plan, T, Space, Algos>...};
+    static constexpr candidate candidates[sizeof...(Algos)] = {candidate_of<Collective, Plan, T, Space>(Algos::name)...};
 };
 
 /// All that a call has to know of a plan: an entry of the table that a choice looks up.
@@ -153,7 +153,7 @@ consteval ready_plan<T, Link> ready()
     if constexpr (leaves_algorithm_open<Collective, Plan, T, Space>()) {
         using ways = ways_in<Collective, Plan, T, Space, typename auto_rule<Collective>::algos>;
         all.ways = ways::decisions;
-        all.candidates = ways::candidates;
+        all.candidates = std::span<const candidate>(ways::candidates);
         all.choose = &auto_rule<Collective>::choose;
     }
     return all;
@@ -165,8 +165,8 @@ struct table_of;
 template <class Collective, class T, class Space, class... Plans>
 struct table_of<Collective, T, Space, plan_choice<Plans...>> {
     template <class Link>
-    static constexpr ready_plan<T, Link> plans[] = {ready<Collective, Plans, T, Space, Link>()...};
-    static constexpr candidate candidates[] = {candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
+    static constexpr ready_plan<T, Link> plans[sizeof...(Plans)] = {ready<Collective, Plans, T, Space, Link>()...};
+    static constexpr candidate candidates[sizeof...(Plans)] = {candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
 
     template <bool Two>
     static constexpr bool any_on_two_levels = (false || ... || (levels<typename Plans::algo, Plans, T, Space>::two == Two));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/rules.hpp - floor 3. What a call must keep to, computed from types, and the sentence for whoever does not.
+// engine/rules.hpp - floor 3. The rules of a call, checked from its types, and the sentence for each rule that may be
+// broken.
 #pragma once
 
 #include <system_error>

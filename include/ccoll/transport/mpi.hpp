@@ -21,8 +21,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transport behind an MPI_Comm. Made for each call: a few local calls of MPI, except at the first one on a communicator,
-/// which is collective. Valid as long as the user's communicator.
+/// The transport behind an MPI_Comm, valid as long as that. One is made for each call, which costs a few local calls of MPI. The first one
+/// on a communicator is collective.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
 /// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. On truncation MPICH 4.0 aborts all the
@@ -154,17 +154,17 @@ public:
         else ++vain_;
     }
 
-    // MPI's own collectives, for data that nobody encodes. Elements of the user's arrays; n per rank as in MPI. They run on the
-    // private duplicate. False: nothing was done, for the count is above `native_limit`; equal arguments give equal answers on
-    // all ranks. True: done, and `native_result` tells how; or, with a request, begun, and test() tells when and how. In place is
-    // told by the addresses, as each member says.
+    // MPI's own collectives, for data that nobody encodes. They run on the private duplicate. `n` counts elements of the user's arrays, per
+    // rank as in MPI. A member returns false if it did nothing because the count is above `native_limit`; ranks with equal arguments get
+    // equal answers. Otherwise it returns true. Without a request the collective is then done, and `native_result` says how it ended; with
+    // a request it has begun, and test() says when and how it ends. Each member says which addresses mean "in place".
 
     /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
     static std::size_t native_limit() noexcept { return detail::mpi_library::one().native_limit(); }
     status native_result() const noexcept { return state_->native; }
 
-    /// Has a nonblocking call been started on this communicator? The same on all ranks, between two calls. Then whoever waits
-    /// must move other calls on, and may not do so inside MPI.
+    /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two calls. If so, a call that
+    /// waits must move other calls on, and must not block inside MPI.
     bool has_requests() const noexcept { return state_->has_requests; }
     void note_request() noexcept { state_->has_requests = true; }
 
@@ -178,8 +178,8 @@ public:
                    : began(*begun, CCOLL_MPI(Iallreduce)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm,
                                                          &begun->handle_));
     }
-    /// At the root in place when send == recv (not with a request: give it a copy; which is what it costs unless root is 0, for MPICH 4.0
-    /// reads from the address MPI_IN_PLACE then); elsewhere recv is not used.
+    /// At the root in place when send == recv, but not with a request: pass a copy of the input then. In place costs a copy here as well
+    /// unless root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. recv is not used on other ranks.
     template <element T>
     bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root, request* begun = nullptr)
     {

@@ -65,9 +65,9 @@ struct mpi_state {
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
     }
 
-    /// Are all messages received, on all ranks? Nobody waits for an answer: ask again while it is no. Ranks receive what comes, and
-    /// when all that they have sent aside is received they enter a barrier that does not block. Who is behind it knows that nothing
-    /// is on its way. A rank that has left a call enters it at the `end` only, so that before nobody gets behind it.
+    /// Have all ranks received all messages? Does not wait: ask again as long as the answer is no. Each rank receives what comes. Once all
+    /// that it has sent aside has been received, it enters a nonblocking barrier; when the barrier is complete, no message is on its way. A
+    /// rank that has left a call enters the barrier only at the `end`, so before that no rank completes it.
     bool is_empty(bool end)
     {
         if (unread && !end) return false;
@@ -230,7 +230,7 @@ private:
         return true;
     }
 
-    /// Asks until `holds` says yes, or for so long.    @return what it said last
+    /// Asks until `holds` says yes, or for so many seconds.    @return what it said last
     template <class Condition>
     static bool within(double seconds, Condition holds)
     {
@@ -242,9 +242,9 @@ private:
         return true;
     }
 
-    /// MPI frees a communicator of the user, or `close` has asked for this. MPI gives the context of a duplicate that is freed to
-    /// another communicator, and with it the messages that are left there: so it is freed when there are none. Waits for 10 ms at most:
-    /// Open MPI holds a lock meanwhile, and other ranks may be long in coming.
+    /// MPI calls this when it frees a communicator of the user, or when `close` has asked for it. MPI reuses the context of a freed
+    /// duplicate for another communicator, which would inherit the messages that are left in it. So a duplicate is freed only when it is
+    /// empty. This waits for 10 ms at most, because Open MPI holds a lock meanwhile and other ranks may come much later.
     static int forget(MPI_Comm, int, void* stored, void*)
     {
         std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
