@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lossless.hpp - floor 2. Codec::Lossless: every bit of any element, in as many bits as neighbours differ by.
+// codec/lossless.hpp - floor 2. Codec::Lossless: keeps every bit of any element, in as many bits as neighbours differ by.
 //
-// An element is seen as words of 8, 4, 2 or 1 bytes: a number is one word, a struct several, about its members. The first words of
-// all elements of a chunk are a stream, then the second words, and so on. A chunk is its streams; each is
+// An element is seen as words of 8, 4, 2 or 1 bytes: a number is one word, a struct has several, roughly one for each member. The first
+// words of all elements of a chunk form a stream, the second words the next one, and so on. A chunk is its streams:
 //
-//   0  u8 head      lowest 7 bits: `shift`, so many low bits do all words share with the base; top bit: `alone`
+//   0  u8 head      lowest 7 bits: `shift`, the number of low bits that all words share with the base; top bit: `alone`
 //   1  base         the first word
 //   ..  blocks      of 64 words, the last may be shorter; none where all words are equal (shift: all bits)
 //
 //   block   u8 width, then `width` bits of each residual, in parts (see pack); a shorter block: whole bytes of each
 //
-// Residuals: if alone, of a word and the base, by xor; else of a word and the one before it (before the first: the base), by
-// subtraction, the sign as the lowest bit. Their lowest `shift` bits, which are 0 or repeat the sign, are not stored.
+// Residuals: if `alone`, a word xor the base. Otherwise a word less the word before it (before the first one: the base), with the sign in
+// the lowest bit. The lowest `shift` bits of a residual are 0 or repeat the sign, and are not stored.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::lossless {
 
 inline constexpr std::size_t block_words = 64;
-inline constexpr std::size_t vector_bytes = 16;  ///< what compilers use without being told of more; does not change the bytes
+inline constexpr std::size_t vector_bytes = 16;  ///< width of the vectors that compilers use by default; does not change the bytes
 inline constexpr unsigned alone_flag = 0x80;
 
-/// What has more words than this is an array rather than a record: all its words are one stream.
+/// An element with more words than this is treated as an array rather than a record: all its words are one stream.
 inline constexpr std::size_t most_streams = 32;
 
-/// A struct is cut into words of its alignment, 4 bytes at most: a member of 8 loses a bit or two as two words, while two members of 4
-/// would lose all in one word.
+/// A struct is cut into words of its alignment, of 4 bytes at most. A member of 8 bytes loses a bit or two when it is treated as two words,
+/// while two members of 4 bytes would gain nothing as one word.
 template <element T>
 inline constexpr std::size_t word_bytes = [] {
     std::size_t whole = sizeof(T), word = 8;
@@ -47,8 +47,9 @@ inline constexpr std::size_t word_bytes = [] {
 }();
 
 template <std::size_t Bytes>
-using word_of = std::conditional_t<Bytes == 8, std::uint64_t, std::conditional_t<Bytes == 4, std::uint32_t,
-                                   std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t>>>;
+using word_of =
+    std::conditional_t<Bytes == 8, std::uint64_t,
+                       std::conditional_t<Bytes == 4, std::uint32_t, std::conditional_t<Bytes == 2, std::uint16_t, std::uint8_t>>>;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -105,7 +106,7 @@ struct stream_coder {
         return {bytes};
     }
 
-    /// Takes a stream from the front of `src`.
+    /// Decodes the stream at the front of `src`, and removes it from there.
     static status decode(const_byte_span& src, std::byte* to, std::size_t n) noexcept
     {
         if (src.size() < 1 + sizeof(Word)) return status::corrupt;
@@ -155,9 +156,10 @@ private:
         return words >= block_words ? width * block_words / 8 : words * whole_bytes(width);
     }
 
-    /// All blocks without their widths, if one kind of residuals is taken.
+    /// The bytes of all blocks, without their widths, for one kind of residuals.
     struct cost {
-        std::size_t planes = 0, blocks = 0, last_words = 0;  // of the blocks before the last that have any bits; of the last
+        std::size_t planes = 0, blocks = 0;  // of the blocks before the last one that have any bits
+        std::size_t last_words = 0;
         unsigned last_width = 0;
 
         void add(Word all, std::size_t words) noexcept
@@ -185,7 +187,7 @@ private:
         return static_cast<Word>(static_cast<Word>(d << 1) ^ static_cast<Word>(0 - (d >> (word_bits - 1))));
     }
 
-    /// A block of words side by side, and the one before them. Beyond the end, the last one is repeated.
+    /// A block of words side by side, with the word before them in front. Beyond the end, the last word is repeated.
     static const std::byte* words_at(const std::byte* from, std::size_t n, std::size_t at, Word* copy) noexcept
     {
         from += at * Step;
@@ -200,9 +202,9 @@ private:
     template <unsigned Bits>
     static constexpr Word low = static_cast<Word>(static_cast<Word>(~Word{0}) >> (word_bits - Bits));
 
-    // `width` is a sum of powers of two, and each of them a part: so many bits of all residuals, from their lowest bit on, the largest part
-    // first. A part is some words, of which word j has the bits of residuals j, j + words, j + 2 words, ... from its lowest bit on.
-    // Loops of constant length and shift, which any compiler turns into vectors, and no branch within.
+    // `width` is a sum of powers of two. Each of them is a part: so many bits of all residuals, from their lowest bit on, the largest part
+    // first. A part consists of words; word j has the bits of residuals j, j + words, j + 2 words, ... from its lowest bit on.
+    // The loops have constant lengths and shifts and no branches, so that any compiler vectorises them.
 
     template <unsigned Bits>
     static constexpr std::size_t part_words = Bits * block_words / word_bits;
@@ -256,7 +258,9 @@ private:
         for (std::size_t i = 0; i < Wide; ++i) {
             constexpr std::size_t first_bit = Row * Wide / part_words<Bits> * Bits;
             if constexpr (Bits == word_bits) residual[i] = part[i];
-            else residual[i] = static_cast<Word>(static_cast<Word>(residual[i] << Bits) | (static_cast<Word>(part[i] >> first_bit) & low<Bits>));
+            else
+                residual[i] =
+                    static_cast<Word>(static_cast<Word>(residual[i] << Bits) | (static_cast<Word>(part[i] >> first_bit) & low<Bits>));
         }
     }
 };
@@ -265,26 +269,29 @@ CCOLL_EXACT_END
 
 }  // namespace detail::lossless
 
-/// Exact, for any element: numbers, and structs bit by bit, with their padding. -0.0 and NaN are bits like others.
+/// Exact for any element: numbers, and structs bit by bit, including their padding. -0.0 and NaN are bits like any others.
 ///
-/// Shrinks what neighbours share: smooth fields (climate data in f32 1.8 times, rounded to fewer digits 8 times), sorted and small integers,
-/// members of structs each on their own. Gradients, and what else is noise in its leading bits, travel raw at the cost of one pass.
-/// Cost: two passes over a chunk in the innermost cache, no allocation. The same bytes everywhere, whatever the instruction set.
+/// It shortens data whose neighbours are alike: smooth fields (climate data in f32 become 1.8 times shorter, 8 times if they were rounded
+/// to fewer digits), sorted and small integers, and members of structs, each by itself. Gradients and other data with noise in their
+/// leading bits travel raw, at the cost of one pass.
+/// Cost: two passes over a chunk in the innermost cache, no allocation. The bytes do not depend on the instruction set.
 ///
 /// Source: differences packed at one width per block, as in Lemire and Boytsov, "Decoding billions of integers per second through
 /// vectorization", Software: Practice and Experience 45(1), 2015. Differs in that a width is stored as its powers of two, so that no shift
 /// depends on the data and plain loops become vectors; in differences of either sign; in the common low bits.
 template <element T>
 struct codec_impl<policies::Codec::Lossless, T, host_space> {
-    /// No more than 64 KiB: generic code has a chunk on its stack.
-    static constexpr std::size_t chunk_elements = std::max<std::size_t>(1, std::min(max_chunk_elements, (std::size_t{1} << 16) / sizeof(T)));
+    /// A chunk has no more than 64 KiB, because generic code keeps one on its stack.
+    static constexpr std::size_t chunk_elements =
+        std::max<std::size_t>(1, std::min(max_chunk_elements, (std::size_t{1} << 16) / sizeof(T)));
     static constexpr bool pipelined = true;
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double) noexcept
     {
         encode_result all;
         for (std::size_t s = 0; s < streams; ++s) {
-            const encode_result one = stream::encode(std::as_bytes(in).data() + s * word, in.size() * words / streams, dst.subspan(all.bytes));
+            const encode_result one =
+                stream::encode(std::as_bytes(in).data() + s * word, in.size() * words / streams, dst.subspan(all.bytes));
             if (one.code != status::ok) return one;
             all.bytes += one.bytes;
         }
@@ -305,4 +312,4 @@ private:
     using stream = detail::lossless::stream_coder<detail::lossless::word_of<word>, streams == 1 ? word : sizeof(T)>;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -6,12 +6,11 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// PIPE-SZx of C-Coll (section III-E2): 5120 values per chunk, the ends of all chunks in front of them, and progress
-/// polled between chunks, here by the caller of frame_codec. Differs from the paper as SZx does (szx.hpp), and in chunks
-/// that may travel raw.
+/// PIPE-SZx of C-Coll (section III-E2): 5120 values per chunk, an index in front of the chunks, and messages polled between chunks, here by
+/// the caller of frame_codec. It differs from the paper as SZx does (szx.hpp), and in that chunks may travel raw.
 template <native_float T>
 struct codec_impl<policies::Codec::PipeSZx, T, host_space> : detail::szx::chunk_coder<T, 5120> {
     static constexpr bool pipelined = true;
 };
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI
