@@ -268,7 +268,9 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
         }
     // A bound that is none: k = 126 asks for eb - 2^126.
     bytes wrong = frame;
-    wrong[frame_edit::without_fill(frame).size() - 1] = std::byte{126};
+    const std::size_t end = frame_edit::without_fill(frame).size();
+    REQUIRE((end > 0 && end <= wrong.size()));
+    wrong[end - 1] = std::byte{126};
     CHECK(ccoll::decode<C>(wrong, y) == status::corrupt);
 }
 

@@ -8,6 +8,8 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/base/stores.hpp>
 #include <ccoll/codec/szp/quantiser.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
