@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec.cpp - codecs without collectives, on one thread. Every instruction set of this machine is measured against a memcpy of the same bytes,
-// alternately in the same run, and every decoded value is checked against its bound. Prints a table, and JSON lines with --json.
+// codec.cpp - codecs without collectives, on one thread. Every instruction set of this machine is measured against a memcpy of the same
+// bytes, alternately in the same run, and every decoded value is checked against its bound. Prints a table, and JSON lines with --json.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -145,8 +145,8 @@ struct row {
     bool failed() const { return !is_peer && (!trouble.empty() || !result.holds); }
 };
 
-/// An array that begins so many bytes after the start of a cache line: 0 as from MPI_Alloc_mem and the allocators of deep-learning frameworks,
-/// 16 as from malloc.
+/// An array that begins so many bytes after the start of a cache line: 0 as from MPI_Alloc_mem and the allocators of deep-learning
+/// frameworks, 16 as from malloc.
 template <class T>
 class placed_array {
 public:
@@ -178,8 +178,7 @@ struct group {
 
     group(std::span<const T> values, double bound, std::vector<ccoll::isa> sets, std::size_t offset)
         : x(values), eb(bound), isas(std::move(sets)), place(values.size(), offset), y(place.values)
-    {
-    }
+    {}
     double raw_bytes() const { return static_cast<double>(x.size_bytes()); }
     ccoll::const_byte_span encoded(const ccoll::encode_result& r) const { return ccoll::const_byte_span(scratch).first(r.bytes); }
     row new_row(std::string codec, ccoll::isa isa) const { return {std::move(codec), ccoll::name_of(isa), isa, false, false, 0, {}}; }
@@ -225,12 +224,13 @@ void add_codec(group<T>& g)
         [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec>(from, g.y); });
 }
 
-/// Frames that can be added, and then the sum of two of them. The sum is compared with the decompress-operate-compress step of C-Coll, which
-/// a reduction uses otherwise: decode one frame, add own values, encode.
+/// Frames that can be added, and then the sum of two of them. The sum is compared with the decompress-operate-compress step of C-Coll,
+/// which a reduction uses otherwise: decode one frame, add own values, encode.
 template <class Codec, class T>
 void add_sums(group<T>& g)
 {
-    // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each. So is the sum of two elements in DOC.
+    // Far from zero, the quantum of an addend and its product with the step are rounded, by half an ulp each. So is the sum of two elements
+    // in DOC.
     const double rounding = static_cast<double>(std::numeric_limits<T>::epsilon());
     const std::size_t n = g.x.size();
     g.scratch.resize(std::max(g.scratch.size(), ccoll::max_addend_bytes<Codec, T>(n)));
@@ -287,7 +287,8 @@ class zfp_peer {
 public:
     template <class T>
     zfp_peer(std::span<T> values, double tolerance)
-        : field_(zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())), stream_(zfp_stream_open(nullptr))
+        : field_(zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())),
+          stream_(zfp_stream_open(nullptr))
     {
         zfp_stream_set_accuracy(stream_.get(), tolerance);
         buffer_.resize(zfp_stream_maximum_size(stream_.get(), field_.get()));
@@ -360,7 +361,8 @@ void measure(group<T>& g, int runs)
 // ---- report
 
 struct options {
-    std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"}, codecs{"SZp", "SZx", "PipeSZx", "zfp"}, types{"f32", "f64"}, isas;
+    std::vector<std::string> fields{"quiet", "wave", "turbulence", "noise", "real"}, codecs{"SZp", "SZx", "PipeSZx", "zfp"},
+        types{"f32", "f64"}, isas;
     std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6};
     std::size_t mib = 32, offset = 0;
     int runs = 11;
@@ -395,8 +397,10 @@ constexpr const char* type_name = sizeof(T) == 4 ? "f32" : "f64";
 nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
 {
     const spread speed = o.gigabytes_per_second(raw_bytes), times = o.times_memcpy();
-    nlohmann::json j{{"gb_per_s", speed.median}, {"gb_per_s_quartiles", {speed.low, speed.high}},
-                     {"times_memcpy", times.median}, {"times_memcpy_quartiles", {times.low, times.high}}};
+    nlohmann::json j{{"gb_per_s", speed.median},
+                     {"gb_per_s_quartiles", {speed.low, speed.high}},
+                     {"times_memcpy", times.median},
+                     {"times_memcpy_quartiles", {times.low, times.high}}};
     if (tsc_ghz() > 0) j["tsc_cycles_per_value"] = raw_bytes / static_cast<double>(n) / speed.median * tsc_ghz();
     return j;
 }
@@ -404,15 +408,24 @@ nlohmann::json record(const operation& o, double raw_bytes, std::size_t n)
 template <class T>
 nlohmann::json record(const group<T>& g, const row& r)
 {
-    nlohmann::json j{{"record", r.is_sum ? "sum" : "frame"}, {"codec", r.codec}, {"isa", r.isa_name}, {"threads", threads}, {"bytes", r.bytes},
-                     {"ratio", g.raw_bytes() / static_cast<double>(r.bytes)}, {"bits_per_value", 8 * static_cast<double>(r.bytes) / static_cast<double>(g.x.size())},
-                     {"max_error_of_bound", r.result.error_of_bound}, {"psnr_db", r.result.psnr}, {"holds", r.result.holds}, {"trouble", r.trouble}};
+    nlohmann::json j{{"record", r.is_sum ? "sum" : "frame"},
+                     {"codec", r.codec},
+                     {"isa", r.isa_name},
+                     {"threads", threads},
+                     {"bytes", r.bytes},
+                     {"ratio", g.raw_bytes() / static_cast<double>(r.bytes)},
+                     {"bits_per_value", 8 * static_cast<double>(r.bytes) / static_cast<double>(g.x.size())},
+                     {"max_error_of_bound", r.result.error_of_bound},
+                     {"psnr_db", r.result.psnr},
+                     {"holds", r.result.holds},
+                     {"trouble", r.trouble}};
     for (const operation& o : r.operations) j[o.name] = record(o, g.raw_bytes(), g.x.size());
     return j;
 }
 
 /// Prints the rows of one kind: first the properties of the frames, then the cost of each operation.
-void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::pair<const char*, const char*>>& operations, const char* title, const char* error_title)
+void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::pair<const char*, const char*>>& operations,
+                const char* title, const char* error_title)
 {
     if (rows.empty()) return;
     std::string names, columns;
@@ -423,12 +436,13 @@ void print_rows(const std::vector<nlohmann::json>& rows, const std::vector<std::
     fmt::print("{:59}{}\n{:16} {:11} {:>6} {:>7} {:>7} {:>6} {}\n", "", names, title, "isa", "bits", "ratio", error_title, "PSNR", columns);
     for (const auto& r : rows) {
         const auto number = [](const nlohmann::json& of, const char* what) { return of[what].get<double>(); };
-        fmt::print("{:16} {:11} {:6.2f} {:7.2f} {:7.4f} {:6.1f} ", r["codec"].get<std::string>(), r["isa"].get<std::string>(), number(r, "bits_per_value"),
-                   number(r, "ratio"), number(r, "max_error_of_bound"), number(r, "psnr_db"));
+        fmt::print("{:16} {:11} {:6.2f} {:7.2f} {:7.4f} {:6.1f} ", r["codec"].get<std::string>(), r["isa"].get<std::string>(),
+                   number(r, "bits_per_value"), number(r, "ratio"), number(r, "max_error_of_bound"), number(r, "psnr_db"));
         for (const auto& [key, heading] : operations) {
             const auto& o = r[key];
             const auto& quartiles = o["times_memcpy_quartiles"];
-            fmt::print(" | {:6.2f}  {:5.2f} ({:5.2f}..{:5.2f}) {}", number(o, "gb_per_s"), number(o, "times_memcpy"), quartiles[0].get<double>(), quartiles[1].get<double>(),
+            fmt::print(" | {:6.2f}  {:5.2f} ({:5.2f}..{:5.2f}) {}", number(o, "gb_per_s"), number(o, "times_memcpy"),
+                       quartiles[0].get<double>(), quartiles[1].get<double>(),
                        o.contains("tsc_cycles_per_value") ? fmt::format("{:7.2f}", number(o, "tsc_cycles_per_value")) : "      -");
         }
         const std::string trouble = r["trouble"];
@@ -464,10 +478,13 @@ private:
 };
 
 template <class T>
-void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, std::span<const T> x, double range, double relative)
+void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>& isas, const std::string& name, std::span<const T> x,
+               double range, double relative)
 {
     group<T> g(x, relative * range, isas, chosen.offset);
-    const auto wanted = [&](const char* codec) { return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end(); };
+    const auto wanted = [&](const char* codec) {
+        return std::find(chosen.codecs.begin(), chosen.codecs.end(), codec) != chosen.codecs.end();
+    };
     if (wanted("SZp")) {
         add_codec<Codec::SZp>(g);
         add_sums<Codec::SZp>(g);
@@ -488,7 +505,8 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
         to.add(std::move(j), r.failed());
         for (const operation& o : r.operations) copies.insert(copies.end(), o.copy_seconds.begin(), o.copy_seconds.end());
     }
-    fmt::print("\n{} {}, eb = {:.0e} of the range = {:.4g}; memcpy {:.2f} GB/s\n", name, type_name<T>, relative, g.eb, g.raw_bytes() / spread_of(copies).median * 1e-9);
+    fmt::print("\n{} {}, eb = {:.0e} of the range = {:.4g}; memcpy {:.2f} GB/s\n", name, type_name<T>, relative, g.eb,
+               g.raw_bytes() / spread_of(copies).median * 1e-9);
     print_rows(frames, {{"compress", "compress"}, {"decompress", "decompress"}}, "codec", "err/eb");
     print_rows(sums, {{"add", "add"}, {"doc_add", "DOC add"}}, "sum of 2 frames", "err/2eb");
     std::fflush(stdout);
@@ -503,10 +521,16 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
         return;
     }
     const double mib = static_cast<double>(x.size() * sizeof(T)) / (1 << 20);
-    fmt::print("\n# {} {}: {} values = {:.2f} MiB, {:.4g} .. {:.4g}, {:.2f} % zeros, {:.2f} % denormals\n", name, type_name<T>, x.size(), mib, s.low, s.high,
-               100 * s.zeros, 100 * s.denormals);
-    to.line({{"record", "field"}, {"field", name}, {"type", type_name<T>}, {"values", x.size()}, {"low", s.low}, {"high", s.high},
-             {"zeros", s.zeros}, {"denormals", s.denormals}});
+    fmt::print("\n# {} {}: {} values = {:.2f} MiB, {:.4g} .. {:.4g}, {:.2f} % zeros, {:.2f} % denormals\n", name, type_name<T>, x.size(),
+               mib, s.low, s.high, 100 * s.zeros, 100 * s.denormals);
+    to.line({{"record", "field"},
+             {"field", name},
+             {"type", type_name<T>},
+             {"values", x.size()},
+             {"low", s.low},
+             {"high", s.high},
+             {"zeros", s.zeros},
+             {"denormals", s.denormals}});
     const placed_array<T> place(x.size(), chosen.offset);
     std::copy(x.begin(), x.end(), place.values.begin());
     for (const double relative : chosen.bounds) run_group<T>(to, chosen, isas, name, std::span<const T>(place.values), s.range(), relative);
@@ -514,12 +538,17 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
 
 // ---- the fields by name
 
-const std::vector<std::string> field_names{"quiet", "wave", "turbulence", "noise", "zeros", "denormals", "zero-runs", "denormal-runs", "real"};
+const std::vector<std::string> field_names{"quiet",     "wave",      "turbulence",    "noise", "zeros",
+                                           "denormals", "zero-runs", "denormal-runs", "real"};
 
-/// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so that f32 and f64 have the same field.
+/// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so that f32 and f64 have the same
+/// field.
 class generator {
 public:
-    explicit generator(std::size_t mib) : mib_(mib), depth_(std::bit_ceil(std::max<std::size_t>(64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge)))) {}
+    explicit generator(std::size_t mib)
+        : mib_(mib), depth_(std::bit_ceil(
+                         std::max<std::size_t>(64, mib * (std::size_t{1} << 20) / sizeof(float) / (fields::grid_edge * fields::grid_edge))))
+    {}
 
     template <class T>
     std::vector<T> field(const std::string& name)
@@ -566,9 +595,11 @@ void run_named(report& to, const options& chosen, const std::vector<ccoll::isa>&
 void print_summary(const report& from, const options& chosen)
 {
     const auto& all = from.all();
-    const auto find = [&](const std::string& record, const nlohmann::json& like, const std::string& field, const std::string& type) -> const nlohmann::json* {
+    const auto find = [&](const std::string& record, const nlohmann::json& like, const std::string& field,
+                          const std::string& type) -> const nlohmann::json* {
         for (const auto& r : all)
-            if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] && r["field"] == field && r["type"] == type) return &r;
+            if (r["record"] == record && r["codec"] == like["codec"] && r["isa"] == like["isa"] && r["field"] == field && r["type"] == type)
+                return &r;
         return nullptr;
     };
     fmt::print("\ncompress / decompress / add two frames, as multiples of memcpy\n\n| codec | instruction set |");
@@ -608,9 +639,12 @@ std::string processor_name()
 /// Has no date, so that files from equal machines can be compared.
 nlohmann::json header(const options& chosen)
 {
-    nlohmann::json j{{"record", "header"}, {"benchmark", "codec"}, {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
-                     {"tsc_ghz", tsc_ghz()}, {"mib", chosen.mib}, {"runs", chosen.runs}, {"offset", chosen.offset}, {"threads", threads},
-                     {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
+    nlohmann::json j{
+        {"record", "header"},      {"benchmark", "codec"},
+        {"cpu", processor_name()}, {"highest_isa", ccoll::name_of(ccoll::highest_isa())},
+        {"tsc_ghz", tsc_ghz()},    {"mib", chosen.mib},
+        {"runs", chosen.runs},     {"offset", chosen.offset},
+        {"threads", threads},      {"ccoll", fmt::format("{}.{}.{}", ccoll::version_major, ccoll::version_minor, ccoll::version_patch)}};
 #if defined(__clang__)
     j["compiler"] = "clang " __clang_version__;
 #elif defined(__GNUC__)
@@ -627,20 +661,22 @@ nlohmann::json header(const options& chosen)
 
 void print_header(const nlohmann::json& j)
 {
-    fmt::print("{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes after the start of a cache line\n"
-               "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock of the core varies). "
-               "err/eb: largest error divided by the bound; all values are checked.\n"
-               "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at most two half ulps.\n"
-               "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
-               j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads, j["mib"].get<std::size_t>(),
-               j["runs"].get<int>(), j["offset"].get<std::size_t>());
+    fmt::print(
+        "{}; {} {}; {:.2f} GHz time stamp counter; {} thread; {} MiB, median of {}; arrays begin {} bytes after the start of a cache line\n"
+        "GB/s and memcpy: raw bytes of one vector. tsc: ticks of the time stamp counter per value (the clock of the core varies). "
+        "err/eb: largest error divided by the bound; all values are checked.\n"
+        "For sums, and for frames that can be added, err/eb may exceed 1 by the rounding of the result, at most two half ulps.\n"
+        "add: two frames without decoding. DOC add: decode one frame, add own values, encode.\n",
+        j["cpu"].get<std::string>(), j.value("compiler", "unknown compiler"), j.value("flags", ""), j["tsc_ghz"].get<double>(), threads,
+        j["mib"].get<std::size_t>(), j["runs"].get<int>(), j["offset"].get<std::size_t>());
 }
 
 std::vector<ccoll::isa> instruction_sets(const options& chosen)
 {
     std::vector<ccoll::isa> found;
     for (const ccoll::isa isa : ccoll::every_isa) {
-        const bool wanted = chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
+        const bool wanted =
+            chosen.isas.empty() || std::find(chosen.isas.begin(), chosen.isas.end(), ccoll::name_of(isa)) != chosen.isas.end();
         if (wanted && ccoll::machine_has(isa)) found.push_back(isa);
         else if (wanted) fmt::print(stderr, "left out {}, which this machine does not have\n", ccoll::name_of(isa));
     }
@@ -651,18 +687,30 @@ void declare(CLI::App& app, options& o)
 {
     std::vector<std::string> isa_names;
     for (const ccoll::isa isa : ccoll::every_isa) isa_names.emplace_back(ccoll::name_of(isa));
-    app.add_option("--field", o.fields, "fields; 'real' means the files of --data")->delimiter(',')->check(CLI::IsMember(field_names))->capture_default_str();
-    app.add_option("--eb", o.bounds, "absolute bounds, as fractions of the value range")->delimiter(',')->check(CLI::Range(1e-12, 1.0))->capture_default_str();
-    app.add_option("--codec", o.codecs, "codecs; zfp is there for comparison")->delimiter(',')->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "zfp"}))->capture_default_str();
+    app.add_option("--field", o.fields, "fields; 'real' means the files of --data")
+        ->delimiter(',')
+        ->check(CLI::IsMember(field_names))
+        ->capture_default_str();
+    app.add_option("--eb", o.bounds, "absolute bounds, as fractions of the value range")
+        ->delimiter(',')
+        ->check(CLI::Range(1e-12, 1.0))
+        ->capture_default_str();
+    app.add_option("--codec", o.codecs, "codecs; zfp is there for comparison")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "zfp"}))
+        ->capture_default_str();
     app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();
     app.add_option("--mib", o.mib, "raw size of each field")->check(CLI::Range(1, 1024))->capture_default_str();
-    app.add_option("--offset", o.offset, "bytes from the start of a cache line to the start of each array; malloc gives 16")->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))->capture_default_str();
+    app.add_option("--offset", o.offset, "bytes from the start of a cache line to the start of each array; malloc gives 16")
+        ->check(CLI::IsMember({0, 8, 16, 24, 32, 40, 48, 56}))
+        ->capture_default_str();
     app.add_option("--runs", o.runs, "timed runs, after one that is not timed")->check(CLI::Range(1, 1000))->capture_default_str();
     app.add_option("--data", o.data, "folder of raw little-endian *.f32 and *.f64")->check(CLI::ExistingDirectory);
     app.add_option("--json", o.json, "write JSON lines to this file");
     CLI::Option* quick = app.add_flag("--quick", o.quick, "the table of the README: wave and turbulence at 1e-3, with a summary");
-    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")->excludes(quick);
+    app.add_flag("--denormals", o.denormals, "turbulence at 1e-3, alone and with 5 % of its values denormal, or zero at the same places")
+        ->excludes(quick);
 }
 
 void apply_sets(const CLI::App& app, options& o)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective, algorithm and placement on far memory, beside the same call on host memory: the same bits, the same bytes sent. Over any
-// communicator; what is wrong is told in words.
+// Every collective, algorithm and placement on far memory, beside the same call on host memory: the same bits, the same bytes sent. Over
+// any communicator; what is wrong is told in words.
 #pragma once
 
 #include <cstring>
@@ -62,7 +62,8 @@ private:
     {
         const std::string what = std::string(C::name) + " " + Place::name;
         all_reduce<A, C, Place, E>(what, n);
-        compare(what + " reduce_scatter", n * ranks(), n, [&](auto& in, auto& out) { return ccoll::reduce_scatter<A, C, Place, E>(in, out, comm_); });
+        compare(what + " reduce_scatter", n * ranks(), n,
+                [&](auto& in, auto& out) { return ccoll::reduce_scatter<A, C, Place, E>(in, out, comm_); });
         in_place(what + " reduce_scatter", n * ranks(), n, [&](auto& both) { return ccoll::reduce_scatter<A, C, Place, E>(both, comm_); });
     }
     template <class... P>
@@ -116,8 +117,10 @@ private:
     template <class Plan>
     void rooted(const std::string& what, std::size_t n)
     {
-        compare(what + " scatter", me_ == 0 ? n * ranks() : 0, n, [&](auto& in, auto& out) { return ccoll::scatter<Plan>(in, out, 0, comm_); });
-        compare(what + " gather", n, me_ == 0 ? n * ranks() : 0, [&](auto& in, auto& out) { return ccoll::gather<Plan>(in, out, 0, comm_); });
+        compare(what + " scatter", me_ == 0 ? n * ranks() : 0, n,
+                [&](auto& in, auto& out) { return ccoll::scatter<Plan>(in, out, 0, comm_); });
+        compare(what + " gather", n, me_ == 0 ? n * ranks() : 0,
+                [&](auto& in, auto& out) { return ccoll::gather<Plan>(in, out, 0, comm_); });
     }
 
     /// One huge value on one rank: all reduce exactly, in a second pass or at once.
@@ -137,20 +140,23 @@ private:
         const std::size_t own = counts[static_cast<std::size_t>(me_)];
         compare("allgatherv", own, all, [&](auto& in, auto& out) { return ccoll::allgatherv<Codec::SZp, E>(in, out, counts, comm_); });
         std::vector<std::size_t> sent(ranks(), own);
-        compare("alltoallv", own * ranks(), all, [&](auto& in, auto& out) { return ccoll::alltoallv<Codec::SZp, E>(in, sent, out, counts, comm_); });
+        compare("alltoallv", own * ranks(), all,
+                [&](auto& in, auto& out) { return ccoll::alltoallv<Codec::SZp, E>(in, sent, out, counts, comm_); });
     }
     void pairs(std::size_t n)
     {
         const int next = (me_ + 1) % p_, before = (me_ + p_ - 1) % p_;
         compare("sendrecv", n, n, [&](auto& in, auto& out) { return ccoll::sendrecv<Codec::SZp, E>(in, next, out, before, 3, comm_); });
-        compare("sendrecv RelativeBound", n, n, [&](auto& in, auto& out) { return ccoll::sendrecv<Codec::SZp, RelativeBound<1e-4>>(in, next, out, before, 3, comm_); });
+        compare("sendrecv RelativeBound", n, n,
+                [&](auto& in, auto& out) { return ccoll::sendrecv<Codec::SZp, RelativeBound<1e-4>>(in, next, out, before, 3, comm_); });
         in_place("sendrecv", n, n, [&](auto& both) { return ccoll::sendrecv<Codec::SZx, E>(both, next, both, before, 3, comm_); });
     }
     void nonblocking(std::size_t n)
     {
         compare("two at once", n, n, [&](auto& in, auto& out) {
             auto other = in_same_space(in, n);
-            ccoll::request first = ccoll::iallreduce<Codec::SZp, E>(in, out, comm_), second = ccoll::iallreduce<Codec::SZx, E, Op::Max>(*other, comm_);
+            ccoll::request first = ccoll::iallreduce<Codec::SZp, E>(in, out, comm_),
+                           second = ccoll::iallreduce<Codec::SZx, E, Op::Max>(*other, comm_);
             second.wait();
             return first.wait();
         });
@@ -163,7 +169,10 @@ private:
         });
     }
     static std::unique_ptr<floats> in_same_space(const floats&, std::size_t n) { return std::make_unique<floats>(n, 1.5f); }
-    static std::unique_ptr<vector<float>> in_same_space(const vector<float>&, std::size_t n) { return std::make_unique<vector<float>>(n, 1.5f); }
+    static std::unique_ptr<vector<float>> in_same_space(const vector<float>&, std::size_t n)
+    {
+        return std::make_unique<vector<float>>(n, 1.5f);
+    }
 
     // ---- one call on both kinds of memory ----
 
@@ -194,17 +203,23 @@ private:
         const ccoll::report expected = call(x), found = call(far_x);
         check(what + " in place", expected, found, x, far_x.values(), kept);
     }
-    void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found, const floats& y, const floats& far_y, std::size_t kept)
+    void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found, const floats& y, const floats& far_y,
+               std::size_t kept)
     {
-        if (!same_bits({y.begin(), y.begin() + static_cast<std::ptrdiff_t>(kept)}, {far_y.begin(), far_y.begin() + static_cast<std::ptrdiff_t>(kept)}))
+        if (!same_bits({y.begin(), y.begin() + static_cast<std::ptrdiff_t>(kept)},
+                       {far_y.begin(), far_y.begin() + static_cast<std::ptrdiff_t>(kept)}))
             wrong_ += what + ": other bits; ";
         const std::string placement = expected.placement, algorithm = expected.algorithm;
         if (algorithm != "MPI" && (found.sent_bytes != expected.sent_bytes || found.placement != placement || found.algorithm != algorithm))
             wrong_ += what + ": other bytes or another way; ";
-        if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact || found.fallback_blocks != expected.fallback_blocks)
+        if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact ||
+            found.fallback_blocks != expected.fallback_blocks)
             wrong_ += what + ": another promise; ";
     }
-    static bool same_bits(const floats& a, const floats& b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0); }
+    static bool same_bits(const floats& a, const floats& b)
+    {
+        return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+    }
 
     const Comm& comm_;
     std::string& wrong_;

@@ -65,7 +65,8 @@ public:
     T* near(T* at) const
     {
         if (at == nullptr) return nullptr;
-        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(far_) + reinterpret_cast<std::uintptr_t>(near_));
+        return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(far_) +
+                                    reinterpret_cast<std::uintptr_t>(near_));
     }
 
 private:
@@ -127,8 +128,8 @@ private:
     T* at_;
 };
 
-/// One thread for all queues of the process. Which queue is next, and how late its work is done, follows from a seed; within a queue work is
-/// done in order.
+/// One thread for all queues of the process. Which queue is next, and how late its work is done, follows from a seed; within a queue work
+/// is done in order.
 class worker {
 public:
     struct queue {
@@ -243,7 +244,9 @@ inline ccoll::codec_queue queue_of_lane(std::size_t lane) noexcept
     };
     static thread_local std::array<own_queue, 4> all;
     return {&all[lane].q,
-            [](void* self, const ccoll::codec_job& job, ccoll::codec_work& work) noexcept { worker::one().submit(*static_cast<worker::queue*>(self), job, work); },
+            [](void* self, const ccoll::codec_job& job, ccoll::codec_work& work) noexcept {
+                worker::one().submit(*static_cast<worker::queue*>(self), job, work);
+            },
             [](void* self, ccoll::codec_work& work) noexcept { return worker::one().test(*static_cast<worker::queue*>(self), work); },
             [](void*) noexcept { std::this_thread::yield(); }};
 }
@@ -280,7 +283,8 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
-    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n, codec_work& work) noexcept
+    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
+                       codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
             by(far::near(values), ranks, n);
@@ -294,7 +298,8 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
-    static constexpr space_operations<T> operations{&far::element_memory, &far::message_memory, &far::queue_of_lane, &copy, &divide, &survey};
+    static constexpr space_operations<T> operations{
+        &far::element_memory, &far::message_memory, &far::queue_of_lane, &copy, &divide, &survey};
 };
 
 namespace far {
@@ -304,7 +309,8 @@ template <class Tag, ccoll::element T>
 struct frames_of {
     static constexpr const ccoll::frame_codec<T>& host = ccoll::frame_codec_of<Tag, T>;
 
-    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
+    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
+                       ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.encode(near(in), dst, c.eb, {}); });
     }
@@ -313,18 +319,19 @@ struct frames_of {
     {
         begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(src, near(out), c.how, {})}; });
     }
-    static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, T* out, const ccoll::reduction<T>& op,
-                              const ccoll::codec_context&, ccoll::codec_work& work) noexcept
+    static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, T* out,
+                              const ccoll::reduction<T>& op, const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode_reduce(src, near(own), near(out), op, {})}; });
     }
-    static void decode_reduce_encode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, ccoll::byte_span dst,
-                                     const ccoll::reduction<T>& op, const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
+    static void decode_reduce_encode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own,
+                                     ccoll::byte_span dst, const ccoll::reduction<T>& op, const ccoll::codec_context& c,
+                                     ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.decode_reduce_encode(src, near(own), dst, c.eb, op, {}); });
     }
-    static constexpr ccoll::queued_codec<T> all{host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements,
-                                                host.elements_between_polls};
+    static constexpr ccoll::queued_codec<T> all{
+        host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
 };
 
 template <class Tag, ccoll::element T>
@@ -332,12 +339,13 @@ struct sums_of {
     using chunks = ccoll::detail::chunked_addends<Tag, T>;
     static constexpr const ccoll::addend_codec<T>& host = ccoll::addend_codec_of<Tag, T>;
 
-    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
+    static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
+                       ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.encode(near(in), dst, c.eb, {}); });
     }
-    static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b, ccoll::byte_span dst, const ccoll::codec_context&,
-                    ccoll::codec_work& work) noexcept
+    static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b, ccoll::byte_span dst,
+                    const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return host.add(a, b, dst, {}); });
     }
@@ -346,8 +354,8 @@ struct sums_of {
     {
         begin_work(queue, work, [=] { return chunks::encode_add(near(own), theirs, dst, c.eb, {}); });
     }
-    static constexpr ccoll::queued_addends<T> all{host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite,
-                                                  host.self_checked_addends};
+    static constexpr ccoll::queued_addends<T> all{
+        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends};
 };
 
 }  // namespace far

@@ -194,8 +194,9 @@ struct named {
 template <class T>
 std::vector<named<T>> ordinary(std::size_t n, unsigned seed = 1)
 {
-    return {{"smooth", smooth<T>(n, seed)}, {"quiet", quiet<T>(n, seed)}, {"random", random<T>(n, seed)},
-            {"constant", constant<T>(n, seed)}, {"ramp", ramp<T>(n, seed)}, {"offset", offset<T>(n, seed)},
+    return {{"smooth", smooth<T>(n, seed)},     {"quiet", quiet<T>(n, seed)},
+            {"random", random<T>(n, seed)},     {"constant", constant<T>(n, seed)},
+            {"ramp", ramp<T>(n, seed)},         {"offset", offset<T>(n, seed)},
             {"denormal", denormal<T>(n, seed)}, {"half_steps", half_steps<T>(n, seed)}};
 }
 

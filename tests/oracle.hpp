@@ -35,7 +35,8 @@ wanted reduce(op what, std::span<const T> operands, double worst)
     const auto p = static_cast<long double>(operands.size());
     const long double unit = static_cast<long double>(std::numeric_limits<T>::epsilon()) / 2;
     const long double tiny = std::numeric_limits<T>::denorm_min(), most = std::numeric_limits<T>::max();
-    long double sum = 0, magnitudes = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(), high = -low;
+    long double sum = 0, magnitudes = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(),
+                high = -low;
     bool nan = false, infinite = false;
     for (const T x : operands) {
         const auto value = static_cast<long double>(x);

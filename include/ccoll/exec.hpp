@@ -109,9 +109,9 @@ namespace policies::Exec {
 /// `Count` threads, 1 to 64; the calling thread is one of them.
 ///
 /// In a plan: codec work of a collective is done on so many threads, on at most four at once, because a call has four lanes. The same
-/// bytes and bits. It pays where a rank has several cores and vectors are of 1 MiB and more; shorter ones are encoded by the calling thread.
-/// The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work. Buffers must be in
-/// host memory.
+/// bytes and bits. It pays where a rank has several cores and vectors are of 1 MiB and more; shorter ones are encoded by the calling
+/// thread. The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work. Buffers must
+/// be in host memory.
 ///
 /// Passed to encode or decode (codec.hpp): the threads live as long as one call. Starting a thread costs about 20 us, so a thread pool of
 /// your own is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
@@ -147,7 +147,10 @@ struct Threads : policy<axis::exec> {
     }
 
     /// The queue of a lane of a call.
-    static codec_queue queue_of_lane(std::size_t lane) noexcept { return detail::batch<detail::team_of_this_thread<Count>>::queue_of_lane(lane); }
+    static codec_queue queue_of_lane(std::size_t lane) noexcept
+    {
+        return detail::batch<detail::team_of_this_thread<Count>>::queue_of_lane(lane);
+    }
 };
 
 /// A plan's codec work on a thread pool of yours: `Executor` meets codec_executor and is default-constructible, as a handle of the pool is.

@@ -15,8 +15,8 @@ using catalogue::first_fault;
 
 namespace {
 
-/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send of its step, and continues when
-/// both are matched.
+/// Runs a schedule with blocking semantics in a random legal order: each rank posts the receive and the send of its step, and continues
+/// when both are matched.
 /// @return true if all ranks end
 bool completes_in_random_order(const schedule& s, int p, int root, std::mt19937& random)
 {
@@ -49,8 +49,8 @@ int sent_by(const schedule& s, int p, int root, int me)
     return sent;
 }
 
-/// Models a lossy codec on one value for placements that forward encoded bytes: encoding changes the value, and the sender adopts the changed
-/// value at the end. A sum does not depend on the order of its two terms, but on everything else.
+/// Models a lossy codec on one value for placements that forward encoded bytes: encoding changes the value, and the sender adopts the
+/// changed value at the end. A sum does not depend on the order of its two terms, but on everything else.
 struct bits {
     struct value {
         std::uint64_t elements = 0, frame = 0;
@@ -93,8 +93,8 @@ bool all_end_with_the_same_bits(const schedule& s, int p, int root)
     return true;
 }
 
-/// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds` them or not. With `sums` it counts
-/// every encoding that enters the result, otherwise those on the longest path. Written from the table in docs/architecture.md.
+/// How often one value has been encoded with a placement that `forwards` encoded bytes or not, and `adds` them or not. With `sums` it
+/// counts every encoding that enters the result, otherwise those on the longest path. Written from the table in docs/architecture.md.
 struct encodings {
     bool forwards, adds, sums;
     struct value {
@@ -168,7 +168,8 @@ TEST_CASE("the widest message of a schedule is as wide as it says", "[algo]")
               }) == "");
 }
 
-TEST_CASE("all ranks end with the same bits where MPI says so, although they encode, because a rank adopts what it sent to others", "[algo]")
+TEST_CASE("all ranks end with the same bits where MPI says so, although they encode, because a rank adopts what it sent to others",
+          "[algo]")
 {
     int seen = 0;
     for (const entry& e : catalogue::all()) {

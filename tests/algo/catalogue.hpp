@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every schedule of the library with what its documentation promises: the steps, and the blocks sent by the busiest rank and by all ranks. The
-// figures are closed forms, written from the papers and not from the code.
+// Every schedule of the library with what its documentation promises: the steps, and the blocks sent by the busiest rank and by all ranks.
+// The figures are closed forms, written from the papers and not from the code.
 #pragma once
 
 #include <ccoll/algo/binomial.hpp>
@@ -43,13 +43,21 @@ entry listed(int (*steps)(int), int (*busiest)(int), int (*total)(int))
 {
     constexpr bool same_bits = std::is_same_v<Collective, collective::allreduce> || std::is_same_v<Collective, collective::allgather> ||
                                std::is_same_v<Collective, collective::bcast>;
-    return {std::string(Algo::name) + " " + Collective::name, schedule_view<schedule_for<Algo, Collective>>, &delivers<Collective>,
-            &Collective::after, Collective::rooted, same_bits, detail::rotates_of<schedule_for<Algo, Collective>>(), steps, busiest, total};
+    return {std::string(Algo::name) + " " + Collective::name,
+            schedule_view<schedule_for<Algo, Collective>>,
+            &delivers<Collective>,
+            &Collective::after,
+            Collective::rooted,
+            same_bits,
+            detail::rotates_of<schedule_for<Algo, Collective>>(),
+            steps,
+            busiest,
+            total};
 }
 
 inline int log2_up(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))); }
 inline int log2_down(int p) { return static_cast<int>(std::bit_width(static_cast<unsigned>(p))) - 1; }
-inline int core(int p) { return 1 << log2_down(p); }   ///< the largest power of two that is at most p
+inline int core(int p) { return 1 << log2_down(p); }  ///< the largest power of two that is at most p
 inline int extra(int p) { return p - core(p); }
 inline int some(int n) { return n > 0 ? 1 : 0; }
 inline int others(int p) { return p - 1; }
@@ -127,7 +135,8 @@ inline std::vector<entry> all()
     };
 }
 
-/// The roots to test: all of them if there are few ranks, otherwise the first, the last, and some in between, also where trees and cores end.
+/// The roots to test: all of them if there are few ranks, otherwise the first, the last, and some in between, also where trees and cores
+/// end.
 inline std::vector<int> roots(const entry& e, int p)
 {
     if (!e.rooted) return {0};

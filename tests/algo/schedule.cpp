@@ -24,7 +24,8 @@ TEST_CASE("a set of blocks contains exactly the blocks that at() lists, also acr
                         std::vector<int> counted;
                         for (int i = 0; i < count; ++i) counted.push_back(set.at(i, blocks));
                         std::sort(counted.begin(), counted.end());
-                        if (std::adjacent_find(counted.begin(), counted.end()) != counted.end()) continue;  // a block appears twice, which is not allowed
+                        if (std::adjacent_find(counted.begin(), counted.end()) != counted.end())
+                            continue;  // a block appears twice, which is not allowed
                         ++sets;
                         long_way += count > 0 && set.at(count - 1, blocks) < first ? 1 : 0;
                         for (int b = 0; b < blocks; ++b)

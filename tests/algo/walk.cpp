@@ -53,7 +53,7 @@ TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match
         static constexpr int steps(int p) { return ceil_log2(p) - 1; }
     };
     struct too_far : sequence<spread_alltoall, spread_alltoall> {};  // every block travels twice its distance
-    struct to_the_next : spread_alltoall {                          // each block goes one rank too far
+    struct to_the_next : spread_alltoall {                           // each block goes one rank too far
         static constexpr step step_at(int me, int p, int, int k)
         {
             const int distance = (k + 2) % p;
@@ -92,8 +92,8 @@ TEST_CASE("delivers refuses alltoalls that are wrong, even if all messages match
             return s;
         }
     };
-    const schedule wrong[] = {schedule_view<nothing>,         schedule_view<one_short>,     schedule_view<too_far>,
-                              schedule_view<to_the_next>,     schedule_view<last_group_lost>, schedule_view<moves_its_own>,
+    const schedule wrong[] = {schedule_view<nothing>,     schedule_view<one_short>,       schedule_view<too_far>,
+                              schedule_view<to_the_next>, schedule_view<last_group_lost>, schedule_view<moves_its_own>,
                               schedule_view<reduces_them>};
     for (const schedule& s : wrong)
         for (int p : {4, 5, 6, 8, 13}) {

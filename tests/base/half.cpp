@@ -91,7 +91,8 @@ std::vector<float> floats()
     }
     fields::generator random(3);
     for (int i = 0; i < 200000; ++i) x.push_back(of_bits(static_cast<std::uint32_t>(random.bits()) & 0x7fffffffu));
-    for (int i = 0; i < 200000; ++i) x.push_back(std::ldexp(1 + std::fabs(static_cast<float>(random.unit())), static_cast<int>(random.below(60)) - 40));
+    for (int i = 0; i < 200000; ++i)
+        x.push_back(std::ldexp(1 + std::fabs(static_cast<float>(random.unit())), static_cast<int>(random.below(60)) - 40));
     return x;
 }
 
@@ -107,7 +108,9 @@ TEMPLATE_TEST_CASE("every pattern of half and bfloat16 becomes the float of its 
         const unsigned magnitude = pattern & 0x7fff;
         if (magnitude < infinity_of<T>) wrong += wide != (pattern > 0x7fff ? -1 : 1) * static_cast<float>(value_of<T>(magnitude));
         else if (magnitude == infinity_of<T>) wrong += wide != (pattern > 0x7fff ? -1 : 1) * std::numeric_limits<float>::infinity();
-        else wrong += !std::isnan(wide) || (std::bit_cast<std::uint32_t>(wide) >> (23 - format<T>::mantissa) & 0x7fffu >> (15 - format<T>::mantissa)) != (magnitude & ~infinity_of<T>);
+        else
+            wrong += !std::isnan(wide) || (std::bit_cast<std::uint32_t>(wide) >> (23 - format<T>::mantissa) &
+                                           0x7fffu >> (15 - format<T>::mantissa)) != (magnitude & ~infinity_of<T>);
         wrong += std::signbit(wide) != (pattern > 0x7fff);
         wrong += T(wide).bits() != pattern;
     }
@@ -145,7 +148,8 @@ TEMPLATE_TEST_CASE("rounding to two bytes is the same in every environment", "[b
     const auto differences = [&] {
         std::size_t count = 0;
         for (std::size_t i = 0; i < x.size(); ++i) count += T(x[i]).bits() != expected[i];
-        for (unsigned pattern = 0; pattern < 0x8000; ++pattern) count += T(float{T::of_bits(static_cast<std::uint16_t>(pattern))}).bits() != pattern;
+        for (unsigned pattern = 0; pattern < 0x8000; ++pattern)
+            count += T(float{T::of_bits(static_cast<std::uint16_t>(pattern))}).bits() != pattern;
         return count;
     };
     for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
@@ -178,12 +182,15 @@ TEST_CASE("half is what the compiler takes for _Float16", "[base][half]")
         if (!std::isnan(v)) wrong += std::bit_cast<std::uint16_t>(static_cast<_Float16>(v)) != half(v).bits();
     fields::generator random(8);
     for (int i = 0; i < 300000; ++i) {  // rounded twice, but never differently
-        const auto a = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits())), b = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits()));
+        const auto a = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits())),
+                   b = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits()));
         const half x = std::bit_cast<half>(a), y = std::bit_cast<half>(b);
         const auto same = [](half found, _Float16 expected) {
-            return std::isnan(static_cast<float>(expected)) ? std::isnan(float{found}) : found.bits() == std::bit_cast<std::uint16_t>(expected);
+            return std::isnan(static_cast<float>(expected)) ? std::isnan(float{found})
+                                                            : found.bits() == std::bit_cast<std::uint16_t>(expected);
         };
-        wrong += !same(x + y, static_cast<_Float16>(a + b)) || !same(x - y, static_cast<_Float16>(a - b)) || !same(x * y, static_cast<_Float16>(a * b)) || !same(x / y, static_cast<_Float16>(a / b));
+        wrong += !same(x + y, static_cast<_Float16>(a + b)) || !same(x - y, static_cast<_Float16>(a - b)) ||
+                 !same(x * y, static_cast<_Float16>(a * b)) || !same(x / y, static_cast<_Float16>(a / b));
         wrong += (x < y) != (a < b) || (x == y) != (a == b) || (x != y) != (a != b);
     }
     CHECK(wrong == 0);

@@ -25,10 +25,10 @@ struct combination {
     using element = Element;
 };
 
-using every_combination =
-    std::tuple<combination<Codec::None, float>, combination<Codec::None, double>, combination<Codec::SZx, float>,
-               combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>,
-               combination<Codec::SZp, float>, combination<Codec::SZp, double>, combination<acme::Fixed16, float>, combination<acme::Fixed16, double>>;
+using every_combination = std::tuple<combination<Codec::None, float>, combination<Codec::None, double>, combination<Codec::SZx, float>,
+                                     combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>,
+                                     combination<Codec::PipeSZx, double>, combination<Codec::SZp, float>, combination<Codec::SZp, double>,
+                                     combination<acme::Fixed16, float>, combination<acme::Fixed16, double>>;
 
 /// Smooth, with one NaN: encoded and raw blocks, or chunks, in one frame.
 template <class T>
@@ -61,8 +61,8 @@ status decode_to(std::size_t n, const bytes& frame)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("a frame never needs more than raw size, 48 bytes, 5 per chunk and what fills up to 16, and may need all of it", "[codec][frame]",
-                        every_combination)
+TEMPLATE_LIST_TEST_CASE("a frame never needs more than raw size, 48 bytes, 5 per chunk and what fills up to 16, and may need all of it",
+                        "[codec][frame]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -212,10 +212,12 @@ TEST_CASE("an index is believed only as far as its chunks make sense", "[codec][
     REQUIRE(payload + 16 * end_of(3) == frame.size());
     for (std::size_t i = 0; i < chunks; ++i) {
         INFO("chunk " << i);
-        for (const std::uint32_t wrong : {end_of(i) - 1, end_of(i) + 1, 0u, ~ccoll::raw_chunk}) CHECK(with_end(i, wrong) == status::corrupt);
+        for (const std::uint32_t wrong : {end_of(i) - 1, end_of(i) + 1, 0u, ~ccoll::raw_chunk})
+            CHECK(with_end(i, wrong) == status::corrupt);
         CHECK(with_end(i, end_of(i) | ccoll::raw_chunk) == status::corrupt);
         const auto fill = static_cast<unsigned>(frame[fills + i]);
-        for (unsigned wrong = 0; wrong < 256; ++wrong) CHECK((code(with(frame, fills + i, static_cast<std::uint8_t>(wrong))) == status::ok) == (wrong == fill));
+        for (unsigned wrong = 0; wrong < 256; ++wrong)
+            CHECK((code(with(frame, fills + i, static_cast<std::uint8_t>(wrong))) == status::ok) == (wrong == fill));
         for (unsigned k = 1; k <= fill; ++k) CHECK(code(with(frame, payload + 16 * end_of(i) - k, std::uint8_t{1})) == status::corrupt);
     }
     for (std::size_t at = fills + chunks; at < payload; ++at) CHECK(code(with(frame, at, std::uint8_t{128})) == status::corrupt);
@@ -233,10 +235,13 @@ TEST_CASE("a vector that needs more than the 32 GiB of one frame is refused befo
     float one = 1;
     std::byte byte{};
     const std::size_t most = std::size_t{1} << 33;  // of floats: 32 GiB
-    const auto of = [&](std::size_t n) { return ccoll::encode<Codec::SZp>(std::span<const float>(&one, n), ccoll::byte_span(&byte, 1), 1e-3).code; };
+    const auto of = [&](std::size_t n) {
+        return ccoll::encode<Codec::SZp>(std::span<const float>(&one, n), ccoll::byte_span(&byte, 1), 1e-3).code;
+    };
     CHECK(of(most) == status::bad_argument);
     CHECK(of(most - 8192) == status::out_of_space);
-    CHECK(ccoll::encode_addend<Codec::SZp>(std::span<const float>(&one, most), ccoll::byte_span(&byte, 1), 1e-3).code == status::bad_argument);
+    CHECK(ccoll::encode_addend<Codec::SZp>(std::span<const float>(&one, most), ccoll::byte_span(&byte, 1), 1e-3).code ==
+          status::bad_argument);
 }
 
 TEST_CASE("the bytes behind a chunk are looked at one by one", "[codec][frame][wire]")
@@ -255,7 +260,8 @@ TEST_CASE("the bytes behind a chunk are looked at one by one", "[codec][frame][w
     }
 }
 
-TEMPLATE_LIST_TEST_CASE("every chunk begins at a multiple of 16 bytes, and is raw if and only if it would not be shorter", "[codec][frame][wire]", every_combination)
+TEMPLATE_LIST_TEST_CASE("every chunk begins at a multiple of 16 bytes, and is raw if and only if it would not be shorter",
+                        "[codec][frame][wire]", every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -271,7 +277,8 @@ TEMPLATE_LIST_TEST_CASE("every chunk begins at a multiple of 16 bytes, and is ra
             const auto piece = view.chunk(i);
             CHECK((piece.data.data() - frame.data()) % 16 == 0);
             CHECK(ccoll::is_filled_with_zeros(piece));
-            const std::size_t first = i * impl::chunk_elements, count = std::min<std::size_t>(impl::chunk_elements, field.values.size() - first);
+            const std::size_t first = i * impl::chunk_elements,
+                              count = std::min<std::size_t>(impl::chunk_elements, field.values.size() - first);
             bytes room(4 * count * sizeof(T) + 1000);  // as much as it likes
             const auto finished = impl::encode_chunk(std::span(field.values).subspan(first, count), room, eb);
             CHECK(piece.raw == (finished.code != status::ok || finished.bytes >= count * sizeof(T)));

@@ -5,8 +5,8 @@
 // A change of encoded bytes that is meant raises ccoll::wire_version; then the files are written anew by the tests themselves:
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec '[golden]'
 //
-// A file also has the values that each frame was made of (lines that begin with =) and how far a decoded value may be from them (`within`), so
-// that a reader that shares nothing with the library can check what it decodes: tests/wire/reader.py.
+// A file also has the values that each frame was made of (lines that begin with =) and how far a decoded value may be from them (`within`),
+// so that a reader that shares nothing with the library can check what it decodes: tests/wire/reader.py.
 #include "catch.hpp"
 
 #include <cmath>
@@ -118,8 +118,8 @@ std::string text_of(const std::vector<golden>& all)
     std::ostringstream text;
     text << "# frames of wire version " << int{ccoll::wire_version} << "; see golden.cpp\n";
     for (const golden& g : all) {
-        text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb << " decoded " << std::hex << g.decoded << " bytes "
-             << std::dec << g.frame.size() << " within " << std::hexfloat << g.within << '\n';
+        text << "frame " << g.name << " elements " << std::dec << g.n << " bound " << std::hexfloat << g.eb << " decoded " << std::hex
+             << g.decoded << " bytes " << std::dec << g.frame.size() << " within " << std::hexfloat << g.within << '\n';
         for (const auto& [begin, data] : {std::pair{"", &g.frame}, std::pair{"= ", &g.values}})
             for (std::size_t i = 0; i < data->size(); ++i) {
                 const auto b = static_cast<unsigned>((*data)[i]);
@@ -152,7 +152,8 @@ std::vector<golden> read(const std::string& file)
         } else if (!all.empty()) {
             const bool is_value = line[0] == '=';
             bytes& to = is_value ? all.back().values : all.back().frame;
-            for (std::size_t i = is_value ? 2 : 0; i + 1 < line.size(); i += 2) to.push_back(static_cast<std::byte>(digit(line[i]) << 4 | digit(line[i + 1])));
+            for (std::size_t i = is_value ? 2 : 0; i + 1 < line.size(); i += 2)
+                to.push_back(static_cast<std::byte>(digit(line[i]) << 4 | digit(line[i + 1])));
         }
     }
     return all;
@@ -220,13 +221,15 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moves("lattice", wave<T>(70), 1e-3);
     w.moves("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
     std::vector<T> rare(300, T(0.5)), noise = wave<T>(100), both(300);
-    for (std::size_t i = 3; i < rare.size(); i += i % 5 + 7) rare[i] += static_cast<T>(i % 4) / 4, both[i] = static_cast<T>(i % 5) / 4 - T(0.5);
+    for (std::size_t i = 3; i < rare.size(); i += i % 5 + 7)
+        rare[i] += static_cast<T>(i % 4) / 4, both[i] = static_cast<T>(i % 5) / 4 - T(0.5);
     for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = (i % 2 == 0 ? noise[i] : -noise[i]) * T(1.0625);
     for (std::size_t i = 200; i < 206; ++i) rare[i] = noise[i - 200];
     w.moves("lists", scaled(rare, T(1.25), T(0)), 0.2);
     w.moves("alone", noise, 0.003);
     w.moves("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
-    // Long enough for the estimate of what lists save: in each quarter of 16 blocks it looks at the first 8, which lists would (not) shorten.
+    // Long enough for the estimate of what lists save: in each quarter of 16 blocks it looks at the first 8, which lists would (not)
+    // shorten.
     std::vector<T> seen(2048, T(50)), not_seen(seen);
     for (std::size_t i = 0; i < seen.size(); ++i) {
         if (i % 32 == 5) seen[i] = not_seen[i] = T(53);

@@ -29,8 +29,9 @@ struct combination {
     using codec = CodecTag;
     using element = Element;
 };
-using every_combination = std::tuple<combination<Codec::SZx, half>, combination<Codec::SZx, bfloat16>, combination<Codec::PipeSZx, half>, combination<Codec::PipeSZx, bfloat16>,
-                                     combination<Codec::SZp, half>, combination<Codec::SZp, bfloat16>>;
+using every_combination =
+    std::tuple<combination<Codec::SZx, half>, combination<Codec::SZx, bfloat16>, combination<Codec::PipeSZx, half>,
+               combination<Codec::PipeSZx, bfloat16>, combination<Codec::SZp, half>, combination<Codec::SZp, bfloat16>>;
 
 template <class T>
 constexpr double largest = std::is_same_v<T, half> ? 65504.0 : 0x1.fep127;
@@ -100,13 +101,15 @@ bytes frame_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("lossy codecs keep two-byte numbers within the bound, whatever it is, and NaN and Inf bit for bit", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE("lossy codecs keep two-byte numbers within the bound, whatever it is, and NaN and Inf bit for bit", "[codec][half]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     for (const std::size_t n : {std::size_t{8200}, std::size_t{257}})
         for (const auto& field : inputs<T>(n))
-            for (const double eb : {1e-320, 1e-45, 1e-39, 1e-8, 5e-8, 0x1p-24, 1e-5, 1e-4, 4.9e-4, 0x1p-11, 1e-3, 0.0021, 1e-2, 0.3, 7.0, 16.0, 33.0, 100.0, 1e5, 1e30, 1e36, 3e38, 1e299}) {
+            for (const double eb : {1e-320, 1e-45, 1e-39, 1e-8, 5e-8, 0x1p-24, 1e-5, 1e-4, 4.9e-4, 0x1p-11, 1e-3, 0.0021,
+                                    1e-2,   0.3,   7.0,   16.0, 33.0, 100.0,   1e5,  1e30, 1e36,   3e38,    1e299}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 const bytes frame = frame_of<C>(field.values, eb);
                 std::vector<T> y(n);
@@ -115,7 +118,9 @@ TEMPLATE_LIST_TEST_CASE("lossy codecs keep two-byte numbers within the bound, wh
             }
 }
 
-TEMPLATE_LIST_TEST_CASE("rounding to two bytes does not add to the bound: just below a step, across a power of two, at the end of the range", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE(
+    "rounding to two bytes does not add to the bound: just below a step, across a power of two, at the end of the range", "[codec][half]",
+    every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -174,7 +179,8 @@ TEMPLATE_LIST_TEST_CASE("all patterns of two bytes survive where the bound allow
     CHECK(std::equal(x.begin(), x.end(), y.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their rounding is not halved for it", "[codec][half]", every_combination)
+TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their rounding is not halved for it", "[codec][half]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -185,8 +191,9 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers shrink: a bound far above their roundi
     const double narrow_bytes = static_cast<double>(frame_of<C>(rounded<T>(wide), eb).size());
     bytes frame(ccoll::max_encoded_bytes<C, float>(n));
     const double wide_bytes = static_cast<double>(ccoll::encode<C>(wide, frame, eb).bytes);
-    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of the bound. A bound smaller by a
-    // tenth has 1 / 0.9 as many differences to list, and a chunk in 8 where that does not pay any more; halved it would have twice as many.
+    // Of floats to the same bound, all but rounding: of 1, this is a tenth (2^-9) or an eightieth (2^-12) of the bound. A bound smaller by
+    // a tenth has 1 / 0.9 as many differences to list, and a chunk in 8 where that does not pay any more; halved it would have twice as
+    // many.
     CHECK(narrow_bytes < 1.16 * wide_bytes);
     CHECK(narrow_bytes < 0.6 * static_cast<double>(n * sizeof(T)));
 }
@@ -238,7 +245,8 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes and values with every
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and stay in their room", "[codec][half][total]", every_combination)
+TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and stay in their room", "[codec][half][total]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -274,7 +282,8 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
     CHECK(ccoll::decode<C>(wrong, y) == status::corrupt);
 }
 
-TEMPLATE_TEST_CASE("sums of encoded two-byte numbers are within the bounds of their addends and one rounding, in any order", "[codec][half]", half, bfloat16)
+TEMPLATE_TEST_CASE("sums of encoded two-byte numbers are within the bounds of their addends and one rounding, in any order",
+                   "[codec][half]", half, bfloat16)
 {
     using T = TestType;
     using C = Codec::SZp;

@@ -93,7 +93,8 @@ TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decode
     }
 }
 
-TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum, is refused untouched", "[codec][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("a destination one byte too small for an addend, or for a sum, is refused untouched", "[codec][homomorphic]", float,
+                   double)
 {
     const std::size_t n = 1500, room = ccoll::max_addend_bytes<Fixed16, TestType>(n) - 1;
     bytes dst(room, round_trip::guard);

@@ -76,7 +76,7 @@ TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum els
     for (const std::size_t n : {0u, 1u, 31u, 8191u, 8192u, 8193u, 50021u}) {
         CAPTURE(n);
         check(fields::smooth<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
-        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);        // the sum is far longer than the operand
+        check(fields::quiet<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);  // the sum is far longer than the operand
         check(fields::smooth<TestType>(n, 1), fields::quiet<TestType>(n, 2), 1e-3);
         check(fields::non_finite<TestType>(n, 1), fields::smooth<TestType>(n, 2), 1e-3);
     }
@@ -84,7 +84,8 @@ TEMPLATE_TEST_CASE("a sum in the memory of an operand has the bytes of a sum els
 
 TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][homomorphic]", float, double)
 {
-    // Noise over 2^50 steps, with a NaN in each block: chunks as wide as any, which fill dst, so that a sum reaches the chunk that it is made of.
+    // Noise over 2^50 steps, with a NaN in each block: chunks as wide as any, which fill dst, so that a sum reaches the chunk that it is
+    // made of.
     std::mt19937_64 random(7);
     std::vector<TestType> x(3 * 8192 + 77), y(x.size());
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -97,7 +98,8 @@ TEMPLATE_TEST_CASE("a sum in place of addends as long as they can be", "[codec][
     check(x, fields::constant<TestType>(x.size()), 1.0);  // blocks that are copied as they are, from where they partly go
 }
 
-TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt, wherever the sum goes", "[codec][homomorphic][total]", float, double)
+TEMPLATE_TEST_CASE("an addend with anything but zeros behind a chunk is corrupt, wherever the sum goes", "[codec][homomorphic][total]",
+                   float, double)
 {
     using T = TestType;
     const std::size_t n = 2 * 8192 + 100;

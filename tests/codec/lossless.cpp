@@ -57,9 +57,10 @@ struct tile {
 };
 
 using every_element =
-    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, char, bool, std::byte, float, double,
-               long double, ccoll::half, ccoll::bfloat16, colour, std::complex<float>, std::complex<double>, packed<1>, packed<2>, packed<3>, packed<5>, packed<6>, packed<7>,
-               packed<8>, packed<12>, packed<16>, packed<24>, packed<100>, value_and_index, with_padding, twelve, twenty_four, hundred, ccoll::located<double>>;
+    std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, char, bool,
+               std::byte, float, double, long double, ccoll::half, ccoll::bfloat16, colour, std::complex<float>, std::complex<double>,
+               packed<1>, packed<2>, packed<3>, packed<5>, packed<6>, packed<7>, packed<8>, packed<12>, packed<16>, packed<24>, packed<100>,
+               value_and_index, with_padding, twelve, twenty_four, hundred, ccoll::located<double>>;
 
 template <class T>
 constexpr std::size_t chunk = ccoll::codec_impl<Codec, T, ccoll::host_space>::chunk_elements;
@@ -140,7 +141,8 @@ outcome<T> check(const bytes& values)
     o.good = r.code == status::ok && r.raw_blocks == 0 && r.bytes <= room;
     for (std::size_t i = 0; i < memory.size(); ++i)
         if (i < 3 || i >= 3 + room) o.good = o.good && memory[i] == std::byte{0xA5};
-    for (std::size_t i = 0; i < sizeof(T); ++i) o.good = o.good && back[i] == std::byte{0xA5} && back[back.size() - 1 - i] == std::byte{0xA5};
+    for (std::size_t i = 0; i < sizeof(T); ++i)
+        o.good = o.good && back[i] == std::byte{0xA5} && back[back.size() - 1 - i] == std::byte{0xA5};
     o.good = o.good && (n == 0 || std::memcmp(back.data() + sizeof(T), values.data(), values.size()) == 0);
     return o;
 }
@@ -195,7 +197,8 @@ TEMPLATE_TEST_CASE("Lossless keeps the bits of every field: NaN payloads, denorm
         }
 }
 
-TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residual", "[codec][lossless]", std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t)
+TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residual", "[codec][lossless]", std::uint8_t, std::uint16_t,
+                   std::uint32_t, std::uint64_t)
 {
     using T = TestType;
     fields::generator random(3);
@@ -215,8 +218,10 @@ TEMPLATE_TEST_CASE("Lossless is exact for every width, shift and kind of residua
                     const auto o = check<T>(raw(x));
                     wrong += !o.good;
                     // Exactly `width` bits for each word of a whole block where nothing is chained; 1 for its width, 5 for base and head.
-                    const std::size_t most = frame_edit::start_of_one + 15 + 1 + sizeof(T) + (n + 63) / 64 + n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
-                    expanded += !chained && o.frame.size() > std::max(most, std::size_t{0}) && o.frame.size() < frame_edit::start_of_one + n * sizeof(T);
+                    const std::size_t most =
+                        frame_edit::start_of_one + 15 + 1 + sizeof(T) + (n + 63) / 64 + n / 64 * 8 * width + n % 64 * ((width + 7) / 8);
+                    expanded += !chained && o.frame.size() > std::max(most, std::size_t{0}) &&
+                                o.frame.size() < frame_edit::start_of_one + n * sizeof(T);
                 }
     CHECK(wrong == 0);
     CHECK(expanded == 0);
@@ -252,8 +257,8 @@ TEST_CASE("Lossless is worth its time on what it is for, and never longer than N
     CHECK(check<std::uint64_t>(input<std::uint64_t>(kind::random, n, 1)).frame.size() == ccoll::max_encoded_bytes<Codec, std::uint64_t>(n));
 }
 
-TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with an index that says so", "[codec][lossless][total]", std::uint8_t, float, double, value_and_index,
-                   packed<3>)
+TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with an index that says so", "[codec][lossless][total]",
+                   std::uint8_t, float, double, value_and_index, packed<3>)
 {
     using T = TestType;
     for (const kind what : {kind::ramp, kind::low_bits, kind::few, kind::equal}) {
@@ -276,8 +281,8 @@ TEMPLATE_TEST_CASE("every truncation of a Lossless frame is corrupt, also with a
     }
 }
 
-TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay in their room", "[codec][lossless][total]", std::uint8_t, std::uint16_t, float, double,
-                   value_and_index, packed<3>)
+TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay in their room", "[codec][lossless][total]", std::uint8_t,
+                   std::uint16_t, float, double, value_and_index, packed<3>)
 {
     using T = TestType;
     const std::size_t n = 300;
@@ -289,7 +294,8 @@ TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay
                 bytes damaged = frame;
                 damaged[at] ^= static_cast<std::byte>(1u << bit);
                 std::vector<T> y(n);
-                believed += ccoll::decode<Codec>(damaged, y) == status::ok && at < frame_edit::start_of_one && !(at == 23 && bit == 7);  // a bound of -0 is 0
+                believed += ccoll::decode<Codec>(damaged, y) == status::ok && at < frame_edit::start_of_one &&
+                            !(at == 23 && bit == 7);  // a bound of -0 is 0
             }
     }
     CHECK(believed == 0);
@@ -298,7 +304,8 @@ TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay
     for (int trial = 0; trial < 20000; ++trial) {
         bytes garbage = frame_edit::front_of(frame);
         garbage.resize(garbage.size() + random.below(n * sizeof(T)));
-        for (std::size_t i = frame_edit::start_of_one; i < garbage.size(); ++i) garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x07));
+        for (std::size_t i = frame_edit::start_of_one; i < garbage.size(); ++i)
+            garbage[i] = static_cast<std::byte>(random.bits() & (trial % 2 == 0 ? 0xff : 0x07));
         frame_edit::end_at(garbage);
         std::vector<T> y(n);
         const status s = ccoll::decode<Codec>(garbage, y);

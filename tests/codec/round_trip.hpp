@@ -50,15 +50,12 @@ std::vector<std::byte> frame_of(const std::vector<T>& x, double eb)
 }
 
 struct outcome {
-    std::size_t outside = 0;  ///< values that are not within the bound
+    std::size_t outside = 0;        ///< values that are not within the bound
     bool kept_to_its_room = false;  ///< nothing written beside dst or out, nothing encoded beyond max_encoded_bytes
     ccoll::encode_result encoded;
     ccoll::status decoded = ccoll::status::ok;
 
-    bool good() const
-    {
-        return outside == 0 && kept_to_its_room && encoded.code == ccoll::status::ok && decoded == ccoll::status::ok;
-    }
+    bool good() const { return outside == 0 && kept_to_its_room && encoded.code == ccoll::status::ok && decoded == ccoll::status::ok; }
 };
 
 /// Encodes to an address that is `shift` bytes off, decodes from one, between guards.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lines/{avx2,avx512}.hpp, and the decoders that use it: what is written past the caches is what is written through them, wherever the
-// destination begins, and nothing beside it.
+// codec/lines/{avx2,avx512}.hpp, and the decoders that use it: what is written past the caches is what is written through them, wherever
+// the destination begins, and nothing beside it.
 #include "catch.hpp"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ struct of {
     using codec = C;
     using element = T;
 };
-using every_combination = std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>, of<Codec::PipeSZx, float>,
-                                     of<Codec::Lossless, float>>;
+using every_combination = std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>,
+                                     of<Codec::PipeSZx, float>, of<Codec::Lossless, float>>;
 
 /// The bits that `frame` decodes to, written `shift` words behind a line's begin; nothing if anything beside them has changed.
 template <class C, class T>
@@ -47,7 +47,8 @@ bytes decoded(const bytes& frame, std::size_t n, stores how, std::size_t shift)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they begin and end, with every instruction set", "[codec][streamed]", every_combination)
+TEMPLATE_LIST_TEST_CASE("results past the caches are the same, wherever they begin and end, with every instruction set",
+                        "[codec][streamed]", every_combination)
 {
     using C = typename TestType::codec;
     using T = typename TestType::element;
@@ -98,7 +99,8 @@ TEST_CASE("what one thread has ready for its place is put there past the caches,
             for (std::size_t n = 0; n <= from.size(); ++n) {
                 bytes to(expected.size(), round_trip::guard);
                 ccoll::detail::put_in_place(ccoll::byte_span(to).subspan(at), ccoll::const_byte_span(from).first(n), how);
-                bool good = std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n), to.begin() + static_cast<std::ptrdiff_t>(at));
+                bool good =
+                    std::equal(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(n), to.begin() + static_cast<std::ptrdiff_t>(at));
                 for (std::size_t i = 0; i < to.size(); ++i) good = good && ((i >= at && i < at + n) || to[i] == round_trip::guard);
                 if (!good) FAIL("at " << at << ", " << n << " bytes");
             }
@@ -123,7 +125,8 @@ TEST_CASE("several threads put parts behind one another past the caches", "[code
         const auto placed = [&](std::size_t first, std::size_t last, std::size_t distance) {
             for (; first < last; ++first) ends[first] += distance;
         };
-        const ccoll::encode_result r = ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
+        const ccoll::encode_result r =
+            ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
         REQUIRE(r.code == status::ok);
         std::size_t wrong = 0, end = 0;
         for (std::size_t i = 0; i < parts; ++i) wrong += ends[i] != (end += length(i));

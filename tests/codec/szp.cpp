@@ -55,8 +55,8 @@ std::vector<double> bounds_for(double range)
     using limits = std::numeric_limits<T>;
     const auto smallest = static_cast<double>(limits::min()), eps = static_cast<double>(limits::epsilon());
     const double largest = sizeof(T) == 4 ? 0x1p94 : 0x1p990;
-    std::vector<double> bounds{5e-324, 1e-310, 1e-320, 3e-308, 1e-45, 1e-40, std::nextafter(1e300, 0.0), 0x1p975, 0x1p100,
-                               static_cast<double>(limits::max()) / 2};
+    std::vector<double> bounds{
+        5e-324, 1e-310, 1e-320, 3e-308, 1e-45, 1e-40, std::nextafter(1e300, 0.0), 0x1p975, 0x1p100, static_cast<double>(limits::max()) / 2};
     for (int exponent = -300; exponent <= 275; exponent += 25) bounds.push_back(std::pow(10.0, exponent));
     for (const double relative : {0.5, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-9, 1e-12, eps, eps / 4, 0x1p-10, 0x1p-24, 0x1p-53})
         bounds.push_back(relative * range);
@@ -77,14 +77,22 @@ std::vector<fields::named<T>> special(std::size_t n)
     const auto sixteenths = numbers<T>(n, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; });
     const auto eighths = numbers<T>(n, [](std::size_t i) { return 4096 + static_cast<double>(mixed(i)) / 8; });
     const auto integers = numbers<T>(n, [](std::size_t i) { return static_cast<double>(mixed(i, 100003)) - 50000; });
-    return {{"sixteenths", sixteenths}, {"sixteenths, not the last", off_at_the_end(sixteenths)}, {"eighths on an offset", eighths},
-            {"eighths, not the last", off_at_the_end(eighths)}, {"integers", integers}, {"integers, not the last", off_at_the_end(integers)},
-            {"an outlier in some blocks", numbers<T>(n, [](std::size_t i) { return i % 500 == 77 ? 1e30 : 1e-3 * static_cast<double>(mixed(i)); })},
+    return {{"sixteenths", sixteenths},
+            {"sixteenths, not the last", off_at_the_end(sixteenths)},
+            {"eighths on an offset", eighths},
+            {"eighths, not the last", off_at_the_end(eighths)},
+            {"integers", integers},
+            {"integers, not the last", off_at_the_end(integers)},
+            {"an outlier in some blocks",
+             numbers<T>(n, [](std::size_t i) { return i % 500 == 77 ? 1e30 : 1e-3 * static_cast<double>(mixed(i)); })},
             {"a tight bound", numbers<T>(n, [](std::size_t i) { return 100 + 1e-3 * static_cast<double>(mixed(i)); })},
             {"the largest numbers in turn",
              numbers<T>(n, [](std::size_t i) { return (i % 2 == 0 ? 1 : -1) * static_cast<double>(std::numeric_limits<T>::max()); })},
-            {"a NaN in each block", numbers<T>(n, [](std::size_t i) { return i % 32 == i / 32 % 32 ? std::nan("") : 1e-3 * static_cast<double>(mixed(i)); })},
-            {"Inf in each block", numbers<T>(n, [](std::size_t i) { return i % 32 == 5 ? HUGE_VAL : i % 32 == 9 ? -HUGE_VAL : 0.25 * static_cast<double>(mixed(i)); })}};
+            {"a NaN in each block",
+             numbers<T>(n, [](std::size_t i) { return i % 32 == i / 32 % 32 ? std::nan("") : 1e-3 * static_cast<double>(mixed(i)); })},
+            {"Inf in each block", numbers<T>(n, [](std::size_t i) {
+                 return i % 32 == 5 ? HUGE_VAL : i % 32 == 9 ? -HUGE_VAL : 0.25 * static_cast<double>(mixed(i));
+             })}};
 }
 
 template <class T>
@@ -150,14 +158,14 @@ TEMPLATE_TEST_CASE("SZp reads and writes frames at any address", "[codec][szp]",
             }
 }
 
-TEMPLATE_TEST_CASE("SZp rounds to the right side within an ulp of every half step, up to and beyond each of its limits", "[codec][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE("SZp rounds to the right side within an ulp of every half step, up to and beyond each of its limits", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     const bool f32 = sizeof(T) == 4;
     // Powers of two, and what rounds badly; then the smallest and the largest steps that there are.
-    for (const double eb : {1e-3, 0.7e-3, 0.1, 0.3, 0.25, 1.0 / 3, 7e5, 0x1p-10, std::nextafter(0x1p-10, 1.0), std::nextafter(0x1p-10, 0.0), 0.9999, 5e-38, 1e-30,
-                            f32 ? 0x1p94 : 0x1p988, f32 ? 1.7e27 : 1e289}) {
+    for (const double eb : {1e-3, 0.7e-3, 0.1, 0.3, 0.25, 1.0 / 3, 7e5, 0x1p-10, std::nextafter(0x1p-10, 1.0), std::nextafter(0x1p-10, 0.0),
+                            0.9999, 5e-38, 1e-30, f32 ? 0x1p94 : 0x1p988, f32 ? 1.7e27 : 1e289}) {
         const double step = step_of<T>(eb);
         REQUIRE(step > 0);
         CHECK(step <= 2 * eb);
@@ -211,14 +219,16 @@ TEMPLATE_TEST_CASE("SZp holds the bound on numbers of few bits of every size", "
             for (const bool constant : {true, false}) {
                 const T unit = static_cast<T>(std::ldexp(1.0, exponent));  // the largest has no normal number for an inverse
                 std::vector<T> x(40, -unit);
-                for (std::size_t i = 0; i < x.size() && !constant; ++i) x[i] = static_cast<T>((i % 3 == 0 ? 1.0 : i % 3 == 1 ? -1.5 : 0.25) * unit);
+                for (std::size_t i = 0; i < x.size() && !constant; ++i)
+                    x[i] = static_cast<T>((i % 3 == 0 ? 1.0 : i % 3 == 1 ? -1.5 : 0.25) * unit);
                 const double eb = std::ldexp(1.2, exponent - steps);
                 INFO("2^" << exponent << ", 2^" << steps << " bounds");
                 if (ccoll::is_bound(eb)) CHECK(round_trip::check<C>(x, eb).good());
             }
 }
 
-TEMPLATE_TEST_CASE("SZp stays within eb on a grid of its own where a multiple of the step lies in the next binade", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp stays within eb on a grid of its own where a multiple of the step lies in the next binade", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
     constexpr int digits = std::numeric_limits<T>::digits;
@@ -228,7 +238,8 @@ TEMPLATE_TEST_CASE("SZp stays within eb on a grid of its own where a multiple of
         std::vector<T> x;
         for (T v = std::nextafter(static_cast<T>(std::ldexp(1.0, k - 1)) * T(1.9999), T(0)); x.size() < 64;)
             x.push_back(x.size() % 2 == 0 ? v : -v), v *= static_cast<T>(0.99999);
-        T below = k == std::numeric_limits<T>::max_exponent ? std::numeric_limits<T>::max() : std::nextafter(static_cast<T>(std::ldexp(1.0, k)), T(0));
+        T below = k == std::numeric_limits<T>::max_exponent ? std::numeric_limits<T>::max()
+                                                            : std::nextafter(static_cast<T>(std::ldexp(1.0, k)), T(0));
         for (; x.size() < 200; below = std::nextafter(below, T(0))) x.push_back(below), x.push_back(-below);
         for (int exponent = -3; exponent < (sizeof(T) == 4 ? 14 : 24); ++exponent)
             for (const double factor : {1.0, 1.1, 1.25, 1.5, 1.75, 1.9, 1.999999}) {
@@ -240,7 +251,8 @@ TEMPLATE_TEST_CASE("SZp stays within eb on a grid of its own where a multiple of
     }
 }
 
-TEMPLATE_TEST_CASE("SZp loses nothing of data that are multiples of a power of two, where that is coarser than the bound", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp loses nothing of data that are multiples of a power of two, where that is coarser than the bound", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     for (const std::size_t n : {32u, 300u, 8192u, 8200u})
@@ -266,7 +278,8 @@ TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a block, and onl
     using limits = std::numeric_limits<T>;
     const auto calm = numbers<T>(320, [](std::size_t i) { return 1.234e-2 * static_cast<double>(mixed(i)); });
     const std::size_t without = round_trip::frame_of<C>(calm, 1e-3).size();
-    for (const T stranger : {limits::quiet_NaN(), limits::signaling_NaN(), limits::infinity(), -limits::infinity(), T(1e30), -limits::max()})
+    for (const T stranger :
+         {limits::quiet_NaN(), limits::signaling_NaN(), limits::infinity(), -limits::infinity(), T(1e30), -limits::max()})
         for (std::size_t at = 0; at < calm.size(); ++at) {
             auto x = calm;
             std::memcpy(&x[at], &stranger, sizeof stranger);
@@ -286,7 +299,8 @@ TEMPLATE_TEST_CASE("SZp keeps the payload of every NaN", "[codec][szp]", float, 
     const auto infinity = std::bit_cast<word>(std::numeric_limits<T>::infinity());
     std::vector<T> x = fields::smooth<T>(32 * 2 * std::numeric_limits<T>::digits);
     for (std::size_t i = 0; i < x.size(); i += 32)  // one bit of payload each, of either sign
-        fields::set_bits(x[i + i / 32 % 32], static_cast<word>(infinity | word{1} << (i / 64) % (std::numeric_limits<T>::digits - 1) | static_cast<word>(i / 32 % 2) << (8 * sizeof(T) - 1)));
+        fields::set_bits(x[i + i / 32 % 32], static_cast<word>(infinity | word{1} << (i / 64) % (std::numeric_limits<T>::digits - 1) |
+                                                               static_cast<word>(i / 32 % 2) << (8 * sizeof(T) - 1)));
     for (const double eb : {1e-1, 1e-5, 1e-60}) CHECK(round_trip::check<C>(x, eb).good());
 }
 
@@ -311,7 +325,8 @@ TEMPLATE_TEST_CASE("a constant chunk of SZp costs 16 bytes and its index", "[cod
     CHECK(round_trip::frame_of<C>(zeros, 1e-3).size() == start_of(9000) + 2 * 16);
 }
 
-TEMPLATE_TEST_CASE("SZp is worth its time: as many bits as the differences of neighbours need, and half a byte per block", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp is worth its time: as many bits as the differences of neighbours need, and half a byte per block", "[codec][szp]",
+                   float, double)
 {
     using T = TestType;
     // fields::smooth changes by less than 0.003 + 0.3 * 0.017 + 0.05 * 0.11 = 0.0136 from value to value; on a grid of 2 eb (1 - 2^-8) and
@@ -325,7 +340,8 @@ TEMPLATE_TEST_CASE("SZp is worth its time: as many bits as the differences of ne
     CHECK(round_trip::frame_of<C>(shifted, 1e-3).size() <= start_of(n) + chunks * (12 + 4 + 15) + blocks * 16 + blocks / 2);
 }
 
-TEMPLATE_TEST_CASE("SZp keeps everything raw under a bound below 4 times the smallest normal number, and no addend", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp keeps everything raw under a bound below 4 times the smallest normal number, and no addend", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
     const double least = 4 * static_cast<double>(std::numeric_limits<T>::min());
@@ -362,7 +378,8 @@ TEMPLATE_TEST_CASE("SZp gives equal bytes for equal values, wherever they and th
         }
 }
 
-TEMPLATE_TEST_CASE("SZp gives equal bytes whatever rounding the program asked for, and leaves that as it was", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp gives equal bytes whatever rounding the program asked for, and leaves that as it was", "[codec][szp]", float,
+                   double)
 {
     using T = TestType;
     const int before = std::fegetround();
@@ -415,7 +432,8 @@ TEMPLATE_TEST_CASE("SZp gives equal bytes in a program that drops denormals", "[
 }
 #endif
 
-TEMPLATE_TEST_CASE("a chunk of SZp is raw if and only if it would not be shorter, however late that is seen", "[codec][szp][wire]", float, double)
+TEMPLATE_TEST_CASE("a chunk of SZp is raw if and only if it would not be shorter, however late that is seen", "[codec][szp][wire]", float,
+                   double)
 {
     using T = TestType;
     // Blocks with a NaN are raw, and beside them the codes are not packed: 12 bytes, 256 codes, 32 elements for each raw block.
@@ -487,11 +505,14 @@ std::vector<sample<T>> samples()
     moved("narrow", narrow, numbers<T>(70, calm), 1e-3);
     moved("narrow, widths not packed", narrow, numbers<T>(70, jagged), 0.1);
     moved("flat", flat, std::vector<T>(70, T(1.3)), 1e-3);
-    moved("fine", fine, numbers<T>(70, [](std::size_t i) { return 1e6 + 1.03 * static_cast<double>(mixed(i)); }), sizeof(T) == 4 ? 0.3 : 1e-7);
-    moved("a lattice", sizeof(T) == 4 ? fine : narrow, numbers<T>(70, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; }), 1e-3);
+    moved("fine", fine, numbers<T>(70, [](std::size_t i) { return 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
+          sizeof(T) == 4 ? 0.3 : 1e-7);
+    moved("a lattice", sizeof(T) == 4 ? fine : narrow, numbers<T>(70, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; }),
+          1e-3);
     moved("raw blocks", narrow, numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : i == 129 ? 1e30 : calm(i); }), 1e-3);
     moved("raw blocks on a grid of its own", fine,
-          numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }), sizeof(T) == 4 ? 0.3 : 1e-7);
+          numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
+          sizeof(T) == 4 ? 0.3 : 1e-7);
     moved("two chunks", flat, numbers<T>(8192 + 10, [&](std::size_t i) { return i < 8192 ? 0 : calm(i); }), 1e-3);
     const auto rare = [](std::size_t i) { return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0; };
     moved("lists", narrow, numbers<T>(230, [&](std::size_t i) { return 100.1 + rare(i); }), 0.45);
@@ -499,9 +520,16 @@ std::vector<sample<T>> samples()
     moved("lists, quanta alone", narrow, numbers<T>(230, [&](std::size_t i) { return 1.1 * rare(i); }), 0.45);
     adds("addend: narrow", narrow, numbers<T>(70, calm), 1e-3);
     adds("addend: flat", flat, std::vector<T>(70, T(1.3)), 1e-3);
-    adds("addend: classes", narrow, numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : i == 100 ? HUGE_VAL : i == 129 ? -HUGE_VAL : calm(i); }), 1e-3);
+    adds("addend: classes", narrow,
+         numbers<T>(130, [&](std::size_t i) { return i == 40    ? nan
+                                                     : i == 100 ? HUGE_VAL
+                                                     : i == 129 ? -HUGE_VAL
+                                                                : calm(i); }), 1e-3);
     adds("addend: wide", wide, numbers<T>(70, far), 1e-3);
-    adds("addend: wide, classes", wide, numbers<T>(70, [&](std::size_t i) { return i % 33 == 5 ? nan : i % 33 == 6 ? HUGE_VAL : far(i); }), 1e-3);
+    adds("addend: wide, classes", wide, numbers<T>(70, [&](std::size_t i) { return i % 33 == 5   ? nan
+                                                                                   : i % 33 == 6 ? HUGE_VAL
+                                                                                                 : far(i); }),
+         1e-3);
     adds("addend: wide, flat", wide_flat, std::vector<T>(70, T(0x1p25)), 1e-3);
     return all;
 }
@@ -519,7 +547,8 @@ bool stays_inside(const bytes& frame, std::size_t n, status& found)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or values, and stays in its room", "[codec][szp][total]", float, double)
+TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or values, and stays in its room", "[codec][szp][total]", float,
+                   double)
 {
     for (const auto& s : samples<TestType>()) {
         INFO(s.name);
@@ -535,11 +564,11 @@ TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or value
                 damaged[at] ^= static_cast<std::byte>(change);
                 status found = status::ok;
                 beyond += !stays_inside<TestType>(damaged, s.n, found);
-                const bool expected = found == status::ok || found == status::corrupt || found == status::wire_version || found == status::foreign_frame ||
-                                      found == status::count_differs || found == status::too_large;
+                const bool expected = found == status::ok || found == status::corrupt || found == status::wire_version ||
+                                      found == status::foreign_frame || found == status::count_differs || found == status::too_large;
                 no_status += !expected;
-                const bool bound = at >= 16 && at < 24;                                        // another bound is as good a bound
-                const bool flags = at == 7 && s.first_kind != fine;                            // a chunk that either kind of frame may have
+                const bool bound = at >= 16 && at < 24;              // another bound is as good a bound
+                const bool flags = at == 7 && s.first_kind != fine;  // a chunk that either kind of frame may have
                 believed += found == status::ok && at < start && !bound && !flags;
             }
         CHECK(beyond == 0);
@@ -548,7 +577,8 @@ TEMPLATE_TEST_CASE("a frame of SZp with any byte changed gives a status or value
     }
 }
 
-TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where header and index agree with it", "[codec][szp][total]", float, double)
+TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where header and index agree with it", "[codec][szp][total]", float,
+                   double)
 {
     for (const auto& s : samples<TestType>()) {
         INFO(s.name);
@@ -655,7 +685,8 @@ TEMPLATE_TEST_CASE("a chunk of SZp on a grid of its own has a step that is a pos
     using limits = std::numeric_limits<T>;
     for (const auto& s : samples<T>()) {
         if (s.first_kind != fine) continue;
-        for (const T step : {T(0), -T(0), T(-1), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), limits::max()}) {
+        for (const T step :
+             {T(0), -T(0), T(-1), limits::infinity(), -limits::infinity(), limits::quiet_NaN(), limits::denorm_min(), limits::max()}) {
             bytes strange = s.frame;
             ccoll::store(strange, frame_edit::start_of_one + 4 + sizeof(T), step);
             std::vector<T> y(s.n);

@@ -113,7 +113,8 @@ std::size_t addend_bytes(const quanta& q)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("SZp lists differences that are rare, of up to three planes, and no frame is longer for it", "[codec][szp][lists]", float, double)
+TEMPLATE_TEST_CASE("SZp lists differences that are rare, of up to three planes, and no frame is longer for it", "[codec][szp][lists]",
+                   float, double)
 {
     for (const std::size_t distance : {200u, 40u, 12u, 6u, 4u, 2u})
         for (const std::size_t most : {1u, 3u, 4u, 20u, 100u, 1000u}) {
@@ -128,7 +129,8 @@ TEMPLATE_TEST_CASE("SZp lists differences that are rare, of up to three planes, 
         }
 }
 
-TEMPLATE_TEST_CASE("SZp's lists hold up to 7 differences, beside blocks of up to 8 planes, in chunks of any length", "[codec][szp][lists]", float, double)
+TEMPLATE_TEST_CASE("SZp's lists hold up to 7 differences, beside blocks of up to 8 planes, in chunks of any length", "[codec][szp][lists]",
+                   float, double)
 {
     std::vector<std::size_t> counts;
     for (std::size_t k = 0; k < chunk / 32; ++k) counts.push_back(k % 3 == 0 ? k / 3 % 11 : k % 4);
@@ -155,7 +157,8 @@ TEMPLATE_TEST_CASE("SZp's lists hold up to 7 differences, beside blocks of up to
     CHECK(some);
 }
 
-TEMPLATE_TEST_CASE("SZp stores quanta of noise as they are, with lists or without, and predicts all others", "[codec][szp][lists]", float, double)
+TEMPLATE_TEST_CASE("SZp stores quanta of noise as they are, with lists or without, and predicts all others", "[codec][szp][lists]", float,
+                   double)
 {
     for (const std::size_t most : {1u, 2u, 30u, 1000u, 8000u})
         for (const std::size_t n : {64u, 100u, 1000u, 8192u, 8300u, 20000u}) {
@@ -192,7 +195,8 @@ TEMPLATE_TEST_CASE("SZp stores quanta alone beside raw blocks", "[codec][szp][li
     CHECK(round_trip::check<C>(x, eb).good());
 }
 
-TEMPLATE_TEST_CASE("SZp takes any list for some differences, but no list and no quanta alone where they may not be", "[codec][szp][lists][total]", float, double)
+TEMPLATE_TEST_CASE("SZp takes any list for some differences, but no list and no quanta alone where they may not be",
+                   "[codec][szp][lists][total]", float, double)
 {
     using T = TestType;
     const std::size_t n = 320;
@@ -209,7 +213,7 @@ TEMPLATE_TEST_CASE("SZp takes any list for some differences, but no list and no 
     CHECK(code_with(frame, head & ~packed) == status::corrupt);
     CHECK(code_with(frame, head | 1u << 5) == status::corrupt);  // a lowest width
     CHECK(code_with(frame, head | escaped) == status::corrupt);
-    CHECK(code_with(frame, head | alone) == status::corrupt);    // on a base
+    CHECK(code_with(frame, head | alone) == status::corrupt);  // on a base
     bytes on_zero = frame;
     ccoll::store(on_zero, start + 4, std::uint32_t{0});
     CHECK(code_with(on_zero, head | alone) == status::ok);
@@ -239,7 +243,8 @@ TEMPLATE_TEST_CASE("SZp takes any list for some differences, but no list and no 
     const ccoll::isa before = ccoll::isa_in_use();
     for (int trial = 0; trial < 300; ++trial) {
         bytes other = frame;
-        for (std::size_t at = start + 12 + 8; at < frame_edit::without_fill(frame).size(); ++at) other[at] = static_cast<std::byte>(random.bits());
+        for (std::size_t at = start + 12 + 8; at < frame_edit::without_fill(frame).size(); ++at)
+            other[at] = static_cast<std::byte>(random.bits());
         std::vector<T> expected(n);
         for (const ccoll::isa i : ccoll::every_isa) {
             if (ccoll::use_isa(i) != i) continue;

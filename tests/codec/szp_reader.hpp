@@ -20,7 +20,7 @@ struct contents {
     std::vector<unsigned> classes;
     std::vector<std::uint64_t> largest;  ///< per chunk, as the chunk says
     std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat
-    std::vector<bool> has_lists, alone;   ///< per chunk
+    std::vector<bool> has_lists, alone;  ///< per chunk
     bool honest = true;  ///< no quantum, also of the values that fill up a block, is larger than its chunk says, and the kind can hold that
     bool shortest = true;  ///< no block has a plane that only repeats the sign, or class planes of finite values only
 };

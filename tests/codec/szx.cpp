@@ -22,8 +22,8 @@ struct combination {
     using element = Element;
 };
 
-using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>,
-                                     combination<Codec::PipeSZx, float>, combination<Codec::PipeSZx, double>>;
+using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>,
+                                     combination<Codec::PipeSZx, double>>;
 
 /// Bounds from loose to none: relative ones, then one ulp above and below what T can express, then the ends.
 template <class T>
@@ -57,11 +57,11 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values an
 TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb at every block and chunk edge", "[codec][szx]", every_combination)
 {
     using T = typename TestType::element;
-    const std::size_t sizes[] = {0, 1, 2, 3, 4, 5,            // shorter than the codes and middles that they would cost
-                                 127, 128, 129, 255, 257,     // a block
-                                 5119, 5120, 5121,            // a chunk of PipeSZx
-                                 8191, 8192, 8193,            // a chunk of SZx
-                                 1009, 100003};               // primes
+    const std::size_t sizes[] = {0,    1,     2,    3,   4,   5,  // shorter than the codes and middles that they would cost
+                                 127,  128,   129,  255, 257,     // a block
+                                 5119, 5120,  5121,               // a chunk of PipeSZx
+                                 8191, 8192,  8193,               // a chunk of SZx
+                                 1009, 100003};                   // primes
     for (const std::size_t n : sizes)
         for (const auto& x : {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7)})
             for (const double eb : {0.3, 1e-3, 1e-7}) {
@@ -130,7 +130,9 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
     using word = typename fields_of::word;
     namespace szx = ccoll::detail::szx;
     const ccoll::detail::exact_environment environment;
-    const auto number = [](std::uint64_t power, word mantissa) { return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa)); };
+    const auto number = [](std::uint64_t power, word mantissa) {
+        return std::bit_cast<T>(static_cast<word>((static_cast<word>(power) << fields_of::mantissa_bits) | mantissa));
+    };
     const word mantissas = fields_of::exponent_one - 1;
     const auto last = static_cast<std::uint64_t>(fields_of::exponent >> fields_of::mantissa_bits);
     fields::generator random(29);
@@ -141,7 +143,10 @@ TEMPLATE_TEST_CASE("where SZx does not look at what it counted, all values pass"
         const std::uint64_t l = random.below(6) == 0 ? 1 + random.below(4) : 4 + random.below(last - 4);
         const std::uint64_t e = std::min(last - 1, l + static_cast<std::uint64_t>(fields_of::mantissa_bits) - 12 + random.below(10));
         const std::uint64_t r = std::min(e, l + random.below(e < l ? 1 : e - l + 1));
-        const T limit = number(l, trial % 3 == 0 ? 0 : trial % 3 == 1 ? mantissas : any_mantissa()), top = number(e, any_mantissa()), wide = number(r, any_mantissa());
+        const T limit = number(l, trial % 3 == 0   ? 0
+                                  : trial % 3 == 1 ? mantissas
+                                                   : any_mantissa()),
+                top = number(e, any_mantissa()), wide = number(r, any_mantissa());
         const szx::block_scale<T> scale = szx::block_scale<T>::of(limit);
         const T centre = random.below(2) == 0 ? top : -top;
         std::vector<T> x(szx::block_elements);
@@ -183,7 +188,7 @@ TEMPLATE_TEST_CASE("SZx counts steps in as few bytes as hold them", "[codec][szx
     const szx::block_scale<T> scale = szx::block_scale<T>::of(T(1));
     for (unsigned bytes = 1; bytes < sizeof(T); ++bytes)
         for (const T beyond : {T(-1.5), T(-0.4), T(0.4), T(0.6), T(1.5)}) {  // the most steps that so many bytes hold
-            if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;  // as many as T itself
+            if (bytes + 1 == sizeof(T) && std::fabs(beyond) < 1) continue;   // as many as T itself
             const T most = szx::offset_of<T>(bytes) - T(1), away = (most + beyond) * scale.step;
             std::vector<T> x(szx::block_elements), y(x.size());
             x[7] = -away, x[100] = away;
@@ -331,19 +336,46 @@ TEST_CASE("the bytes of SZx are those of wire version 5", "[codec][szx][golden]"
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
-    CHECK(hex(ccoll::const_byte_span(frame).first(32)) == "43434f4c05010000" "0800000000000000" "000000000000d03f" "0020000001000000");
-    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) == "01000000" "00000000" "00000000" "00000000");
-    CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) == "01000000" "03" "0000000000000000000000");
+    CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
+          "43434f4c05010000"
+          "0800000000000000"
+          "000000000000d03f"
+          "0020000001000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) ==
+          "01000000"
+          "00000000"
+          "00000000"
+          "00000000");
+    CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) ==
+          "01000000"
+          "03"
+          "0000000000000000000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(64 + 13)) == "000000");
-    CHECK(chunk_of<Codec::SZx>(x, 0.25) == "01" "00006040" "797b7d7f81838587");
+    CHECK(chunk_of<Codec::SZx>(x, 0.25) ==
+          "01"
+          "00006040"
+          "797b7d7f81838587");
     // Within 5 of one another's middle they are constant; the middle of all is 3.5.
-    CHECK(chunk_of<Codec::SZx>(x, 5.0) == "00" "00006040");
-    CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) == "00" "00000000");  // a middle is never -0
+    CHECK(chunk_of<Codec::SZx>(x, 5.0) ==
+          "00"
+          "00006040");
+    CHECK(chunk_of<Codec::SZx>(std::vector<float>(8, -0.0f), 0.25) ==
+          "00"
+          "00000000");  // a middle is never -0
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
-    CHECK(hex(ccoll::const_byte_span(piped).first(32)) == "43434f4c05020100" "0800000000000000" "000000000000d03f" "0014000001000000");
-    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 5)) == "02000000" "0f");
-    CHECK(hex(frame_edit::chunk_of(piped)) == "01" "0000000000000c40" "797b7d7f81838587");
+    CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
+          "43434f4c05020100"
+          "0800000000000000"
+          "000000000000d03f"
+          "0014000001000000");
+    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 5)) ==
+          "02000000"
+          "0f");
+    CHECK(hex(frame_edit::chunk_of(piped)) ==
+          "01"
+          "0000000000000c40"
+          "797b7d7f81838587");
 }
 
 TEST_CASE("the chunks of SZx on long fields are those of wire version 5", "[codec][szx][golden]")
@@ -355,7 +387,8 @@ TEST_CASE("the chunks of SZx on long fields are those of wire version 5", "[code
             for (const auto& x : {fields::random<T>(9000), fields::ramp<T>(9000), fields::half_steps<T>(9000), fields::denormal<T>(9000),
                                   fields::bit_patterns<T>(9000)}) {
                 const auto frame = round_trip::frame_of<C>(x, eb);
-                for (std::size_t i = 0; i < 9000; i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {  // without header and index
+                for (std::size_t i = 0; i < 9000; i += ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements) {  // without header and
+                                                                                                                      // index
                     const auto chunk = frame_edit::chunk_of(frame, i / ccoll::codec_impl<C, T, ccoll::host_space>::chunk_elements);
                     all.insert(all.end(), chunk.begin(), chunk.end());
                 }

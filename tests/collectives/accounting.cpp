@@ -57,23 +57,31 @@ TEST_CASE("sent_bytes is what the transport saw", "[report][transport]")
         INFO("p " << p);
         const auto n = GENERATE(std::size_t{0}, std::size_t{1}, std::size_t{5000});
         traffic ring, doubling, tree, gathered;
-        says_what_was_sent(watched(p, ring, [n](const tapped_comm& comm) {
-                               auto v = fields::smooth<float>(n);
-                               return ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
-                           }), ring);
-        says_what_was_sent(watched(p, doubling, [n](const tapped_comm& comm) {
-                               auto v = fields::smooth<float>(n);
-                               return ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
-                           }), doubling);
-        says_what_was_sent(watched(p, tree, [n](const tapped_comm& comm) {
-                               auto v = fields::smooth<float>(n);
-                               return ccoll::bcast<Codec::SZx, ErrorBound<1e-3>>(v, 0, comm);
-                           }), tree);
-        says_what_was_sent(watched(p, gathered, [n](const tapped_comm& comm) {
-                               const auto v = fields::smooth<float>(n);
-                               std::vector<float> all(n * static_cast<std::size_t>(comm.size()));
-                               return ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(v, all, comm.size() - 1, comm);
-                           }), gathered);
+        says_what_was_sent(watched(p, ring,
+                                   [n](const tapped_comm& comm) {
+                                       auto v = fields::smooth<float>(n);
+                                       return ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
+                                   }),
+                           ring);
+        says_what_was_sent(watched(p, doubling,
+                                   [n](const tapped_comm& comm) {
+                                       auto v = fields::smooth<float>(n);
+                                       return ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
+                                   }),
+                           doubling);
+        says_what_was_sent(watched(p, tree,
+                                   [n](const tapped_comm& comm) {
+                                       auto v = fields::smooth<float>(n);
+                                       return ccoll::bcast<Codec::SZx, ErrorBound<1e-3>>(v, 0, comm);
+                                   }),
+                           tree);
+        says_what_was_sent(watched(p, gathered,
+                                   [n](const tapped_comm& comm) {
+                                       const auto v = fields::smooth<float>(n);
+                                       std::vector<float> all(n * static_cast<std::size_t>(comm.size()));
+                                       return ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(v, all, comm.size() - 1, comm);
+                                   }),
+                           gathered);
         for (std::size_t r = 0; r < static_cast<std::size_t>(p); ++r) {
             CHECK(ring.control_bytes[r] + doubling.control_bytes[r] == 0);  // small: nobody asks
             CHECK((tree.control_bytes[r] > 0) == (p > 1));                  // a root: everybody does

@@ -51,7 +51,8 @@ public:
     {
         const int round = round_.load();
         if (++here_ == p_) here_ = 0, ++round_;
-        else while (round_.load() == round) std::this_thread::yield();
+        else
+            while (round_.load() == round) std::this_thread::yield();
     }
 
 private:
@@ -116,7 +117,9 @@ TEST_CASE("Messages between two ranks allocate nothing but a request", "[allocat
     for (const int p : {1, 2, 4})
         for (const std::size_t n : {std::size_t{0}, std::size_t{1000}, std::size_t{200000}}) {
             INFO("p " << p << ", n " << n);
-            const auto ring = [](threads_comm& comm) { return std::pair((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size()); };
+            const auto ring = [](threads_comm& comm) {
+                return std::pair((comm.rank() + 1) % comm.size(), (comm.rank() + comm.size() - 1) % comm.size());
+            };
             CHECK(allocations_of(p, 12, [=](threads_comm& comm, buffer& send, buffer& recv) {
                       const auto [right, left] = ring(comm);
                       ccoll::sendrecv<plan>(send.data(), n, right, recv.data(), n, left, 1, comm);
@@ -135,7 +138,8 @@ TEST_CASE("Messages between two ranks allocate nothing but a request", "[allocat
 
 TEST_CASE("A counter that counts", "[allocations]")
 {
-    CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) { ::operator delete(::operator new(4)); }) >= 6);  // a new expression could be left out
+    CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) { ::operator delete(::operator new(4)); }) >=
+          6);  // a new expression could be left out
 }
 
 #endif

@@ -17,7 +17,8 @@ TEMPLATE_TEST_CASE("allreduce with SZx holds its bound for every placement", "[a
 {
     using T = TestType;
     matrix<all_reduce, T, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "SZx", "DecodeReduceEncode"});
-    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
+    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum,
+                                                                                 {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
     matrix<all_reduce, T, Algo::Ring, Codec::SZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "SZx", "PerHop"});
 }
 
@@ -27,7 +28,8 @@ TEMPLATE_TEST_CASE("allreduce with PipeSZx holds its bound for every placement",
     matrix<all_reduce, T, Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "PipeSZx", "DecodeReduceEncode"});
     matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>, Placement::DecodeReduceEncode>(
         oracle::op::sum, {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
-    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>, Placement::PerHop>(oracle::op::sum, {"RecursiveDoubling", "PipeSZx", "PerHop"});
+    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::PipeSZx, ErrorBound<1e-3>, Placement::PerHop>(
+        oracle::op::sum, {"RecursiveDoubling", "PipeSZx", "PerHop"});
 }
 
 TEMPLATE_TEST_CASE("allreduce averages and selects within the bound", "[allreduce]", float, double)
@@ -35,7 +37,8 @@ TEMPLATE_TEST_CASE("allreduce averages and selects within the bound", "[allreduc
     using T = TestType;
     matrix<all_reduce, T, Codec::PipeSZx, ErrorBound<1e-3>, Op::Average>(oracle::op::average, {"Ring", "PipeSZx", "DecodeReduceEncode"});
     matrix<all_reduce, T, Codec::PipeSZx, ErrorBound<1e-3>, Op::Min>(oracle::op::min, {"Ring", "PipeSZx", "DecodeReduceEncode"});
-    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>, Op::Max>(oracle::op::max, {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
+    matrix<all_reduce, T, Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>, Op::Max>(
+        oracle::op::max, {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
     matrix<all_reduce, T, Op::Average>(oracle::op::average, {"Ring", "None", "DecodeReduceEncode"});
     matrix<all_reduce, T, Algo::RecursiveDoubling, Op::Min>(oracle::op::min, {"RecursiveDoubling", "None", "DecodeReduceEncode"});
 }
@@ -63,9 +66,11 @@ TEMPLATE_TEST_CASE("allreduce multiplies, and takes an operation of the user", "
             for (std::size_t i = 0; i < s.n; ++i) {
                 double sum = 0;
                 for (const auto& each : inputs) sum += static_cast<double>(each[i]) * static_cast<double>(each[i]);
-                worst = std::fmax(worst, std::fabs(static_cast<double>(p == 1 ? std::fabs(mine.result[i]) : mine.result[i]) - std::sqrt(sum)));
+                worst =
+                    std::fmax(worst, std::fabs(static_cast<double>(p == 1 ? std::fabs(mine.result[i]) : mine.result[i]) - std::sqrt(sum)));
             }
-            CHECK(worst <= 16 * static_cast<double>(std::numeric_limits<T>::epsilon()));  // p <= 4: three roundings in each of three steps, result <= 2
+            CHECK(worst <= 16 * static_cast<double>(std::numeric_limits<T>::epsilon()));  // p <= 4: three roundings in each of three steps,
+                                                                                          // result <= 2
             CHECK(oracle::same_bits(mine.result, all[0].result));
         }
     }
@@ -78,13 +83,14 @@ TEMPLATE_TEST_CASE("Large vectors agree first, go in many slices and hold the bo
         const setting s{p, 0, 1000000, p == 4};
         const auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
         check<all_reduce, T>(s, "smooth", inputs, oracle::op::sum, {"Ring", "None", "DecodeReduceEncode"});
-        const auto all = check<all_reduce, T, Codec::PipeSZx, ErrorBound<1e-3>>(s, "smooth", inputs, oracle::op::sum, {"Ring", "PipeSZx", "DecodeReduceEncode"});
+        const auto all = check<all_reduce, T, Codec::PipeSZx, ErrorBound<1e-3>>(s, "smooth", inputs, oracle::op::sum,
+                                                                                {"Ring", "PipeSZx", "DecodeReduceEncode"});
         for (const seen<T>& mine : all) {
             CHECK(mine.facts.agreed);
             CHECK(mine.facts.ratio() > 1.5);
         }
         check<all_reduce, T, Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1e-3>>(s, "smooth", inputs, oracle::op::sum,
-                                                                                   {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
+                                                                                    {"RecursiveDoubling", "SZx", "DecodeReduceEncode"});
     }
 }
 

@@ -26,10 +26,12 @@ TEST_CASE("A bad bound on one rank is told to all", "[errors][bound]")
                 });
                 all_heard(on_one, status::bad_bound);
                 for (const heard& each : on_one) CHECK(each.what.rank == p - 1);
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(n);
-                              ccoll::bcast<Codec::SZx, EndToEnd<RuntimeBound>>(v, 0, comm, bad);
-                          }), status::bad_bound);
+                all_heard(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(n);
+                                     ccoll::bcast<Codec::SZx, EndToEnd<RuntimeBound>>(v, 0, comm, bad);
+                                 }),
+                          status::bad_bound);
             }
 }
 
@@ -41,30 +43,42 @@ TEST_CASE("Buffers that do not fit on one rank are told to all", "[errors][buffe
                 INFO("p " << p << ", n " << n << ", odd rank " << odd);
                 const auto ranks = static_cast<std::size_t>(p);
                 const auto off = [=](const threads_comm& comm) { return comm.rank() == odd ? std::size_t{1} : std::size_t{0}; };
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> a(n), b(n + off(comm));
-                              ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(a, b, comm);
-                          }), status::size_mismatch);
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> a(n), b(n * ranks - off(comm));
-                              ccoll::allgather<Algo::Ring>(a, b, comm);
-                          }), status::size_mismatch);
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> a(n * ranks + off(comm));
-                              ccoll::allgather<Algo::Ring>(a, comm);  // in place: not p blocks
-                          }), status::size_mismatch, status::count_differs);
-                some_heard(listen(p, [=](threads_comm& comm) {
-                               std::vector<float> a(n * ranks + off(comm)), b(n);
-                               ccoll::reduce_scatter(a, b, comm);
-                           }), status::size_mismatch);
-                some_heard(listen(p, [=](threads_comm& comm) {
-                               std::vector<float> a(n), b(n * ranks + off(comm));
-                               ccoll::gather(a, b, odd, comm);
-                           }), status::size_mismatch);
-                some_heard(listen(p, [=](threads_comm& comm) {
-                               std::vector<float> a(n * ranks + off(comm)), b(n);
-                               ccoll::scatter(a, b, odd, comm);
-                           }), status::size_mismatch);
+                all_heard(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> a(n), b(n + off(comm));
+                                     ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(a, b, comm);
+                                 }),
+                          status::size_mismatch);
+                all_heard(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> a(n), b(n * ranks - off(comm));
+                                     ccoll::allgather<Algo::Ring>(a, b, comm);
+                                 }),
+                          status::size_mismatch);
+                all_heard(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> a(n * ranks + off(comm));
+                                     ccoll::allgather<Algo::Ring>(a, comm);  // in place: not p blocks
+                                 }),
+                          status::size_mismatch, status::count_differs);
+                some_heard(listen(p,
+                                  [=](threads_comm& comm) {
+                                      std::vector<float> a(n * ranks + off(comm)), b(n);
+                                      ccoll::reduce_scatter(a, b, comm);
+                                  }),
+                           status::size_mismatch);
+                some_heard(listen(p,
+                                  [=](threads_comm& comm) {
+                                      std::vector<float> a(n), b(n * ranks + off(comm));
+                                      ccoll::gather(a, b, odd, comm);
+                                  }),
+                           status::size_mismatch);
+                some_heard(listen(p,
+                                  [=](threads_comm& comm) {
+                                      std::vector<float> a(n * ranks + off(comm)), b(n);
+                                      ccoll::scatter(a, b, odd, comm);
+                                  }),
+                           status::size_mismatch);
             }
 }
 
@@ -73,23 +87,29 @@ TEST_CASE("Buffers that overlap on one rank are told to all", "[errors][buffers]
     for (const int p : {1, 2, 4})
         for (const std::size_t n : sizes_of_calls) {
             INFO("p " << p << ", n " << n);
-            all_heard(listen(p, [=](threads_comm& comm) {
-                          std::vector<float> a(2 * n);
-                          const std::span<float> all(a);
-                          auto recv = comm.rank() == 0 ? all.subspan(n - 1, n) : all.subspan(n, n);
-                          ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(all.first(n), recv, comm);
-                      }), status::overlap);
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<float> a(2 * n);
+                                 const std::span<float> all(a);
+                                 auto recv = comm.rank() == 0 ? all.subspan(n - 1, n) : all.subspan(n, n);
+                                 ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(all.first(n), recv, comm);
+                             }),
+                      status::overlap);
         }
-    all_heard(listen(3, [](threads_comm& comm) {  // a rank's own block is passed twice
-                  std::vector<float> a(300);
-                  auto all = std::span<float>(a);
-                  ccoll::allgather(all.subspan(comm.rank() == 1 ? 100 : 0, 100), all, comm);
-              }), status::overlap);
-    all_heard(listen(2, [](threads_comm& comm) {
-                  std::vector<float> v(10);
-                  float* const null = nullptr;
-                  ccoll::allreduce(v.data(), comm.rank() == 1 ? null : v.data(), 10, comm);
-              }), status::bad_argument);
+    all_heard(listen(3,
+                     [](threads_comm& comm) {  // a rank's own block is passed twice
+                         std::vector<float> a(300);
+                         auto all = std::span<float>(a);
+                         ccoll::allgather(all.subspan(comm.rank() == 1 ? 100 : 0, 100), all, comm);
+                     }),
+              status::overlap);
+    all_heard(listen(2,
+                     [](threads_comm& comm) {
+                         std::vector<float> v(10);
+                         float* const null = nullptr;
+                         ccoll::allreduce(v.data(), comm.rank() == 1 ? null : v.data(), 10, comm);
+                     }),
+              status::bad_argument);
 }
 
 TEST_CASE("A root that does not exist is told", "[errors][root]")
@@ -104,15 +124,19 @@ TEST_CASE("A root that does not exist is told", "[errors][root]")
                 });
                 all_heard(everywhere, status::bad_argument);
                 CHECK(has(everywhere[0].text, "expected " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
-                same_sentence(listen(p, [=](threads_comm& comm) {  // one rank, and everybody listens
-                                  std::vector<float> v(n);
-                                  ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0, comm);
-                              }), status::bad_argument);
+                same_sentence(listen(p,
+                                     [=](threads_comm& comm) {  // one rank, and everybody listens
+                                         std::vector<float> v(n);
+                                         ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0, comm);
+                                     }),
+                              status::bad_argument);
                 if (p > 1)
-                    some_heard(listen(p, [=](threads_comm& comm) {
-                                   std::vector<float> v(n), sum(n);
-                                   ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == p - 1 ? bad : 0, comm);
-                               }), status::bad_argument);
+                    some_heard(listen(p,
+                                      [=](threads_comm& comm) {
+                                          std::vector<float> v(n), sum(n);
+                                          ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == p - 1 ? bad : 0, comm);
+                                      }),
+                               status::bad_argument);
             }
 }
 
@@ -125,16 +149,20 @@ TEST_CASE("A rank that throws before the call is lost to the others, by name", "
                 struct gone {};
                 std::vector<heard> all;
                 const auto others = std::make_shared<std::vector<heard>>(static_cast<std::size_t>(p));
-                CHECK_THROWS_AS(run<int>(p, [=](threads_comm& comm, int&) {
-                    if (comm.rank() == lost) throw gone{};
-                    heard& mine = (*others)[static_cast<std::size_t>(comm.rank())];
-                    std::vector<float> v(n);
-                    try {
-                        ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
-                    } catch (const ccoll::error& e) {
-                        mine.text = e.what(), mine.what = e.what_happened();
-                    }
-                }, promptly), gone);
+                CHECK_THROWS_AS(run<int>(
+                                    p,
+                                    [=](threads_comm& comm, int&) {
+                                        if (comm.rank() == lost) throw gone{};
+                                        heard& mine = (*others)[static_cast<std::size_t>(comm.rank())];
+                                        std::vector<float> v(n);
+                                        try {
+                                            ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(v, comm);
+                                        } catch (const ccoll::error& e) {
+                                            mine.text = e.what(), mine.what = e.what_happened();
+                                        }
+                                    },
+                                    promptly),
+                                gone);
                 for (int r = 0; r < p; ++r) {
                     if (r == lost) continue;
                     const heard& each = (*others)[static_cast<std::size_t>(r)];
@@ -153,21 +181,24 @@ TEST_CASE("With a std::error_code nothing is thrown, and success clears it", "[e
         ccoll::verdict trouble;
         bool cleared = false, threw = false, bound_after_code = false;
     };
-    const auto all = run<told>(3, [](threads_comm& comm, told& mine) {
-        try {
-            std::vector<float> v(comm.rank() == 1 ? 9 : 10);
-            mine.trouble = ccoll::allreduce(v, comm, mine.code).trouble;
-            std::error_code later = make_error_code(status::corrupt);
-            v.assign(10, 1);
-            const auto good = ccoll::allreduce<Codec::SZx, RuntimeBound>(v, comm, 1e-3, later);
-            mine.cleared = !later && good.trouble.ok() && std::fabs(v[9] - 3) < 4e-3f;
-            std::vector<float> gathered(30);
-            const auto bad = ccoll::allgather<Codec::SZx, RuntimeBound>(v, gathered, comm, later, -1.0);
-            mine.bound_after_code = later.value() != 0 && !bad.trouble.ok();
-        } catch (...) {
-            mine.threw = true;
-        }
-    }, promptly);
+    const auto all = run<told>(
+        3,
+        [](threads_comm& comm, told& mine) {
+            try {
+                std::vector<float> v(comm.rank() == 1 ? 9 : 10);
+                mine.trouble = ccoll::allreduce(v, comm, mine.code).trouble;
+                std::error_code later = make_error_code(status::corrupt);
+                v.assign(10, 1);
+                const auto good = ccoll::allreduce<Codec::SZx, RuntimeBound>(v, comm, 1e-3, later);
+                mine.cleared = !later && good.trouble.ok() && std::fabs(v[9] - 3) < 4e-3f;
+                std::vector<float> gathered(30);
+                const auto bad = ccoll::allgather<Codec::SZx, RuntimeBound>(v, gathered, comm, later, -1.0);
+                mine.bound_after_code = later.value() != 0 && !bad.trouble.ok();
+            } catch (...) {
+                mine.threw = true;
+            }
+        },
+        promptly);
     for (const told& each : all) {
         CHECK(!each.threw);
         CHECK(each.code == status::count_differs);
@@ -182,36 +213,43 @@ TEST_CASE("With a std::error_code nothing is thrown, and success clears it", "[e
 TEST_CASE("Good calls between a hundred bad ones are good", "[errors]")
 {
     for (const int p : {2, 4, 5}) {
-        const auto all = run<std::string>(p, [=](threads_comm& comm, std::string& wrong) {
-            for (int i = 0; i < 100; ++i) {
-                const std::size_t n = i % 10 == 0 ? 300000 : 40 + static_cast<std::size_t>(i);
-                std::error_code code;
-                std::vector<float> v(comm.rank() == i % p ? n + 1 : n, 1), sum(n);
-                if (i % 3 == 0) ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
-                else if (i % 3 == 1) ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
-                else ccoll::allreduce<Algo::Ring>(v, sum, comm, code);
-                if (!code) wrong += "bad call " + std::to_string(i) + " passed; ";
-                v.assign(n, 1);
-                ccoll::allreduce<Algo::Ring>(v, comm, code);
-                if (code || v[0] != static_cast<float>(p) || v[n - 1] != static_cast<float>(p)) wrong += "good call " + std::to_string(i) + ": " + code.message() + "; ";
-            }
-        }, 60);
+        const auto all = run<std::string>(
+            p,
+            [=](threads_comm& comm, std::string& wrong) {
+                for (int i = 0; i < 100; ++i) {
+                    const std::size_t n = i % 10 == 0 ? 300000 : 40 + static_cast<std::size_t>(i);
+                    std::error_code code;
+                    std::vector<float> v(comm.rank() == i % p ? n + 1 : n, 1), sum(n);
+                    if (i % 3 == 0) ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
+                    else if (i % 3 == 1) ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
+                    else ccoll::allreduce<Algo::Ring>(v, sum, comm, code);
+                    if (!code) wrong += "bad call " + std::to_string(i) + " passed; ";
+                    v.assign(n, 1);
+                    ccoll::allreduce<Algo::Ring>(v, comm, code);
+                    if (code || v[0] != static_cast<float>(p) || v[n - 1] != static_cast<float>(p))
+                        wrong += "good call " + std::to_string(i) + ": " + code.message() + "; ";
+                }
+            },
+            60);
         for (const std::string& wrong : all) CHECK(wrong == "");
     }
 }
 
 TEST_CASE("What an error leaves behind does not reach the call that uses its tags again", "[errors]")
 {
-    const auto all = run<std::string>(3, [](threads_comm& comm, std::string& wrong) {
-        constexpr int period = ccoll::call_tags::period;
-        for (int i = 0; i < 2 * period + 10; ++i) {
-            std::error_code code;
-            std::vector<float> v(comm.rank() == 0 && i % period == 7 ? 2 : 1, 1);
-            if (comm.rank() == 2 && i % period == 5) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
-            else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
-            if (bool(code) != (i % period == 5 || i % period == 7)) wrong += std::to_string(i) + ": " + code.message() + "; ";
-            if (!code && v[0] != 3.0f) wrong += "wrong; ";
-        }
-    }, 60);
+    const auto all = run<std::string>(
+        3,
+        [](threads_comm& comm, std::string& wrong) {
+            constexpr int period = ccoll::call_tags::period;
+            for (int i = 0; i < 2 * period + 10; ++i) {
+                std::error_code code;
+                std::vector<float> v(comm.rank() == 0 && i % period == 7 ? 2 : 1, 1);
+                if (comm.rank() == 2 && i % period == 5) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm, code);
+                else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
+                if (bool(code) != (i % period == 5 || i % period == 7)) wrong += std::to_string(i) + ": " + code.message() + "; ";
+                if (!code && v[0] != 3.0f) wrong += "wrong; ";
+            }
+        },
+        60);
     for (const std::string& wrong : all) CHECK(wrong == "");
 }

@@ -7,7 +7,8 @@ using namespace worlds;
 
 namespace {
 
-constexpr names ring_sum{"Ring", "PipeSZx", "DecodeReduceEncode"}, ring_once{"Ring", "PipeSZx", "Once"}, tree_once{"Binomial", "PipeSZx", "Once"};
+constexpr names ring_sum{"Ring", "PipeSZx", "DecodeReduceEncode"}, ring_once{"Ring", "PipeSZx", "Once"},
+    tree_once{"Binomial", "PipeSZx", "Once"};
 
 /// Smooth, at a scale of its own: ranks have different ranges.
 template <class T>
@@ -50,18 +51,22 @@ TEMPLATE_TEST_CASE("RelativeBound is a fraction of the range of all ranks", "[bo
             const setting s{p, p - 1, n, false};
             const auto inputs = inputs_of<all_reduce, T>(s, &scaled<T>);
             const double range = range_of(inputs);
-            for (const auto& mine : check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", inputs, oracle::op::sum, ring_sum)) {
+            for (const auto& mine :
+                 check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", inputs, oracle::op::sum, ring_sum)) {
                 CHECK(mine.facts.error_bound == Approx(1e-3 * range).epsilon(1e-12));
                 CHECK(mine.facts.agreed);
             }
             const auto blocks = inputs_of<worlds::allgather, T>(s, &scaled<T>);
-            for (const auto& mine : check<worlds::allgather, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", blocks, oracle::op::sum, ring_once))
+            for (const auto& mine :
+                 check<worlds::allgather, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", blocks, oracle::op::sum, ring_once))
                 CHECK(mine.facts.error_bound == Approx(1e-3 * range_of(blocks)).epsilon(1e-12));
             const auto at_root = inputs_of<worlds::bcast, T>(s, &scaled<T>);  // the others have nothing
             if (n > 1)
-                for (const auto& mine : check<worlds::bcast, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", at_root, oracle::op::sum, tree_once))
+                for (const auto& mine :
+                     check<worlds::bcast, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", at_root, oracle::op::sum, tree_once))
                     CHECK(mine.facts.error_bound == Approx(1e-3 * range_of(at_root)).epsilon(1e-12));
-            check<worlds::scatter, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", inputs_of<worlds::scatter, T>(s, &scaled<T>), oracle::op::sum, tree_once);
+            check<worlds::scatter, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", inputs_of<worlds::scatter, T>(s, &scaled<T>),
+                                                                           oracle::op::sum, tree_once);
         }
 }
 
@@ -83,7 +88,8 @@ TEMPLATE_TEST_CASE("A relative bound of data without a range is the smallest nor
     const auto tiny = static_cast<double>(std::numeric_limits<T>::min());
     const auto one = [&](contribution<T> data, std::size_t n) {
         const setting s{3, 0, n, false};
-        const auto all = check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>, Op::Max>(s, "constant", inputs_of<all_reduce, T>(s, data), oracle::op::max, ring_sum);
+        const auto all = check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>, Op::Max>(
+            s, "constant", inputs_of<all_reduce, T>(s, data), oracle::op::max, ring_sum);
         CHECK(all[0].facts.error_bound == tiny);
     };
     one([](std::size_t n, unsigned) { return std::vector<T>(n, T(3.7)); }, 1000);
@@ -125,8 +131,12 @@ TEMPLATE_TEST_CASE("EndToEnd holds its bound for the result", "[bound][end_to_en
                 }
             };
             held(check<all_reduce, T, Codec::PipeSZx, EndToEnd<ErrorBound<1e-2>>>(s, field.name, inputs, oracle::op::sum, ring_sum), 1e-2);
-            held(check<all_reduce, T, Codec::PipeSZx, EndToEnd<ErrorBound<1e-2>>, Op::Average>(s, field.name, inputs, oracle::op::average, ring_sum), 1e-2);
-            held(check<all_reduce, T, Codec::PipeSZx, EndToEnd<RuntimeBound>, Placement::PerHop>(s, field.name, inputs, oracle::op::sum, {"Ring", "PipeSZx", "PerHop"}, 0.5), 0.5);
+            held(check<all_reduce, T, Codec::PipeSZx, EndToEnd<ErrorBound<1e-2>>, Op::Average>(s, field.name, inputs, oracle::op::average,
+                                                                                               ring_sum),
+                 1e-2);
+            held(check<all_reduce, T, Codec::PipeSZx, EndToEnd<RuntimeBound>, Placement::PerHop>(s, field.name, inputs, oracle::op::sum,
+                                                                                                 {"Ring", "PipeSZx", "PerHop"}, 0.5),
+                 0.5);
             const auto relative = collect<all_reduce, T, Codec::PipeSZx, EndToEnd<RelativeBound<1e-2>>>(s, inputs);
             if (std::string(field.name) != "constant") held(relative, 1e-2 * range_of(inputs));
             check<all_reduce, T, Codec::PipeSZx, EndToEnd<RelativeBound<1e-2>>>(s, field.name, inputs, oracle::op::sum, ring_sum);
@@ -147,12 +157,14 @@ TEST_CASE("Errors that add up stay below the worst case", "[bound][adversarial]"
                 std::vector<float> v(s.n);
                 const double eb = 1e-2, step = std::ldexp(1.0, -7 - static_cast<int>(round % 3));
                 for (std::size_t i = 0; i < s.n; ++i)
-                    v[i] = static_cast<float>(step * static_cast<double>(random.below(64)) + (round < 3 ? 0.49 : 0.99) * step + (i % 128 == 0 ? 1 : 0) * 40 * eb);
+                    v[i] = static_cast<float>(step * static_cast<double>(random.below(64)) + (round < 3 ? 0.49 : 0.99) * step +
+                                              (i % 128 == 0 ? 1 : 0) * 40 * eb);
                 inputs.push_back(v);
             }
             check<all_reduce, float, Codec::PipeSZx, ErrorBound<1e-2>>(s, "adversarial", inputs, oracle::op::sum, ring_sum);
-            check<all_reduce, float, Codec::PipeSZx, ErrorBound<1e-2>, Placement::PerHop>(s, "adversarial", inputs, oracle::op::sum, {"Ring", "PipeSZx", "PerHop"});
-            check<all_reduce, float, Codec::PipeSZx, ErrorBound<1e-2>, Algo::RecursiveDoubling>(s, "adversarial", inputs, oracle::op::sum,
-                                                                                               {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
+            check<all_reduce, float, Codec::PipeSZx, ErrorBound<1e-2>, Placement::PerHop>(s, "adversarial", inputs, oracle::op::sum,
+                                                                                          {"Ring", "PipeSZx", "PerHop"});
+            check<all_reduce, float, Codec::PipeSZx, ErrorBound<1e-2>, Algo::RecursiveDoubling>(
+                s, "adversarial", inputs, oracle::op::sum, {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
         }
 }

@@ -18,19 +18,22 @@ struct ending {
 template <class Call>
 std::vector<ending> spoiled(int p, int victim, int nth, bool control, std::function<void(passing&)> spoil, Call call)
 {
-    return run<ending>(p, [=](threads_comm& inner, ending& mine) {
-        int seen = 0;
-        tap watcher;
-        watcher.received = [&](passing& m) {
-            if (m.rank == victim && m.control() == control && seen++ == nth) spoil(m);
-        };
-        try {
-            call(tapped_comm(inner, watcher));
-        } catch (const ccoll::error&) {
-            mine.threw = true;
-        }
-        mine.returned = true;
-    }, promptly);
+    return run<ending>(
+        p,
+        [=](threads_comm& inner, ending& mine) {
+            int seen = 0;
+            tap watcher;
+            watcher.received = [&](passing& m) {
+                if (m.rank == victim && m.control() == control && seen++ == nth) spoil(m);
+            };
+            try {
+                call(tapped_comm(inner, watcher));
+            } catch (const ccoll::error&) {
+                mine.threw = true;
+            }
+            mine.returned = true;
+        },
+        promptly);
 }
 
 template <class Call>
@@ -63,7 +66,8 @@ void spoil_everything(int p, std::initializer_list<place> places, bool control, 
             return threw;
         };
         for (std::size_t at = 0; at < length; ++at) {
-            INFO("p " << p << ", rank " << victim << ", message " << nth << (control ? " of control" : "") << ", byte " << at << " of " << length);
+            INFO("p " << p << ", rank " << victim << ", message " << nth << (control ? " of control" : "") << ", byte " << at << " of "
+                      << length);
             for (const int flip : {0xff, 0x01}) expect_end([=](passing& m) { m.data[at] ^= static_cast<std::byte>(flip); });
             CHECK((expect_end([=](passing& m) { m.bytes = at; }) || control));
         }

@@ -13,7 +13,9 @@ constexpr std::size_t small = 100, medium = 20000, large = 1000000;
 
 TEST_CASE("Counts that differ are told to every rank of an allreduce, at any size", "[errors][allreduce]")
 {
-    struct pair { std::size_t mine, others; };
+    struct pair {
+        std::size_t mine, others;
+    };
     for (const int p : {2, 3, 4, 5, 8})
         for (const pair n : {pair{small, small + 1}, {0, 1}, {medium, small}, {small, large}, {large, small}, {large, large + 1}})
             for (const int odd : {0, p - 1}) {
@@ -33,7 +35,8 @@ TEST_CASE("Counts that differ are told to every rank of an allreduce, at any siz
                     const heard& first = (*all)[0];  // both sides are named
                     const auto a = std::to_string(n.mine), b = std::to_string(n.others);
                     INFO(first.text);
-                    CHECK((has(first.text, "expected " + a + ", found " + b + " from rank ") || has(first.text, "expected " + b + ", found " + a + " from rank ")));
+                    CHECK((has(first.text, "expected " + a + ", found " + b + " from rank ") ||
+                           has(first.text, "expected " + b + ", found " + a + " from rank ")));
                 }
             }
 }
@@ -44,7 +47,9 @@ namespace {
 template <class Call>
 void with_counts_that_differ(bool everybody_hears, Call call)
 {
-    struct pair { std::size_t mine, others; };
+    struct pair {
+        std::size_t mine, others;
+    };
     for (const int p : {2, 3, 5})
         for (const pair n : {pair{small, small + 1}, {5, 6}, {5, large}, {small, large}, {large, small}, {large, 5}, {large, large + 1}})
             for (const int odd : {0, p - 1}) {
@@ -67,9 +72,8 @@ using buffer = std::vector<float>;
 TEST_CASE("Counts that differ never hang bcast and scatter", "[errors][bcast][scatter]")
 {
     with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer&) { ccoll::bcast(one, 0, comm); });
-    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
-        ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(every, one, 0, comm);
-    });
+    with_counts_that_differ(
+        true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(every, one, 0, comm); });
 }
 
 TEST_CASE("Counts that differ never hang reduce and gather", "[errors][reduce][gather]")
@@ -78,9 +82,8 @@ TEST_CASE("Counts that differ never hang reduce and gather", "[errors][reduce][g
         buffer sum(one.size());
         ccoll::reduce(one, sum, 0, comm);
     });
-    with_counts_that_differ(true, [](threads_comm& comm, buffer& one, buffer& every) {
-        ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(one, every, 0, comm);
-    });
+    with_counts_that_differ(
+        true, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(one, every, 0, comm); });
 }
 
 TEST_CASE("Counts that differ never hang allgather and reduce_scatter", "[errors][allgather][reduce_scatter]")
@@ -95,31 +98,44 @@ TEST_CASE("Check::Collective tells everybody the same sentence", "[errors][check
         for (const int odd : {0, p - 1, p / 2}) {
             INFO("p " << p << ", odd rank " << odd);
             const auto count = [=](const threads_comm& comm) { return comm.rank() == odd ? std::size_t{7} : small; };
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(count(comm));
-                              ccoll::bcast<Check::Collective>(v, 0, comm);
-                          }), status::count_differs);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(count(comm)), all(v.size() * static_cast<std::size_t>(p));
-                              ccoll::gather<Check::Collective, Codec::SZx, ErrorBound<1e-3>>(v, all, 1 % p, comm);
-                          }), status::count_differs);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(small);
-                              ccoll::bcast<Check::Collective>(v, comm.rank() == odd ? 1 : 0, comm);
-                          }), status::root_differs);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<double> v(small), sum(small);
-                              ccoll::reduce<Check::Collective, Codec::SZx, RuntimeBound>(v, sum, 0, comm, comm.rank() == odd ? 1e-3 : 1e-4);
-                          }), status::bound_differs);
-            same_sentence(listen(p, [=](threads_comm& comm) {  // trouble of one rank's own
-                              std::vector<double> v(small), sum(comm.rank() == odd ? small - 1 : small);
-                              ccoll::allreduce<Check::Collective>(v, sum, comm);
-                          }), status::size_mismatch);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(small);
-                              if (comm.rank() == odd) ccoll::allreduce<Check::Collective, Op::Max>(v, comm);
-                              else ccoll::allreduce<Check::Collective, Op::Min>(v, comm);
-                          }), status::plan_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(count(comm));
+                                     ccoll::bcast<Check::Collective>(v, 0, comm);
+                                 }),
+                          status::count_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(count(comm)), all(v.size() * static_cast<std::size_t>(p));
+                                     ccoll::gather<Check::Collective, Codec::SZx, ErrorBound<1e-3>>(v, all, 1 % p, comm);
+                                 }),
+                          status::count_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(small);
+                                     ccoll::bcast<Check::Collective>(v, comm.rank() == odd ? 1 : 0, comm);
+                                 }),
+                          status::root_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<double> v(small), sum(small);
+                                     ccoll::reduce<Check::Collective, Codec::SZx, RuntimeBound>(v, sum, 0, comm,
+                                                                                                comm.rank() == odd ? 1e-3 : 1e-4);
+                                 }),
+                          status::bound_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {  // trouble of one rank's own
+                                     std::vector<double> v(small), sum(comm.rank() == odd ? small - 1 : small);
+                                     ccoll::allreduce<Check::Collective>(v, sum, comm);
+                                 }),
+                          status::size_mismatch);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(small);
+                                     if (comm.rank() == odd) ccoll::allreduce<Check::Collective, Op::Max>(v, comm);
+                                     else ccoll::allreduce<Check::Collective, Op::Min>(v, comm);
+                                 }),
+                          status::plan_differs);
         }
 }
 
@@ -129,14 +145,18 @@ TEST_CASE("Roots that differ are told to everybody, at any size", "[errors][bcas
         for (const std::size_t n : {std::size_t{5}, small, large / 2}) {
             const int odd = n == small ? p - 1 : 0;
             INFO("p " << p << ", n " << n << ", odd rank " << odd);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(n);
-                              ccoll::bcast(v, comm.rank() == odd ? 1 : 0, comm);
-                          }), status::root_differs);
-            same_sentence(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(n), sum(n);
-                              ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == odd ? 1 : 0, comm);
-                          }), status::root_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(n);
+                                     ccoll::bcast(v, comm.rank() == odd ? 1 : 0, comm);
+                                 }),
+                          status::root_differs);
+            same_sentence(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(n), sum(n);
+                                     ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == odd ? 1 : 0, comm);
+                                 }),
+                          status::root_differs);
         }
 }
 
@@ -147,10 +167,12 @@ TEST_CASE("Bounds, codecs, operations, placements and elements that differ are t
             if (n > small && p > 3) continue;
             for (const int odd : {0, p - 1}) {
                 INFO("p " << p << ", n " << n << ", odd rank " << odd);
-                all_heard(listen(p, [=](threads_comm& comm) {
-                              std::vector<float> v(n);
-                              ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(v, comm, comm.rank() == odd ? 1e-3 : 2e-3);
-                          }), status::bound_differs);
+                all_heard(listen(p,
+                                 [=](threads_comm& comm) {
+                                     std::vector<float> v(n);
+                                     ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(v, comm, comm.rank() == odd ? 1e-3 : 2e-3);
+                                 }),
+                          status::bound_differs);
                 const auto differ = [&](auto one, auto other) {
                     all_heard(listen(p, [=](threads_comm& comm) { comm.rank() == odd ? one(comm) : other(comm); }), status::plan_differs);
                 };
@@ -168,10 +190,12 @@ TEST_CASE("Bounds, codecs, operations, placements and elements that differ are t
                 differ(with(std::type_identity<ccoll::Plan<Codec::SZx, E, Placement::PerHop>>{}), base);
                 differ(with(std::type_identity<ccoll::Plan<Codec::SZx, RelativeBound<1e-3>>>{}), base);
                 differ(with(std::type_identity<ccoll::Plan<Codec::SZx, E, Check::Collective>>{}), base);
-                differ([n](threads_comm& comm) {
-                    std::vector<double> v(n);
-                    ccoll::allreduce<Codec::SZx, E>(v, comm);
-                }, base);
+                differ(
+                    [n](threads_comm& comm) {
+                        std::vector<double> v(n);
+                        ccoll::allreduce<Codec::SZx, E>(v, comm);
+                    },
+                    base);
             }
         }
 }
@@ -180,19 +204,22 @@ namespace {
 
 template <class A, class B>
 struct pair_of_algorithms {};
-using mixed_up = std::tuple<pair_of_algorithms<Algo::Ring, Algo::RecursiveDoubling>, pair_of_algorithms<Algo::Rabenseifner, Algo::RecursiveDoubling>,
-                            pair_of_algorithms<Algo::Rabenseifner, Algo::Ring>>;
+using mixed_up =
+    std::tuple<pair_of_algorithms<Algo::Ring, Algo::RecursiveDoubling>, pair_of_algorithms<Algo::Rabenseifner, Algo::RecursiveDoubling>,
+               pair_of_algorithms<Algo::Rabenseifner, Algo::Ring>>;
 
 template <class... More, class A, class B>
 void algorithms_differ(pair_of_algorithms<A, B>, int p, std::size_t n)
 {
     for (unsigned who = 1; who + 1 < (1u << p); who += p < 5 ? 1 : 13) {  // bit r: rank r takes A
         INFO("p " << p << ", n " << n << ", ranks " << who << " take the first one");
-        all_heard(listen(p, [=](threads_comm& comm) {
-                      std::vector<float> v(n);
-                      if ((who >> comm.rank()) % 2 == 1) ccoll::allreduce<A, More...>(v, comm);
-                      else ccoll::allreduce<B, More...>(v, comm);
-                  }), status::plan_differs);
+        all_heard(listen(p,
+                         [=](threads_comm& comm) {
+                             std::vector<float> v(n);
+                             if ((who >> comm.rank()) % 2 == 1) ccoll::allreduce<A, More...>(v, comm);
+                             else ccoll::allreduce<B, More...>(v, comm);
+                         }),
+                  status::plan_differs);
     }
 }
 
@@ -216,11 +243,13 @@ TEMPLATE_LIST_TEST_CASE("Algorithms that differ are told, even when nobody sends
 TEST_CASE("Poison from a rank that walks another schedule is not waited for twice", "[errors][allreduce]")
 {
     for (const std::size_t n : {std::size_t{1}, small})
-        all_heard(listen(3, [=](threads_comm& comm) {  // 0 poisons 1, which poisons 2, which expects more of 1 than it sends
-                      std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
-                      if (comm.rank() == 2) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
-                      else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
-                  }), status::plan_differs, status::count_differs);
+        all_heard(listen(3,
+                         [=](threads_comm& comm) {  // 0 poisons 1, which poisons 2, which expects more of 1 than it sends
+                             std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
+                             if (comm.rank() == 2) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
+                             else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
+                         }),
+                  status::plan_differs, status::count_differs);
 }
 
 TEST_CASE("Different collectives at once are told", "[errors]")
@@ -228,11 +257,13 @@ TEST_CASE("Different collectives at once are told", "[errors]")
     for (const int p : {2, 3, 4, 5})
         for (const int odd : {0, p - 1}) {
             INFO("p " << p << ", odd rank " << odd);
-            all_heard(listen(p, [=](threads_comm& comm) {
-                          std::vector<float> v(small * static_cast<std::size_t>(p)), one(small);
-                          if (comm.rank() == odd) ccoll::allgather(one, v, comm);
-                          else ccoll::allreduce(v, comm);
-                      }), status::plan_differs);
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<float> v(small * static_cast<std::size_t>(p)), one(small);
+                                 if (comm.rank() == odd) ccoll::allgather(one, v, comm);
+                                 else ccoll::allreduce(v, comm);
+                             }),
+                      status::plan_differs);
         }
 }
 

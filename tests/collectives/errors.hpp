@@ -9,7 +9,7 @@ namespace worlds {
 /// What one rank heard of a call.
 struct heard {
     bool returned = false;
-    std::string text;      ///< of ccoll::error; "" when nothing was thrown
+    std::string text;  ///< of ccoll::error; "" when nothing was thrown
     ccoll::verdict what;
     bool works_afterwards = false;
 
@@ -20,23 +20,26 @@ struct heard {
 template <class Call>
 std::vector<heard> listen(int p, Call call, bool go_on = true)
 {
-    return run<heard>(p, [=](threads_comm& comm, heard& mine) {
-        try {
-            call(comm);
-        } catch (const ccoll::error& e) {
-            mine.text = e.what();
-            mine.what = e.what_happened();
-        }
-        mine.returned = true;
-        if (!go_on) return;
-        std::vector<float> one(300, 1);
-        try {
-            ccoll::allreduce<ccoll::policies::Algo::Ring>(one, comm);
-            mine.works_afterwards = one[0] == static_cast<float>(p) && one[299] == static_cast<float>(p);
-        } catch (const ccoll::error& e) {
-            mine.text += std::string(" AFTERWARDS: ") + e.what();
-        }
-    }, promptly);
+    return run<heard>(
+        p,
+        [=](threads_comm& comm, heard& mine) {
+            try {
+                call(comm);
+            } catch (const ccoll::error& e) {
+                mine.text = e.what();
+                mine.what = e.what_happened();
+            }
+            mine.returned = true;
+            if (!go_on) return;
+            std::vector<float> one(300, 1);
+            try {
+                ccoll::allreduce<ccoll::policies::Algo::Ring>(one, comm);
+                mine.works_afterwards = one[0] == static_cast<float>(p) && one[299] == static_cast<float>(p);
+            } catch (const ccoll::error& e) {
+                mine.text += std::string(" AFTERWARDS: ") + e.what();
+            }
+        },
+        promptly);
 }
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

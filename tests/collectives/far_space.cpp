@@ -18,7 +18,8 @@ void all_cases(int p, std::size_t n, unsigned seed)
 {
     INFO("p " << p << ", n " << n << ", seed " << seed);
     far::worker::reseed(seed);
-    for (const told& each : run<told>(p, [n](threads_comm& comm, told& mine) { far::cases(comm, mine.wrong).run(n); })) CHECK(each.wrong == "");
+    for (const told& each : run<told>(p, [n](threads_comm& comm, told& mine) { far::cases(comm, mine.wrong).run(n); }))
+        CHECK(each.wrong == "");
 }
 
 }  // namespace
@@ -85,22 +86,25 @@ TEST_CASE("Far memory: trouble on one rank reaches all, and no work is left behi
 {
     using namespace ccoll::policies;
     for (const std::size_t n : {std::size_t{1000}, std::size_t{600000}})
-        for (const told& each : run<told>(3, [n](threads_comm& comm, told& mine) {
-                 const far::vector<float> x(comm.rank() == 1 ? n / 2 : n, 1.0f);
-                 far::vector<float> y(x.elements());
-                 std::error_code code;
-                 ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm, code);
-                 if (code != ccoll::make_error_code(status::count_differs)) mine.wrong += "counts: " + code.message() + "; ";
-                 {
-                     ccoll::request dropped = ccoll::iallreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
-                     if (comm.rank() != 0) dropped.wait(code);
-                 }
-                 if (!code) mine.wrong += "dropped: nobody told; ";
-                 const far::vector<float> again(100, 2.0f);
-                 far::vector<float> sum(100);
-                 ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(again, sum, comm);
-                 for (const float each_sum : sum.values())
-                     if (!(std::abs(each_sum - 6) <= 3.01e-3f)) mine.wrong += "afterwards; ";
-             }, 60))
+        for (const told& each : run<told>(
+                 3,
+                 [n](threads_comm& comm, told& mine) {
+                     const far::vector<float> x(comm.rank() == 1 ? n / 2 : n, 1.0f);
+                     far::vector<float> y(x.elements());
+                     std::error_code code;
+                     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm, code);
+                     if (code != ccoll::make_error_code(status::count_differs)) mine.wrong += "counts: " + code.message() + "; ";
+                     {
+                         ccoll::request dropped = ccoll::iallreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
+                         if (comm.rank() != 0) dropped.wait(code);
+                     }
+                     if (!code) mine.wrong += "dropped: nobody told; ";
+                     const far::vector<float> again(100, 2.0f);
+                     far::vector<float> sum(100);
+                     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(again, sum, comm);
+                     for (const float each_sum : sum.values())
+                         if (!(std::abs(each_sum - 6) <= 3.01e-3f)) mine.wrong += "afterwards; ";
+                 },
+                 60))
             CHECK(each.wrong == "");
 }

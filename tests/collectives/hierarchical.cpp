@@ -83,12 +83,16 @@ TEST_CASE("A hierarchical allreduce is within its bound and the same on all rank
 {
     for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5121}}) {
         check_allreduce<float>(oracle::op::sum, n, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>);
-        check_allreduce<float>(oracle::op::average, n, sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, ErrorBound<1e-3>, Op::Average>);
-        check_allreduce<double>(oracle::op::max, n, sum<Algo::Hierarchical<Algo::Chain, Algo::Rabenseifner>, Codec::PipeSZx, ErrorBound<1e-3>, Op::Max>);
+        check_allreduce<float>(oracle::op::average, n,
+                               sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, ErrorBound<1e-3>, Op::Average>);
+        check_allreduce<double>(oracle::op::max, n,
+                                sum<Algo::Hierarchical<Algo::Chain, Algo::Rabenseifner>, Codec::PipeSZx, ErrorBound<1e-3>, Op::Max>);
         check_allreduce<float>(oracle::op::sum, n, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>);
     }
     check_allreduce<float>(oracle::op::sum, 300000, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, RelativeBound<1e-4>>);
-    check_allreduce<float>(oracle::op::average, 30000, sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
+    check_allreduce<float>(
+        oracle::op::average, 30000,
+        sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
 }
 
 TEST_CASE("Within one node nothing is lossy, and without neighbours all of it is as on one level", "[hierarchical]")
@@ -125,11 +129,13 @@ TEST_CASE("A hierarchical bcast and reduce work from and to every root", "[hiera
                 for (const auto& each : copies) {
                     CHECK(each.result == copies[0].result);
                     double error = 0;
-                    for (std::size_t i = 0; i < n; ++i) error = std::max(error, std::fabs(static_cast<double>(each.result[i]) - static_cast<double>(original[i])));
+                    for (std::size_t i = 0; i < n; ++i)
+                        error = std::max(error, std::fabs(static_cast<double>(each.result[i]) - static_cast<double>(original[i])));
                     CHECK(error <= each.facts.worst_case_error);
                 }
                 const auto sums = on_nodes<float>(p, nodes, n, [root](threads_comm& comm, const auto& send, auto& recv) {
-                    return ccoll::reduce<Algo::Hierarchical<Algo::Chain, Algo::Binomial>, Codec::SZp, ErrorBound<1e-3>>(send, recv, root, comm);
+                    return ccoll::reduce<Algo::Hierarchical<Algo::Chain, Algo::Binomial>, Codec::SZp, ErrorBound<1e-3>>(send, recv, root,
+                                                                                                                        comm);
                 });
                 for (int r = 0; r < p; ++r) {
                     const auto& each = sums[static_cast<std::size_t>(r)];
@@ -168,29 +174,33 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, are tol
     const std::vector<int> nodes{0, 0, 1, 1, 1};
     using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
     for (const std::size_t n : {std::size_t{100}, std::size_t{500000}}) {
-        all_heard(listen(5, [=](threads_comm& comm) {
-                      ccoll::set_nodes(comm, nodes);
-                      std::vector<float> v(n + (comm.rank() == 3));
-                      ccoll::allreduce<plan>(v, comm);
-                  }),
+        all_heard(listen(5,
+                         [=](threads_comm& comm) {
+                             ccoll::set_nodes(comm, nodes);
+                             std::vector<float> v(n + (comm.rank() == 3));
+                             ccoll::allreduce<plan>(v, comm);
+                         }),
                   status::count_differs);
-        all_heard(listen(5, [=](threads_comm& comm) {
-                      const std::vector<int> own{0, 0, 1, 1, comm.rank() == 4 ? 5 : 1};
-                      ccoll::set_nodes(comm, own);
-                      std::vector<float> v(n);
-                      ccoll::allreduce<plan>(v, comm);
-                  }),
+        all_heard(listen(5,
+                         [=](threads_comm& comm) {
+                             const std::vector<int> own{0, 0, 1, 1, comm.rank() == 4 ? 5 : 1};
+                             ccoll::set_nodes(comm, own);
+                             std::vector<float> v(n);
+                             ccoll::allreduce<plan>(v, comm);
+                         }),
                   status::plan_differs);
     }
-    all_heard(listen(4, [](threads_comm& comm) {
-                  std::vector<float> v(10);
-                  ccoll::allreduce<plan>(v, comm);
-              }),
+    all_heard(listen(4,
+                     [](threads_comm& comm) {
+                         std::vector<float> v(10);
+                         ccoll::allreduce<plan>(v, comm);
+                     }),
               status::no_nodes);
-    all_heard(listen(5, [=](threads_comm& comm) {
-                  ccoll::set_nodes(comm, nodes);
-                  std::vector<float> v(10);
-                  ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>>(v, comm.rank() == 2 ? 7 : 1, comm);
-              }),
+    all_heard(listen(5,
+                     [=](threads_comm& comm) {
+                         ccoll::set_nodes(comm, nodes);
+                         std::vector<float> v(10);
+                         ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>>(v, comm.rank() == 2 ? 7 : 1, comm);
+                     }),
               status::bad_argument, status::root_differs);
 }

@@ -32,7 +32,8 @@ std::vector<T> mixed_values(std::size_t n, unsigned seed)
     fields::generator random(seed);
     for (std::size_t i = 0; i < n; i += 1 + random.below(2000)) x[i] = static_cast<T>(random.unit() * 1e6);
     for (std::size_t i = random.below(3000); i < n; i += 1 + random.below(6000))
-        x[i] = random.below(3) == 0 ? std::numeric_limits<T>::quiet_NaN() : (random.unit() < 0 ? -1 : 1) * std::numeric_limits<T>::infinity();
+        x[i] =
+            random.below(3) == 0 ? std::numeric_limits<T>::quiet_NaN() : (random.unit() < 0 ? -1 : 1) * std::numeric_limits<T>::infinity();
     return x;
 }
 
@@ -64,7 +65,8 @@ TEMPLATE_TEST_CASE("SZp keeps its bound in data movement", "[homomorphic][moveme
     matrix<worlds::gather, T, Codec::SZp, bound>(oracle::op::sum, {"Binomial", "SZp", "Once"});
 }
 
-TEMPLATE_TEST_CASE("homomorphic sums have the same bits for every schedule, order of ranks and cut of the vector", "[homomorphic][reproducible]", float, double)
+TEMPLATE_TEST_CASE("homomorphic sums have the same bits for every schedule, order of ranks and cut of the vector",
+                   "[homomorphic][reproducible]", float, double)
 {
     using T = TestType;
     using bound = ErrorBound<1e-4>;
@@ -77,7 +79,8 @@ TEMPLATE_TEST_CASE("homomorphic sums have the same bits for every schedule, orde
             CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling>(s, inputs)));
             // Check::Local cuts into slices below the threshold, too.
             CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::Ring, Check::Local>(s, inputs)));
-            CHECK(oracle::same_bits(wanted, results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling, Check::Collective>(s, inputs)));
+            CHECK(oracle::same_bits(wanted,
+                                    results<all_reduce, T, Codec::SZp, bound, Algo::RecursiveDoubling, Check::Collective>(s, inputs)));
             for (unsigned turn = 0; turn < 3; ++turn) {
                 fields::generator random(turn + 1);
                 for (std::size_t i = inputs.size(); i > 1; --i) std::swap(inputs[i - 1], inputs[random.below(i)]);
@@ -103,7 +106,8 @@ TEMPLATE_TEST_CASE("a sum over more ranks with the same operands has the same bi
     CHECK(oracle::same_bits(four, results<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>({7, 0, n, false}, inputs)));
 }
 
-TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and the report says so", "[homomorphic][too_large]", float, double)
+TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and the report says so", "[homomorphic][too_large]", float,
+                   double)
 {
     using T = TestType;
     for (const int p : {2, 3, 5})
@@ -137,18 +141,23 @@ TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and
                 look(collect<worlds::reduce, T, Codec::SZp, ErrorBound<1e-3>>({p, p - 1, n, false}, inputs));
                 auto blocks = inputs;
                 for (auto& each : blocks) each.resize(n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p));
-                look(collect<worlds::reduce_scatter, T, Codec::SZp, ErrorBound<1e-3>>({p, 0, n / static_cast<std::size_t>(p), in_place}, blocks));
+                look(collect<worlds::reduce_scatter, T, Codec::SZp, ErrorBound<1e-3>>({p, 0, n / static_cast<std::size_t>(p), in_place},
+                                                                                      blocks));
             }
 }
 
-TEST_CASE("a value that is too large is found wherever it is, also where some ranks reduce in place and others do not", "[homomorphic][too_large]")
+TEST_CASE("a value that is too large is found wherever it is, also where some ranks reduce in place and others do not",
+          "[homomorphic][too_large]")
 {
     const std::size_t n = 400000;  // agreed upon; only those whose input is overwritten look at it first
     for (const int p : {2, 3, 5})
         for (const int large_on : {0, p - 1})
             for (const int in_place_on : {0, p - 1}) {
                 INFO("p " << p << ", large on rank " << large_on << ", in place on rank " << in_place_on);
-                struct both { std::vector<float> sum, exact; report facts; };
+                struct both {
+                    std::vector<float> sum, exact;
+                    report facts;
+                };
                 const auto all = worlds::run<both>(p, [=](worlds::threads_comm& comm, both& mine) {
                     auto x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank() + 1));
                     if (comm.rank() == large_on) x[n / 2] = 1e30f;
@@ -190,7 +199,9 @@ TEST_CASE("NaN and Inf take part in homomorphic sums as in IEEE 754 ones", "[hom
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < s.n; ++i) {
             const float wanted = first[i % 7] + second[i % 7];
-            wrong += std::isnan(wanted) ? !std::isnan(mine.result[i]) : std::isinf(wanted) ? mine.result[i] != wanted : std::fabs(mine.result[i] - wanted) > 2e-3f;
+            wrong += std::isnan(wanted)   ? !std::isnan(mine.result[i])
+                     : std::isinf(wanted) ? mine.result[i] != wanted
+                                          : std::fabs(mine.result[i] - wanted) > 2e-3f;
         }
         CHECK(wrong == 0);
     }

@@ -54,7 +54,8 @@ TEMPLATE_TEST_CASE("allgather holds one bound, the same bits everywhere", "[allg
 {
     using T = TestType;
     matrix<worlds::allgather, T, Codec::SZx, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "SZx", "Once"});
-    matrix<worlds::allgather, T, Algo::Ring, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "PipeSZx", "Once"});
+    matrix<worlds::allgather, T, Algo::Ring, Codec::PipeSZx, Placement::Once, ErrorBound<1e-3>>(oracle::op::sum,
+                                                                                                {"Ring", "PipeSZx", "Once"});
     matrix<worlds::allgather, T, Codec::PipeSZx, Placement::PerHop, ErrorBound<1e-3>>(oracle::op::sum, {"Ring", "PipeSZx", "PerHop"});
 }
 

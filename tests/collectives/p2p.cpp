@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Point-to-point calls: what arrives, in which order, what ends that do not fit each other are told, and that the next call finds nothing of it.
+// Point-to-point calls: what arrives, in which order, what ends that do not fit each other are told, and that the next call finds nothing
+// of it.
 #include <algorithm>
 #include <complex>
 #include <numeric>
@@ -83,7 +84,8 @@ void ping_pong(std::vector<std::size_t> of_length, Extra... extra)
             const auto send = [&] {
                 const report facts = ccoll::send<P...>(std::span<const T>(from.span()), other, tag, comm, extra...);
                 mine.expect(facts.raw_bytes == n * sizeof(T) && facts.sent_bytes >= 80, where + "bytes sent");
-                mine.expect(facts.exact == !lossy && (facts.error_bound > 0) == lossy && facts.worst_case_error == facts.error_bound, where + "report of send");
+                mine.expect(facts.exact == !lossy && (facts.error_bound > 0) == lossy && facts.worst_case_error == facts.error_bound,
+                            where + "report of send");
                 mine.expect(oracle::same_bits(from.values(), sent) && from.intact(), where + "send buffer");
             };
             const auto recv = [&] {
@@ -134,7 +136,8 @@ TEST_CASE("What is not finite arrives as it is", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         for (const std::size_t n : {std::size_t{1000}, std::size_t{90001}})
-            for (const auto make : {&fields::non_finite<float>, &fields::wild<float>, &fields::denormal<float>, &fields::bit_patterns<float>}) {
+            for (const auto make :
+                 {&fields::non_finite<float>, &fields::wild<float>, &fields::denormal<float>, &fields::bit_patterns<float>}) {
                 const floats sent = make(n, 5);
                 floats got(n);
                 const auto exchange = [&](auto policy, auto codec) {
@@ -173,7 +176,8 @@ TEST_CASE("Other elements: integers and structs as they are, complex numbers par
         const report facts = ccoll::sendrecv<Codec::SZx, E>(wave, other, heard, other, 0, comm);
         double worst = 0;
         for (std::size_t i = 0; i < wave.size(); ++i)
-            worst = std::max({worst, std::fabs(double{wave[i].real()} - double{heard[i].real()}), std::fabs(double{wave[i].imag()} - double{heard[i].imag()})});
+            worst = std::max({worst, std::fabs(double{wave[i].real()} - double{heard[i].real()}),
+                              std::fabs(double{wave[i].imag()} - double{heard[i].imag()})});
         mine.expect(worst <= 1e-3 && facts.ratio() > 1, "complex");
     }));
 }
@@ -199,7 +203,8 @@ TEST_CASE("A ring shift with sendrecv, oneself included", "[p2p]")
         none_wrong(run<findings>(p, [p](threads_comm& comm, findings& mine) {
             const int me = comm.rank(), right = (me + 1) % p, left = (me + p - 1) % p;
             for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5121}, std::size_t{150000}}) {
-                const auto ours = fields::smooth<double>(n, static_cast<unsigned>(me)), wanted = fields::smooth<double>(n, static_cast<unsigned>(left));
+                const auto ours = fields::smooth<double>(n, static_cast<unsigned>(me)),
+                           wanted = fields::smooth<double>(n, static_cast<unsigned>(left));
                 std::vector<double> got(n);
                 ccoll::sendrecv<Codec::PipeSZx, E>(ours, right, got, left, 1, comm);
                 mine.expect(close(got, wanted, 1e-3), "ranges, n " + std::to_string(n));
@@ -280,7 +285,10 @@ struct tile {
     }
 };
 
-float field_at(std::size_t i, std::size_t j, int round) { return std::sin(0.01f * static_cast<float>(i) + 0.02f * static_cast<float>(j) + static_cast<float>(round)); }
+float field_at(std::size_t i, std::size_t j, int round)
+{
+    return std::sin(0.01f * static_cast<float>(i) + 0.02f * static_cast<float>(j) + static_cast<float>(round));
+}
 
 /// Himeno's halo, in two dimensions: four neighbours, nobody beyond the edge.
 template <bool Nonblocking>
@@ -299,9 +307,9 @@ void halo(int across, int down)
             floats first = t.column(1), last = t.column(t.columns), from_west(t.rows, -1), from_east(t.rows, -1);
             std::span<float> top = t.row(0), bottom = t.row(t.rows + 1);
             if constexpr (Nonblocking) {
-                std::array<request, 8> all{ccoll::irecv<plan>(from_west, west, 0, comm), ccoll::irecv<plan>(from_east, east, 1, comm),
-                                           ccoll::irecv<plan>(top, north, 2, comm),      ccoll::irecv<plan>(bottom, south, 3, comm),
-                                           ccoll::isend<plan>(last, east, 0, comm),      ccoll::isend<plan>(first, west, 1, comm),
+                std::array<request, 8> all{ccoll::irecv<plan>(from_west, west, 0, comm),      ccoll::irecv<plan>(from_east, east, 1, comm),
+                                           ccoll::irecv<plan>(top, north, 2, comm),           ccoll::irecv<plan>(bottom, south, 3, comm),
+                                           ccoll::isend<plan>(last, east, 0, comm),           ccoll::isend<plan>(first, west, 1, comm),
                                            ccoll::isend<plan>(t.row(t.rows), south, 2, comm), ccoll::isend<plan>(t.row(1), north, 3, comm)};
                 ccoll::wait_all(all);
             } else {
@@ -313,11 +321,13 @@ void halo(int across, int down)
             t.set_column(0, from_west);
             t.set_column(t.columns + 1, from_east);
             for (std::size_t i = 1; i <= t.rows; ++i) {
-                const float w = west == nobody ? -1 : field_at(row0 + i - 1, column0 - 1, round), e = east == nobody ? -1 : field_at(row0 + i - 1, column0 + t.columns, round);
+                const float w = west == nobody ? -1 : field_at(row0 + i - 1, column0 - 1, round),
+                            e = east == nobody ? -1 : field_at(row0 + i - 1, column0 + t.columns, round);
                 mine.expect(std::fabs(t.at(i, 0) - w) <= 1.0001e-4f && std::fabs(t.at(i, t.columns + 1) - e) <= 1.0001e-4f, "west or east");
             }
             for (std::size_t j = 1; j <= t.columns; ++j) {
-                const float n = north == nobody ? -1 : field_at(row0 - 1, column0 + j - 1, round), s = south == nobody ? -1 : field_at(row0 + t.rows, column0 + j - 1, round);
+                const float n = north == nobody ? -1 : field_at(row0 - 1, column0 + j - 1, round),
+                            s = south == nobody ? -1 : field_at(row0 + t.rows, column0 + j - 1, round);
                 mine.expect(std::fabs(t.at(0, j) - n) <= 1.0001e-4f && std::fabs(t.at(t.rows + 1, j) - s) <= 1.0001e-4f, "north or south");
             }
         }
@@ -361,7 +371,8 @@ TEST_CASE("Several tags in flight are completed in any order", "[p2p]")
             }
             for (int peer = 0; peer < 3; ++peer)
                 for (std::size_t k = 0; k < 6; ++k)
-                    mine.expect(close(got[static_cast<std::size_t>(peer) * 6 + k], fields::smooth<float>(lengths_in_flight[k], static_cast<unsigned>(peer * 100 + comm.rank())), 1e-3),
+                    mine.expect(close(got[static_cast<std::size_t>(peer) * 6 + k],
+                                      fields::smooth<float>(lengths_in_flight[k], static_cast<unsigned>(peer * 100 + comm.rank())), 1e-3),
                                 "peer " + std::to_string(peer) + ", message " + std::to_string(k));
         }
     }));
@@ -377,10 +388,13 @@ TEST_CASE("Calls with one peer and one tag meet in the order in which they were 
             for (std::size_t k = 0; k < std::size(in_order); ++k)
                 data.push_back(comm.rank() == 0 ? fields::smooth<float>(in_order[k], static_cast<unsigned>(k)) : floats(in_order[k]));
             for (floats& each : data)
-                all.push_back(comm.rank() == 0 ? ccoll::isend<Codec::SZp, E>(each, 1, 9, comm) : ccoll::irecv<Codec::SZp, E>(each, 0, 9, comm));
+                all.push_back(comm.rank() == 0 ? ccoll::isend<Codec::SZp, E>(each, 1, 9, comm)
+                                               : ccoll::irecv<Codec::SZp, E>(each, 0, 9, comm));
             if (backwards != (comm.rank() == 0)) std::reverse(all.begin(), all.end());
             for (request& each : all) each.wait();
-            for (std::size_t k = 0; k < std::size(in_order); ++k) mine.expect(close(data[k], fields::smooth<float>(in_order[k], static_cast<unsigned>(k)), 1e-3), "message " + std::to_string(k));
+            for (std::size_t k = 0; k < std::size(in_order); ++k)
+                mine.expect(close(data[k], fields::smooth<float>(in_order[k], static_cast<unsigned>(k)), 1e-3),
+                            "message " + std::to_string(k));
             // A blocking call behind pending ones: they go first.
             floats one(50000, 1), two(50000, 2), a(50000), b(50000);
             if (comm.rank() == 0) {
@@ -426,20 +440,23 @@ TEST_CASE("Ends that do not fit: the receiver is told, the sender goes on, and s
     using other_bound = ErrorBound<1e-2>;
     const auto meet = [](auto send, auto recv, status expected, const std::string& what) {
         INFO(what);
-        none_wrong(run<findings>(2, [=](threads_comm& comm, findings& mine) {
-            for (int round = 0; round < 3; ++round) {
-                if (comm.rank() == 0) {
-                    mine.expect(thrown_by([&] { send(comm); }).ok(), what + ": the sender is not told");
-                } else {
-                    const ccoll::verdict v = thrown_by([&] { recv(comm); });
-                    mine.expect(v.code == expected && v.rank == 1 && v.peer == 0, what + ": " + describe(v.code));
+        none_wrong(run<findings>(
+            2,
+            [=](threads_comm& comm, findings& mine) {
+                for (int round = 0; round < 3; ++round) {
+                    if (comm.rank() == 0) {
+                        mine.expect(thrown_by([&] { send(comm); }).ok(), what + ": the sender is not told");
+                    } else {
+                        const ccoll::verdict v = thrown_by([&] { recv(comm); });
+                        mine.expect(v.code == expected && v.rank == 1 && v.peer == 0, what + ": " + describe(v.code));
+                    }
+                    floats x(60000, 1.5f), y(60000);
+                    if (comm.rank() == 0) ccoll::send<Codec::SZx, E>(x, 1, 5, comm);
+                    else ccoll::recv<Codec::SZx, E>(y, 0, 5, comm);
+                    if (comm.rank() == 1) mine.expect(y == x, what + ": the next call");
                 }
-                floats x(60000, 1.5f), y(60000);
-                if (comm.rank() == 0) ccoll::send<Codec::SZx, E>(x, 1, 5, comm);
-                else ccoll::recv<Codec::SZx, E>(y, 0, 5, comm);
-                if (comm.rank() == 1) mine.expect(y == x, what + ": the next call");
-            }
-        }, promptly));
+            },
+            promptly));
     };
     const auto sends = [](std::size_t n, auto element, auto... policies) {
         return [=](threads_comm& comm) {
@@ -453,25 +470,35 @@ TEST_CASE("Ends that do not fit: the receiver is told, the sender goes on, and s
             ccoll::recv<Codec::SZx, decltype(policies)...>(x, 0, 5, comm);
         };
     };
-    for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{10, 11}, {0, 1}, {1, 0}, {10, 1000000}, {1000000, 10}, {1000000, 500000}, {16384, 16385}, {16385, 16384}})
+    for (const auto& [n, m] : {std::pair<std::size_t, std::size_t>{10, 11},
+                               {0, 1},
+                               {1, 0},
+                               {10, 1000000},
+                               {1000000, 10},
+                               {1000000, 500000},
+                               {16384, 16385},
+                               {16385, 16384}})
         meet(sends(n, 1.0f, E{}), receives(m, 1.0f, E{}), status::count_differs, "count " + std::to_string(n) + ", " + std::to_string(m));
     for (const std::size_t n : {std::size_t{100}, std::size_t{300000}}) {
         meet(sends(n, 1.0f, E{}), receives(n, 1.0f, other_bound{}), status::bound_differs, "bound");
         meet(sends(n, 1.0, E{}), receives(n, 1.0f, E{}), status::plan_differs, "element type");
         meet(sends(n, 1.0f, E{}), receives(n, 1.0f, RelativeBound<1e-3>{}), status::plan_differs, "kind of bound");
-        meet([n](threads_comm& comm) { ccoll::send(std::vector<double>(n, 2), 1, 5, comm); }, receives(n, 1.0f, E{}), status::plan_differs, "exact and twice as long");
-        meet(sends(n, 1.0f, E{}),
-             [n](threads_comm& comm) {
-                 floats x(n);
-                 ccoll::recv<Codec::PipeSZx, E>(x, 0, 5, comm);
-             },
-             status::plan_differs, "codec");
-        meet(sends(n, 1.0f, E{}),
-             [n](threads_comm& comm) {
-                 floats x(n);
-                 ccoll::recv<Codec::SZx, RuntimeBound>(x, 0, 5, comm, 1e-4);
-             },
-             status::bound_differs, "bound at run time");
+        meet([n](threads_comm& comm) { ccoll::send(std::vector<double>(n, 2), 1, 5, comm); }, receives(n, 1.0f, E{}), status::plan_differs,
+             "exact and twice as long");
+        meet(
+            sends(n, 1.0f, E{}),
+            [n](threads_comm& comm) {
+                floats x(n);
+                ccoll::recv<Codec::PipeSZx, E>(x, 0, 5, comm);
+            },
+            status::plan_differs, "codec");
+        meet(
+            sends(n, 1.0f, E{}),
+            [n](threads_comm& comm) {
+                floats x(n);
+                ccoll::recv<Codec::SZx, RuntimeBound>(x, 0, 5, comm, 1e-4);
+            },
+            status::bound_differs, "bound at run time");
     }
 }
 
@@ -533,7 +560,8 @@ TEST_CASE("Timeout names the peer, and the tag can be used again", "[p2p]")
         } else {
             ccoll::recv(one, 0, 3, comm);
             v = thrown_by([&] { ccoll::recv<Codec::SZx, E>(y, 0, 2, comm); });
-            mine.expect(v.code == status::timed_out && v.rank == 0 && v.peer == 1, std::string("receiver of what was given up: ") + describe(v.code));
+            mine.expect(v.code == status::timed_out && v.rank == 0 && v.peer == 1,
+                        std::string("receiver of what was given up: ") + describe(v.code));
         }
         ccoll::sendrecv<patient>(x, other, y, other, 2, comm);
         mine.expect(close(y, x, 1e-3), "afterwards");
@@ -601,40 +629,49 @@ TEST_CASE("Requests that are dropped: what has left arrives, the rest is told or
 
 TEST_CASE("A peer that has ended is lost", "[p2p]")
 {
-    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
-        if (comm.rank() == 2) return;
-        floats x(500000, 1), y(500000);
-        ccoll::verdict v = thrown_by([&] { ccoll::recv(y, 2, 0, comm); });
-        mine.expect(v.code == status::peer_lost && v.peer == 2, "recv");
-        v = thrown_by([&] { ccoll::send(x, 2, 0, comm); });
-        mine.expect(v.code == status::peer_lost && v.peer == 2, "send");
-        if (comm.rank() == 0) v = thrown_by([&] { ccoll::sendrecv(x, 1, y, 2, 0, comm); });
-        else v = thrown_by([&] { ccoll::sendrecv(x, 2, y, 0, 0, comm); });
-        mine.expect(v.code == status::peer_lost && v.peer == 2, "sendrecv");
-    }, promptly));
+    none_wrong(run<findings>(
+        3,
+        [](threads_comm& comm, findings& mine) {
+            if (comm.rank() == 2) return;
+            floats x(500000, 1), y(500000);
+            ccoll::verdict v = thrown_by([&] { ccoll::recv(y, 2, 0, comm); });
+            mine.expect(v.code == status::peer_lost && v.peer == 2, "recv");
+            v = thrown_by([&] { ccoll::send(x, 2, 0, comm); });
+            mine.expect(v.code == status::peer_lost && v.peer == 2, "send");
+            if (comm.rank() == 0) v = thrown_by([&] { ccoll::sendrecv(x, 1, y, 2, 0, comm); });
+            else v = thrown_by([&] { ccoll::sendrecv(x, 2, y, 0, 0, comm); });
+            mine.expect(v.code == status::peer_lost && v.peer == 2, "sendrecv");
+        },
+        promptly));
     // in the middle of a call: one message is taken by hand
-    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
-        floats x(2000000, 1);
-        if (comm.rank() == 1) {
-            std::vector<std::byte> room(ccoll::p2p_room);
-            auto first = comm.post_recv(0, ccoll::first_p2p_tag, room);
-            while (!comm.test(first)) {}
-            mine.expect(first.result == status::ok && first.bytes > 80, "the first message");
-            return;
-        }
-        const ccoll::verdict v = thrown_by([&] { ccoll::send(x, 1, 0, comm); });
-        mine.expect(v.code == status::peer_lost && v.peer == 1, "send");
-    }, promptly));
-    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
-        floats x(2000000, 1);
-        if (comm.rank() == 1) {
-            request out = ccoll::isend(x, 0, 0, comm);
-            comm.idle();
-            return;  // dropped, and the thread ends: what has left is withdrawn
-        }
-        const ccoll::verdict v = thrown_by([&] { ccoll::recv(x, 1, 0, comm); });
-        mine.expect(v.ok() || v.code == status::peer_lost || v.code == status::abandoned, "recv");
-    }, promptly));
+    none_wrong(run<findings>(
+        2,
+        [](threads_comm& comm, findings& mine) {
+            floats x(2000000, 1);
+            if (comm.rank() == 1) {
+                std::vector<std::byte> room(ccoll::p2p_room);
+                auto first = comm.post_recv(0, ccoll::first_p2p_tag, room);
+                while (!comm.test(first)) {}
+                mine.expect(first.result == status::ok && first.bytes > 80, "the first message");
+                return;
+            }
+            const ccoll::verdict v = thrown_by([&] { ccoll::send(x, 1, 0, comm); });
+            mine.expect(v.code == status::peer_lost && v.peer == 1, "send");
+        },
+        promptly));
+    none_wrong(run<findings>(
+        2,
+        [](threads_comm& comm, findings& mine) {
+            floats x(2000000, 1);
+            if (comm.rank() == 1) {
+                request out = ccoll::isend(x, 0, 0, comm);
+                comm.idle();
+                return;  // dropped, and the thread ends: what has left is withdrawn
+            }
+            const ccoll::verdict v = thrown_by([&] { ccoll::recv(x, 1, 0, comm); });
+            mine.expect(v.ok() || v.code == status::peer_lost || v.code == status::abandoned, "recv");
+        },
+        promptly));
 }
 
 TEST_CASE("A damaged stamp is seen, nobody hangs, and the next call works", "[p2p]")
@@ -646,28 +683,31 @@ TEST_CASE("A damaged stamp is seen, nobody hangs, and the next call works", "[p2
     for (const std::size_t n : {std::size_t{40}, std::size_t{40000}})  // one message and three
         for (std::size_t byte = 0; byte < 48 + 32; ++byte) {
             INFO("byte " << byte << ", n " << n);
-            none_wrong(run<findings>(2, [=](threads_comm& comm, findings& mine) {
-                bool used = false;
-                tap watcher;
-                watcher.received = [&](passing& m) {
-                    if (!used && m.rank == 1) m.data[byte] ^= std::byte{0x10};
-                    used = true;
-                };
-                const tapped_comm link(comm, watcher);
-                floats x(n, 1.5f), y(n);
-                const auto give = [&](auto& c) { ccoll::send<Codec::SZx, E>(x, 1, 0, c); };
-                const auto get = [&](auto& c) { ccoll::recv<Codec::SZx, E>(y, 0, 0, c); };
-                if (comm.rank() == 0) {
-                    request later = ccoll::isend<Codec::SZx, E>(x, 1, 0, link);
-                    give(comm);
-                    later.wait();
-                } else {
-                    const ccoll::verdict v = thrown_by([&] { get(link); });
-                    mine.expect(!v.ok(), std::string("told: ") + describe(v.code));
-                    get(comm);
-                    mine.expect(y == x, "afterwards");
-                }
-            }, promptly));
+            none_wrong(run<findings>(
+                2,
+                [=](threads_comm& comm, findings& mine) {
+                    bool used = false;
+                    tap watcher;
+                    watcher.received = [&](passing& m) {
+                        if (!used && m.rank == 1) m.data[byte] ^= std::byte{0x10};
+                        used = true;
+                    };
+                    const tapped_comm link(comm, watcher);
+                    floats x(n, 1.5f), y(n);
+                    const auto give = [&](auto& c) { ccoll::send<Codec::SZx, E>(x, 1, 0, c); };
+                    const auto get = [&](auto& c) { ccoll::recv<Codec::SZx, E>(y, 0, 0, c); };
+                    if (comm.rank() == 0) {
+                        request later = ccoll::isend<Codec::SZx, E>(x, 1, 0, link);
+                        give(comm);
+                        later.wait();
+                    } else {
+                        const ccoll::verdict v = thrown_by([&] { get(link); });
+                        mine.expect(!v.ok(), std::string("told: ") + describe(v.code));
+                        get(comm);
+                        mine.expect(y == x, "afterwards");
+                    }
+                },
+                promptly));
         }
 }
 

@@ -66,7 +66,8 @@ TEST_CASE("Nonblocking calls are completed in any order, a different one on each
                     const report r = flying[static_cast<std::size_t>(which)].wait();
                     mine.check(!flying[static_cast<std::size_t>(which)].valid(), "valid after wait");
                     if (which < 4 || comm.rank() == p - 1)
-                        mine.check(is_sum(out[static_cast<std::size_t>(which)], p, which, r.worst_case_error), "sum of call " + std::to_string(which));
+                        mine.check(is_sum(out[static_cast<std::size_t>(which)], p, which, r.worst_case_error),
+                                   "sum of call " + std::to_string(which));
                 }
             }));
 }
@@ -128,7 +129,8 @@ TEST_CASE("A persistent call is started again with what its buffers then hold", 
                 else collect.wait(), sum.wait();
                 mine.check(is_sum(out, p, round, p * 1e-2), "sum of round " + std::to_string(round));
                 for (int r = 0; r < p; ++r)
-                    mine.check(std::fabs(gathered[static_cast<std::size_t>(r) * n + 5] - numbers_of(r, round, 6)[5]) <= 1e-2, "gathered in round " + std::to_string(round));
+                    mine.check(std::fabs(gathered[static_cast<std::size_t>(r) * n + 5] - numbers_of(r, round, 6)[5]) <= 1e-2,
+                               "gathered in round " + std::to_string(round));
             }
             sum.start();
             bool refused = false;
@@ -146,26 +148,30 @@ TEST_CASE("Trouble of a nonblocking call is told by its wait, on every rank", "[
 {
     for (const int p : {2, 3, 5})
         for (const std::size_t n : {std::size_t{100}, std::size_t{400000}})
-            all_heard(listen(p, [=](threads_comm& comm) {
-                          std::vector<float> v(n + (comm.rank() == p - 1)), w(1000, 1.0f);
-                          auto wrong = ccoll::iallreduce<Algo::Ring>(v, comm);
-                          auto right = ccoll::iallreduce<Algo::Ring>(w, comm);
-                          right.wait();
-                          if (w[0] != static_cast<float>(p)) throw std::runtime_error("the other call suffered");
-                          wrong.wait();
-                      }),
+            all_heard(listen(p,
+                             [=](threads_comm& comm) {
+                                 std::vector<float> v(n + (comm.rank() == p - 1)), w(1000, 1.0f);
+                                 auto wrong = ccoll::iallreduce<Algo::Ring>(v, comm);
+                                 auto right = ccoll::iallreduce<Algo::Ring>(w, comm);
+                                 right.wait();
+                                 if (w[0] != static_cast<float>(p)) throw std::runtime_error("the other call suffered");
+                                 wrong.wait();
+                             }),
                       status::count_differs);
 }
 
 TEST_CASE("wait(code) tells instead of throwing", "[request][errors]")
 {
-    const auto all = run<std::string>(3, [](threads_comm& comm, std::string& mine) {
-        std::vector<float> v(100 + static_cast<std::size_t>(comm.rank()));
-        auto flying = ccoll::iallreduce<Algo::Ring>(v, comm);
-        std::error_code code;
-        const report r = flying.wait(code);
-        mine = code == status::count_differs && r.trouble.code == status::count_differs ? "told" : code.message();
-    }, promptly);
+    const auto all = run<std::string>(
+        3,
+        [](threads_comm& comm, std::string& mine) {
+            std::vector<float> v(100 + static_cast<std::size_t>(comm.rank()));
+            auto flying = ccoll::iallreduce<Algo::Ring>(v, comm);
+            std::error_code code;
+            const report r = flying.wait(code);
+            mine = code == status::count_differs && r.trouble.code == status::count_differs ? "told" : code.message();
+        },
+        promptly);
     for (const std::string& each : all) CHECK(each == "told");
 }
 
@@ -199,24 +205,28 @@ TEST_CASE("Timeout: a rank that never comes is named, and the others do not wait
         for (const std::size_t n : {std::size_t{10}, std::size_t{1000000}}) {
             INFO("p " << p << ", n " << n);
             const auto done = std::make_shared<std::atomic<int>>(0);
-            const auto all = run<heard>(p, [=](threads_comm& comm, heard& mine) {
-                if (comm.rank() == 0) {  // stays alive, but away
-                    while (done->load() < p - 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-                    return;
-                }
-                std::vector<float> v(n, 1.0f);
-                try {
-                    ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, Timeout<0.2>>(v, comm);
-                } catch (const ccoll::error& e) {
-                    mine.text = e.what();
-                    mine.what = e.what_happened();
-                }
-                ++*done;
-            }, promptly);
+            const auto all = run<heard>(
+                p,
+                [=](threads_comm& comm, heard& mine) {
+                    if (comm.rank() == 0) {  // stays alive, but away
+                        while (done->load() < p - 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                        return;
+                    }
+                    std::vector<float> v(n, 1.0f);
+                    try {
+                        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, Timeout<0.2>>(v, comm);
+                    } catch (const ccoll::error& e) {
+                        mine.text = e.what();
+                        mine.what = e.what_happened();
+                    }
+                    ++*done;
+                },
+                promptly);
             for (int r = 1; r < p; ++r) {
                 INFO("rank " << r << ": '" << all[static_cast<std::size_t>(r)].text << "'");
                 // Whoever heard it first may have ended, and be missed, before the others hear it.
-                CHECK((all[static_cast<std::size_t>(r)].told(status::timed_out) || all[static_cast<std::size_t>(r)].told(status::peer_lost)));
+                CHECK(
+                    (all[static_cast<std::size_t>(r)].told(status::timed_out) || all[static_cast<std::size_t>(r)].told(status::peer_lost)));
             }
             CHECK(std::any_of(all.begin(), all.end(), [](const heard& h) { return h.told(status::timed_out); }));
             const bool named = std::any_of(all.begin(), all.end(), [](const heard& h) { return h.what.peer == 0; });

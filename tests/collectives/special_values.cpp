@@ -22,14 +22,18 @@ void keeps_non_finite(contribution<T> data)
                 for (std::size_t i = 0; i < mine.result.size(); ++i) {
                     using collective = typename Call::collective;
                     const std::size_t at = collective::recv == ccoll::extent::own ? static_cast<std::size_t>(r) * n + i : i;
-                    const T& original = collective::send == ccoll::extent::own ? inputs[i / n][i % n] : inputs[static_cast<std::size_t>(s.root)][at];
-                    if (std::isfinite(original)) wrong += !(std::fabs(static_cast<double>(mine.result[i]) - static_cast<double>(original)) <= mine.facts.worst_case_error);
+                    const T& original =
+                        collective::send == ccoll::extent::own ? inputs[i / n][i % n] : inputs[static_cast<std::size_t>(s.root)][at];
+                    if (std::isfinite(original))
+                        wrong += !(std::fabs(static_cast<double>(mine.result[i]) - static_cast<double>(original)) <=
+                                   mine.facts.worst_case_error);
                     else ++special, wrong += !oracle::same_bits(mine.result[i], original);
                 }
                 INFO(Call::collective::name << ", p " << p << ", n " << n << ", rank " << r);
                 CHECK(wrong == 0);
                 if (n > 3000 && data == &fields::non_finite<T> && !mine.result.empty()) CHECK(special > 0);
-                if (Call::collective::recv == ccoll::extent::whole && !mine.result.empty() && mine.facts.same_bits && !all[0].result.empty())
+                if (Call::collective::recv == ccoll::extent::whole && !mine.result.empty() && mine.facts.same_bits &&
+                    !all[0].result.empty())
                     CHECK(oracle::hash(mine.result) == oracle::hash(all[0].result));
             }
         }
@@ -60,16 +64,19 @@ TEMPLATE_TEST_CASE("Reductions treat NaN and infinities as IEEE does", "[nan]", 
             const setting s{p, 1, 3000, false};
             const auto inputs = inputs_of<all_reduce, T>(s, field.make);
             check<all_reduce, T, Codec::SZx, E>(s, field.name, inputs, oracle::op::sum, {"Ring", "SZx", "DecodeReduceEncode"});
-            check<all_reduce, T, Algo::RecursiveDoubling>(s, field.name, inputs, oracle::op::sum, {"RecursiveDoubling", "None", "DecodeReduceEncode"});
+            check<all_reduce, T, Algo::RecursiveDoubling>(s, field.name, inputs, oracle::op::sum,
+                                                          {"RecursiveDoubling", "None", "DecodeReduceEncode"});
             check<all_reduce, T, Codec::SZx, E, Op::Min>(s, field.name, inputs, oracle::op::min, {"Ring", "SZx", "DecodeReduceEncode"});
             check<all_reduce, T, Op::Max>(s, field.name, inputs, oracle::op::max, {"Ring", "None", "DecodeReduceEncode"});
-            check<all_reduce, T, Algo::RecursiveDoubling, Codec::PipeSZx, E, Op::Average>(s, field.name, inputs, oracle::op::average,
-                                                                                         {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
-            check<worlds::reduce, T, Codec::PipeSZx, E>(s, field.name, inputs, oracle::op::sum, {"Binomial", "PipeSZx", "DecodeReduceEncode"});
+            check<all_reduce, T, Algo::RecursiveDoubling, Codec::PipeSZx, E, Op::Average>(
+                s, field.name, inputs, oracle::op::average, {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
+            check<worlds::reduce, T, Codec::PipeSZx, E>(s, field.name, inputs, oracle::op::sum,
+                                                        {"Binomial", "PipeSZx", "DecodeReduceEncode"});
         }
 }
 
-TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign end as the same bits on all ranks", "[nan][same_bits]", float, double)
+TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign end as the same bits on all ranks", "[nan][same_bits]", float,
+                   double)
 {
     using T = TestType;
     using E = ErrorBound<1e-3>;

@@ -44,7 +44,8 @@ TEST_CASE("Views of the shapes of mdspan and Kokkos are buffers", "[buffers]")
 {
     const auto sums = run<float>(3, [](threads_comm& comm, float& mine) {
         std::vector<float> a(600, 1), b(600), c(600);
-        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-4>>(plane<float>{a.data(), 20, 30, 30}, plane<float>{b.data(), 20, 30, 30}, comm);
+        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-4>>(plane<float>{a.data(), 20, 30, 30}, plane<float>{b.data(), 20, 30, 30},
+                                                                   comm);
         ccoll::allreduce<Algo::Ring>(kokkos_like<float>{b.data(), 600}, kokkos_like<float>{c.data(), 600}, comm);
         ccoll::bcast(plane<float>{c.data(), 20, 30, 30}, 1, comm);
         mine = c[599];
@@ -68,10 +69,11 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
 
 TEST_CASE("A negative count is refused on every rank", "[buffers][errors]")
 {
-    all_heard(listen(3, [](threads_comm& comm) {
-                  std::vector<float> a(10, 1), b(10);
-                  ccoll::allreduce<Algo::Ring>(a.data(), b.data(), comm.rank() == 1 ? -1 : 10, comm);
-              }),
+    all_heard(listen(3,
+                     [](threads_comm& comm) {
+                         std::vector<float> a(10, 1), b(10);
+                         ccoll::allreduce<Algo::Ring>(a.data(), b.data(), comm.rank() == 1 ? -1 : 10, comm);
+                     }),
               status::bad_argument, status::count_differs);
 }
 
@@ -82,7 +84,8 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
         const auto all = run<int>(p, [p](threads_comm& comm, int& good) {
             const std::size_t n = 3000;
             std::vector<number> in(n), sum(n), product(n), everybody(n * static_cast<std::size_t>(p));
-            for (std::size_t i = 0; i < n; ++i) in[i] = {std::sin(0.01 * static_cast<double>(i)) + comm.rank(), std::cos(0.01 * static_cast<double>(i))};
+            for (std::size_t i = 0; i < n; ++i)
+                in[i] = {std::sin(0.01 * static_cast<double>(i)) + comm.rank(), std::cos(0.01 * static_cast<double>(i))};
             const report r = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(in, sum, comm);
             ccoll::allreduce<Algo::Ring, Op::Prod>(in, product, comm);
             ccoll::allgather<Codec::SZp, ErrorBound<1e-3>>(in, everybody, comm);
@@ -115,7 +118,9 @@ TEST_CASE("Structs travel whole, and are reduced by operations of the user's or 
             const std::size_t n = 2000;
             const auto of = [](int rank) {
                 std::vector<particle> v(n);
-                for (std::size_t i = 0; i < n; ++i) v[i] = {static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 5) % 11), 1, 2, rank * 10000 + static_cast<int>(i)};
+                for (std::size_t i = 0; i < n; ++i)
+                    v[i] = {static_cast<float>((i * 7 + static_cast<std::size_t>(rank) * 5) % 11), 1, 2,
+                            rank * 10000 + static_cast<int>(i)};
                 return v;
             };
             const auto mine = of(comm.rank());

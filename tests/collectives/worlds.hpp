@@ -105,9 +105,15 @@ struct all_reduce {
     static std::size_t send_size(int, int, int, std::size_t n) { return n; }
     static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::allreduce<P...>(s, r, c, e...); }
+    static report call(S&& s, R&& r, int, const C& c, E&&... e)
+    {
+        return ccoll::allreduce<P...>(s, r, c, e...);
+    }
     template <class... P, class B, class C, class... E>
-    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::allreduce<P...>(b, c, e...); }
+    static report in_place(B&& b, int, const C& c, E&&... e)
+    {
+        return ccoll::allreduce<P...>(b, c, e...);
+    }
 };
 struct reduce_scatter {
     using collective = ccoll::collective::reduce_scatter;
@@ -115,9 +121,15 @@ struct reduce_scatter {
     static std::size_t send_size(int, int p, int, std::size_t n) { return n * static_cast<std::size_t>(p); }
     static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::reduce_scatter<P...>(s, r, c, e...); }
+    static report call(S&& s, R&& r, int, const C& c, E&&... e)
+    {
+        return ccoll::reduce_scatter<P...>(s, r, c, e...);
+    }
     template <class... P, class B, class C, class... E>
-    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::reduce_scatter<P...>(b, c, e...); }
+    static report in_place(B&& b, int, const C& c, E&&... e)
+    {
+        return ccoll::reduce_scatter<P...>(b, c, e...);
+    }
 };
 struct allgather {
     using collective = ccoll::collective::allgather;
@@ -125,9 +137,15 @@ struct allgather {
     static std::size_t send_size(int, int, int, std::size_t n) { return n; }
     static std::size_t recv_size(int, int p, int, std::size_t n) { return n * static_cast<std::size_t>(p); }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int, const C& c, E&&... e) { return ccoll::allgather<P...>(s, r, c, e...); }
+    static report call(S&& s, R&& r, int, const C& c, E&&... e)
+    {
+        return ccoll::allgather<P...>(s, r, c, e...);
+    }
     template <class... P, class B, class C, class... E>
-    static report in_place(B&& b, int, const C& c, E&&... e) { return ccoll::allgather<P...>(b, c, e...); }
+    static report in_place(B&& b, int, const C& c, E&&... e)
+    {
+        return ccoll::allgather<P...>(b, c, e...);
+    }
 };
 /// Not in place means here: the root's data are copied into the buffer first.
 struct bcast {
@@ -142,7 +160,10 @@ struct bcast {
         return ccoll::bcast<P...>(r, root, c, e...);
     }
     template <class... P, class B, class C, class... E>
-    static report in_place(B&& b, int root, const C& c, E&&... e) { return ccoll::bcast<P...>(b, root, c, e...); }
+    static report in_place(B&& b, int root, const C& c, E&&... e)
+    {
+        return ccoll::bcast<P...>(b, root, c, e...);
+    }
 };
 struct scatter {
     using collective = ccoll::collective::scatter;
@@ -150,7 +171,10 @@ struct scatter {
     static std::size_t send_size(int me, int p, int root, std::size_t n) { return me == root ? n * static_cast<std::size_t>(p) : 0; }
     static std::size_t recv_size(int, int, int, std::size_t n) { return n; }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::scatter<P...>(s, r, root, c, e...); }
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e)
+    {
+        return ccoll::scatter<P...>(s, r, root, c, e...);
+    }
 };
 struct gather {
     using collective = ccoll::collective::gather;
@@ -158,7 +182,10 @@ struct gather {
     static std::size_t send_size(int, int, int, std::size_t n) { return n; }
     static std::size_t recv_size(int me, int p, int root, std::size_t n) { return me == root ? n * static_cast<std::size_t>(p) : 0; }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::gather<P...>(s, r, root, c, e...); }
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e)
+    {
+        return ccoll::gather<P...>(s, r, root, c, e...);
+    }
 };
 struct reduce {
     using collective = ccoll::collective::reduce;
@@ -166,7 +193,10 @@ struct reduce {
     static std::size_t send_size(int, int, int, std::size_t n) { return n; }
     static std::size_t recv_size(int me, int, int root, std::size_t n) { return me == root ? n : 0; }
     template <class... P, class S, class R, class C, class... E>
-    static report call(S&& s, R&& r, int root, const C& c, E&&... e) { return ccoll::reduce<P...>(s, r, root, c, e...); }
+    static report call(S&& s, R&& r, int root, const C& c, E&&... e)
+    {
+        return ccoll::reduce<P...>(s, r, root, c, e...);
+    }
 };
 
 /// One case of a matrix.
@@ -209,7 +239,8 @@ std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>
             if (s.in_place) {
                 const std::size_t whole = std::max(send.span().size(), recv.span().size());
                 guarded<T> both(whole);
-                const std::size_t at = send.span().size() < whole && Call::send_size(me, s.p, s.root, s.n) > 0 ? static_cast<std::size_t>(me) * s.n : 0;
+                const std::size_t at =
+                    send.span().size() < whole && Call::send_size(me, s.p, s.root, s.n) > 0 ? static_cast<std::size_t>(me) * s.n : 0;
                 if (!input.empty()) std::memcpy(both.span().data() + at, input.data(), input.size() * sizeof(T));
                 mine.facts = Call::template in_place<P...>(both.span(), s.root, comm, extra...);
                 mine.guards = both.intact();
@@ -261,7 +292,8 @@ std::string algorithm_for(const setting& s, const names& usually)
 {
     using plan = ccoll::plan_of<P...>;
     using rule = ccoll::detail::auto_rule<typename Call::collective>;
-    if constexpr (std::is_same_v<typename plan::algo, ccoll::policies::Algo::Auto> && requires(const ccoll::choice_facts& facts) { rule::choose(facts); }) {
+    if constexpr (std::is_same_v<typename plan::algo, ccoll::policies::Algo::Auto> &&
+                  requires(const ccoll::choice_facts& facts) { rule::choose(facts); }) {
         const std::string placement = usually.placement;
         const bool any_way = !plan::codec::lossy || placement == "Homomorphic" || placement == "Once";
         const std::size_t parts = Call::collective::send == ccoll::extent::own ? static_cast<std::size_t>(s.p) : 1;
@@ -272,8 +304,8 @@ std::string algorithm_for(const setting& s, const names& usually)
 
 /// Runs a case and checks everything that is promised of it. @return the reports
 template <class Call, class T, class... P, class... Extra>
-std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what, const names& said,
-                           Extra... extra)
+std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what,
+                           const names& said, Extra... extra)
 {
     INFO("p " << s.p << ", n " << s.n << ", root " << s.root << (s.in_place ? ", in place" : "") << ", field " << field << ", "
               << said.algorithm << " " << said.codec << " " << said.placement);
@@ -297,7 +329,8 @@ std::vector<seen<T>> check(const setting& s, const char* field, const std::vecto
         {  // Check::Auto compares arguments before large vectors, and always where there is a root
             using level = typename plan::check;
             const std::size_t whole = std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
-            const bool due = std::is_same_v<level, ccoll::policies::Check::Collective> || plan::bound::kind == ccoll::bound_kind::relative ||
+            const bool due = std::is_same_v<level, ccoll::policies::Check::Collective> ||
+                             plan::bound::kind == ccoll::bound_kind::relative ||
                              (std::is_same_v<level, ccoll::policies::Check::Auto> &&
                               (Call::collective::rooted || whole * sizeof(T) >= ccoll::agreement_bytes));
             CHECK(facts.agreed == (s.p > 1 && due));
@@ -323,7 +356,7 @@ struct named_field {
 };
 template <class T>
 inline constexpr named_field<T> ordinary[] = {
-    {"smooth", &fields::smooth<T>}, {"random", &fields::random<T>},     {"quiet", &fields::quiet<T>},         {"ramp", &fields::ramp<T>},
+    {"smooth", &fields::smooth<T>}, {"random", &fields::random<T>},     {"quiet", &fields::quiet<T>},          {"ramp", &fields::ramp<T>},
     {"offset", &fields::offset<T>}, {"constant", &fields::constant<T>}, {"half_steps", &fields::half_steps<T>}};
 template <class T>
 inline constexpr std::size_t ordinary_count = std::size(ordinary<T>);

@@ -53,23 +53,23 @@ void call(const arguments& a)
     ccoll::allreduce<Op::BitAnd>(a.i, a.comm);
     ccoll::bcast<Codec::Lossless>(a.pairs, 0, a.comm);
     ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm).wait(code);
-#elif CCOLL_CASE == 1  // expect: ccoll: a buffer must be a contiguous range
+#elif CCOLL_CASE == 1   // expect: ccoll: a buffer must be a contiguous range
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);
-#elif CCOLL_CASE == 2  // expect: ccoll: a buffer must be a contiguous range
+#elif CCOLL_CASE == 2   // expect: ccoll: a buffer must be a contiguous range
     ccoll::bcast(a.l, 0, a.comm);
-#elif CCOLL_CASE == 3  // expect: ccoll: the result buffer must hold non-const elements
+#elif CCOLL_CASE == 3   // expect: ccoll: the result buffer must hold non-const elements
     ccoll::bcast(a.addresses, 0, a.comm);
-#elif CCOLL_CASE == 4  // expect: ccoll: the result buffer must hold non-const elements
+#elif CCOLL_CASE == 4   // expect: ccoll: the result buffer must hold non-const elements
     ccoll::allgather(a.x, a.fixed, a.comm);
-#elif CCOLL_CASE == 5  // expect: ccoll: send and receive buffers must hold the same element type
+#elif CCOLL_CASE == 5   // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::reduce_scatter(a.d, a.y, a.comm);
-#elif CCOLL_CASE == 6  // expect: ccoll: the communicator must be an MPI_Comm
+#elif CCOLL_CASE == 6   // expect: ccoll: the communicator must be an MPI_Comm
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, std::string("world"));
-#elif CCOLL_CASE == 7  // expect: ccoll: this codec has no host implementation for this element type
+#elif CCOLL_CASE == 7   // expect: ccoll: this codec has no host implementation for this element type
     ccoll::allreduce<UnknownCodec, ErrorBound<1e-3>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 8  // expect: ccoll: this algorithm has no schedule for this collective
+#elif CCOLL_CASE == 8   // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::bcast<Algo::Ring>(a.x, 0, a.comm);
-#elif CCOLL_CASE == 9  // expect: ccoll: this algorithm has no schedule for this collective
+#elif CCOLL_CASE == 9   // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::gather<UnknownAlgo>(a.x, a.y, 0, a.comm);
 #elif CCOLL_CASE == 10  // expect: ccoll: Placement::Once forwards bytes and cannot reduce them
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Placement::Once>(a.x, a.y, a.comm);

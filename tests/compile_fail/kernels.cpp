@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instruction sets that are not complete. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the control.
+// Instruction sets that are not complete. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the
+// control.
 #include <concepts>
 #include <cstddef>
 

@@ -32,23 +32,23 @@ void call(const arguments& a)
     ccoll::sendrecv<Codec::SZp, RelativeBound<1e-3>, Timeout<1>>(a.fixed, 0, a.x, 0, 0, a.comm, code);
     ccoll::sendrecv(a.d.data(), 1, 0, a.d.data(), 1, 0, 0, a.comm);
     later = ccoll::isend<Codec::SZx, EndToEnd<ErrorBound<1e-3>>, Instrument::Breakdown>(a.x, ccoll::nobody, 0, a.comm);
-#elif CCOLL_CASE == 1  // expect: ccoll: a message between two ranks has no algorithm
+#elif CCOLL_CASE == 1   // expect: ccoll: a message between two ranks has no algorithm
     ccoll::send<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 2  // expect: ccoll: a message between two ranks is always encoded once
+#elif CCOLL_CASE == 2   // expect: ccoll: a message between two ranks is always encoded once
     ccoll::recv<Placement::PerHop>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 3  // expect: ccoll: send and receive only move data; drop the Op::
+#elif CCOLL_CASE == 3   // expect: ccoll: send and receive only move data; drop the Op::
     ccoll::sendrecv<Op::Max>(a.x, 0, a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 4  // expect: ccoll: a sender is not told what its receiver finds
+#elif CCOLL_CASE == 4   // expect: ccoll: a sender is not told what its receiver finds
     later = ccoll::isend<Check::Collective>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 5  // expect: check the order of the arguments: buffer, peer
+#elif CCOLL_CASE == 5   // expect: check the order of the arguments: buffer, peer
     ccoll::send(a.x, 0, 0, a.comm, "tight");
-#elif CCOLL_CASE == 6  // expect: ccoll: the plan says RuntimeBound; pass the bound
+#elif CCOLL_CASE == 6   // expect: ccoll: the plan says RuntimeBound; pass the bound
     ccoll::send<Codec::SZx, RuntimeBound>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 7  // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+#elif CCOLL_CASE == 7   // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
     ccoll::recv<Codec::SZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm, 1e-3);
-#elif CCOLL_CASE == 8  // expect: ccoll: a buffer must be a contiguous range
+#elif CCOLL_CASE == 8   // expect: ccoll: a buffer must be a contiguous range
     ccoll::send(a.l, 0, 0, a.comm);
-#elif CCOLL_CASE == 9  // expect: ccoll: the result buffer must hold non-const elements
+#elif CCOLL_CASE == 9   // expect: ccoll: the result buffer must hold non-const elements
     ccoll::recv(a.fixed, 0, 0, a.comm);
 #elif CCOLL_CASE == 10  // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::sendrecv(a.x, 0, a.d, 0, 0, a.comm);

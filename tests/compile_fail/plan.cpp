@@ -9,7 +9,6 @@
 
 using namespace ccoll::policies;
 
-
 template <class... Policies>
 void call(std::vector<float>& x, ccoll::threads_comm& comm)
 {
@@ -26,23 +25,23 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<RelativeBound<1e-3>, Codec::PipeSZx, Placement::PerHop>(x, comm);
     call<Op::Prod>(x, comm);
     call<Timeout<0.5>, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
-#elif CCOLL_CASE == 1  // expect: ccoll::Plan: one argument is not a policy
+#elif CCOLL_CASE == 1   // expect: ccoll::Plan: one argument is not a policy
     call<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, std::string>(x, comm);
-#elif CCOLL_CASE == 2  // expect: ccoll::Plan: two policies answer the same question
+#elif CCOLL_CASE == 2   // expect: ccoll::Plan: two policies answer the same question
     call<Codec::None, Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
-#elif CCOLL_CASE == 3  // expect: ccoll::Plan: two policies answer the same question
+#elif CCOLL_CASE == 3   // expect: ccoll::Plan: two policies answer the same question
     call<ccoll::Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>, RuntimeBound>(x, comm);
-#elif CCOLL_CASE == 4  // expect: ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3>
+#elif CCOLL_CASE == 4   // expect: ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3>
     call<Algo::Ring, Codec::PipeSZx>(x, comm);
-#elif CCOLL_CASE == 5  // expect: ccoll::Plan: a bound is given but the codec is exact
+#elif CCOLL_CASE == 5   // expect: ccoll::Plan: a bound is given but the codec is exact
     call<Algo::Ring, ErrorBound<1e-3>>(x, comm);
-#elif CCOLL_CASE == 6  // expect: ccoll::Plan: the error bound must be positive and finite
+#elif CCOLL_CASE == 6   // expect: ccoll::Plan: the error bound must be positive and finite
     call<Codec::PipeSZx, ErrorBound<-1e-3>>(x, comm);
-#elif CCOLL_CASE == 7  // expect: ccoll::Plan: the error bound must be positive and finite
+#elif CCOLL_CASE == 7   // expect: ccoll::Plan: the error bound must be positive and finite
     call<Codec::PipeSZx, RelativeBound<0>>(x, comm);
-#elif CCOLL_CASE == 8  // expect: ccoll::Plan: FixedRate needs a codec with a fixed rate
+#elif CCOLL_CASE == 8   // expect: ccoll::Plan: FixedRate needs a codec with a fixed rate
     call<Codec::PipeSZx, FixedRate<8>>(x, comm);
-#elif CCOLL_CASE == 9  // expect: ccoll::Plan: no absolute error bound survives this operation
+#elif CCOLL_CASE == 9   // expect: ccoll::Plan: no absolute error bound survives this operation
     call<Codec::PipeSZx, ErrorBound<1e-3>, Op::Prod>(x, comm);
 #elif CCOLL_CASE == 10  // expect: ccoll::worst_case: this bound is known during the call only
     (void)ccoll::worst_case<ccoll::collective::allreduce, Codec::PipeSZx, RuntimeBound>(4);

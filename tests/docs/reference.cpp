@@ -74,7 +74,8 @@ TEST_CASE("docs/reference/reduce.md runs", "[docs]")
         std::vector<float> total(comm.rank() == root ? n : 0);  // only the root needs room
         ccoll::reduce<Algo::Chain, Codec::SZp, ErrorBound<1e-3>>(part, total, root, comm);
         // [/doc:reduce]
-        for (std::size_t i = 0; i < total.size(); ++i) want(near(total[i], 4 * std::sin(1e-2f * static_cast<float>(i)) + 6, 4e-3 + 1e-5), "sum");
+        for (std::size_t i = 0; i < total.size(); ++i)
+            want(near(total[i], 4 * std::sin(1e-2f * static_cast<float>(i)) + 6, 4e-3 + 1e-5), "sum");
 
         auto own = part;
         ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(own, own, root, comm);  // the same buffer: in place
@@ -167,7 +168,8 @@ TEST_CASE("docs/reference/scatter.md and gather.md run", "[docs]")
         std::vector<float> part(n);
         ccoll::scatter<Codec::SZp, ErrorBound<1e-3>>(whole, part, root, comm);
         // [/doc:scatter]
-        want(near(part[3], wave(3 * n, 0)[static_cast<std::size_t>(comm.rank()) * n + 3], is_root ? 0 : 1e-3), "scatter; the root's part is exact");
+        want(near(part[3], wave(3 * n, 0)[static_cast<std::size_t>(comm.rank()) * n + 3], is_root ? 0 : 1e-3),
+             "scatter; the root's part is exact");
 
         // [doc:gather]
         std::vector<float> all(is_root ? 3 * n : 0);
@@ -201,7 +203,8 @@ TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
         // [/doc:alltoall]
         const auto me = static_cast<std::size_t>(comm.rank());
         for (std::size_t r = 0; r < 3; ++r)
-            want(near(columns[r * n + 4], wave(3 * n, static_cast<int>(r))[me * n + 4], r == me ? 0 : 1e-3), "equal parts; the own one is exact");
+            want(near(columns[r * n + 4], wave(3 * n, static_cast<int>(r))[me * n + 4], r == me ? 0 : 1e-3),
+                 "equal parts; the own one is exact");
 
         // [doc:alltoallv]
         // Rank s sends 100 (s + 1) elements to everybody.
@@ -210,7 +213,8 @@ TEST_CASE("docs/reference/alltoall.md runs", "[docs]")
         std::vector<float> recv(600);
         ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(send, send_counts, recv, recv_counts, comm);
         // [/doc:alltoallv]
-        for (std::size_t s = 0, at = 0; s < 3; at += 100 * (s + 1), ++s) want(near(recv[at], wave(3 * n, static_cast<int>(s))[me * 100 * (s + 1)], 1e-3), "counts");
+        for (std::size_t s = 0, at = 0; s < 3; at += 100 * (s + 1), ++s)
+            want(near(recv[at], wave(3 * n, static_cast<int>(s))[me * 100 * (s + 1)], 1e-3), "counts");
 
         auto inout = rows;
         ccoll::alltoall(inout, comm);
@@ -302,9 +306,9 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         std::vector<std::int64_t> ids(1000, me);
         std::vector<std::complex<float>> spectrum(1000, {1.0f, 2.0f});
         std::vector<ccoll::half> weights(1000, ccoll::half(0.5f));
-        ccoll::allreduce<Op::Max>(ids, comm);                                    // exact
-        ccoll::bcast<Codec::Lossless>(ids, 0, comm);                             // exact, and shorter
-        ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(spectrum, comm);          // the bound holds for each part
+        ccoll::allreduce<Op::Max>(ids, comm);                            // exact
+        ccoll::bcast<Codec::Lossless>(ids, 0, comm);                     // exact, and shorter
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(spectrum, comm);  // the bound holds for each part
         ccoll::allreduce<Codec::SZp, ErrorBound<1e-2>, Op::Average>(weights, comm);
         // [/doc:elements]
         want(ids[5] == 2, "integers");
@@ -331,7 +335,8 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // two nodes: within 2e-3
         // [/doc:hierarchical]
         want(facts.worst_case_error == 2e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
-        for (std::size_t i = 0; i < out.size(); ++i) want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 2e-3 + 1e-5), "hierarchical");
+        for (std::size_t i = 0; i < out.size(); ++i)
+            want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 2e-3 + 1e-5), "hierarchical");
 
         // [doc:strided]
         struct column {  // what std::mdspan and Kokkos::View look like
@@ -356,8 +361,8 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         const auto facts = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>, Instrument::Breakdown>(field, out, comm);
         const ccoll::breakdown slowest = ccoll::slowest(facts.breakdown, comm);  // the largest value over all ranks, for each phase
         if (comm.rank() == 0)
-            std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n", facts.algorithm, facts.codec, facts.placement,
-                        facts.sent_bytes, facts.raw_bytes, facts.worst_case_error, slowest.encode);
+            std::printf("%s %s %s: %zu of %zu bytes, every element within %g; %g s of encoding\n", facts.algorithm, facts.codec,
+                        facts.placement, facts.sent_bytes, facts.raw_bytes, facts.worst_case_error, slowest.encode);
         // [/doc:report]
         want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
 

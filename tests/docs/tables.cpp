@@ -41,8 +41,8 @@ void expect_line(const std::string& name, const std::string& line)
 
 template <class... Collectives>
 struct columns {};
-using all_collectives = columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather, collective::bcast,
-                                collective::scatter, collective::gather, collective::alltoall>;
+using all_collectives = columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather,
+                                collective::bcast, collective::scatter, collective::gather, collective::alltoall>;
 
 template <class Algorithm, class... C>
 std::string row_of(columns<C...>)
@@ -134,8 +134,8 @@ struct cost {
 };
 std::ostream& operator<<(std::ostream& out, const cost& c)
 {
-    return out << c.steps << " steps, sent " << c.sent << ", received " << c.received << ", encoded " << c.encoded << ", decoded " << c.decoded << ", combined "
-               << c.combined << ", added " << c.added;
+    return out << c.steps << " steps, sent " << c.sent << ", received " << c.received << ", encoded " << c.encoded << ", decoded "
+               << c.decoded << ", combined " << c.combined << ", added " << c.added;
 }
 
 /// The machine of engine/placement.hpp, counting.
@@ -239,35 +239,41 @@ TEST_CASE("docs/reference/policies.md: which algorithm does which collective", "
     expect_line(file, other_row(all_collectives{}));
     // Hierarchical<Inner, Outer>: what Outer does, of these three.
     using two = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
-    static_assert(ccoll::has_schedule<two, collective::allreduce> && !ccoll::has_schedule<two, collective::reduce> && !ccoll::has_schedule<two, collective::allgather>);
+    static_assert(ccoll::has_schedule<two, collective::allreduce> && !ccoll::has_schedule<two, collective::reduce> &&
+                  !ccoll::has_schedule<two, collective::allgather>);
     static_assert(ccoll::has_schedule<Algo::Hierarchical<Algo::Linear, Algo::Chain>, collective::bcast>);
     static_assert(!ccoll::has_schedule<Algo::Hierarchical<Algo::Ring, Algo::Ring>, collective::allreduce>);
 }
 
 TEST_CASE("docs/reference: how errors add up", "[docs][error]")
 {
-    reduction<Algo::Ring, collective::allreduce>("reference/allreduce.md", "| `Ring` | p | p | 2 (p - 1) | 2 (p - 1) |", ranks, ranks, [](int p) { return 2 * (p - 1); },
-                                                 [](int p) { return 2 * (p - 1); });
+    reduction<Algo::Ring, collective::allreduce>(
+        "reference/allreduce.md", "| `Ring` | p | p | 2 (p - 1) | 2 (p - 1) |", ranks, ranks, [](int p) { return 2 * (p - 1); },
+        [](int p) { return 2 * (p - 1); });
     reduction<Algo::RecursiveDoubling, collective::allreduce>(
         "reference/allreduce.md", "| `RecursiveDoubling` | 2 (p - 1); k + p - 1 | log k; log k + 2 | p - 1; p | log k; up to log k + 2 |",
         [](int p) { return is_power(p) ? 2 * (p - 1) : core(p) + p - 1; }, [](int p) { return log2_down(p) + (is_power(p) ? 0 : 2); },
         [](int p) { return is_power(p) ? p - 1 : p; }, folded);
     reduction<Algo::Rabenseifner, collective::allreduce>(
-        "reference/allreduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k; p + log k | 2 log k; 2 log k + 2 |", ranks, up_and_down,
-        [](int p) { return p - 1 + log2_down(p) + (is_power(p) ? 0 : 1); }, [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 2); });
+        "reference/allreduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k; p + log k | 2 log k; 2 log k + 2 |", ranks,
+        up_and_down, [](int p) { return p - 1 + log2_down(p) + (is_power(p) ? 0 : 1); },
+        [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 2); });
 
-    reduction<Algo::Binomial, collective::reduce>("reference/reduce.md", "| `Binomial` | p - 1 | log k | p - 1 | log k |", others, depth, others, depth);
-    reduction<Algo::Chain, collective::reduce>("reference/reduce.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others, others);
+    reduction<Algo::Binomial, collective::reduce>("reference/reduce.md", "| `Binomial` | p - 1 | log k | p - 1 | log k |", others, depth,
+                                                  others, depth);
+    reduction<Algo::Chain, collective::reduce>("reference/reduce.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others,
+                                               others);
     reduction<Algo::Linear, collective::reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 |", others, one, others, one);
-    reduction<Algo::Rabenseifner, collective::reduce>("reference/reduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k | 2 log k; 2 log k + 1 |", ranks,
-                                                      up_and_down, [](int p) { return p - 1 + log2_down(p); },
-                                                      [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 1); });
+    reduction<Algo::Rabenseifner, collective::reduce>(
+        "reference/reduce.md", "| `Rabenseifner` | p | log k + 1; log k + 2 | p - 1 + log k | 2 log k; 2 log k + 1 |", ranks, up_and_down,
+        [](int p) { return p - 1 + log2_down(p); }, [](int p) { return 2 * log2_down(p) + (is_power(p) ? 0 : 1); });
 
-    reduction<Algo::Ring, collective::reduce_scatter>("reference/reduce_scatter.md", "| `Ring` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others, others);
+    reduction<Algo::Ring, collective::reduce_scatter>("reference/reduce_scatter.md", "| `Ring` | p - 1 | p - 1 | p - 1 | p - 1 |", others,
+                                                      others, others, others);
     const form halving = [](int p) { return is_power(p) ? p - 1 : p; };
-    reduction<Algo::Rabenseifner, collective::reduce_scatter>("reference/reduce_scatter.md",
-                                                              "| `Rabenseifner` | p - 1; p | log k; up to log k + 2 | p - 1; p | log k; up to log k + 2 |", halving,
-                                                              folded, halving, folded);
+    reduction<Algo::Rabenseifner, collective::reduce_scatter>(
+        "reference/reduce_scatter.md", "| `Rabenseifner` | p - 1; p | log k; up to log k + 2 | p - 1; p | log k; up to log k + 2 |",
+        halving, folded, halving, folded);
 
     movement<Algo::Ring, collective::allgather>("reference/allgather.md", "| `Ring` | 1 | p - 1 |", others);
     movement<Algo::RecursiveDoubling, collective::allgather>("reference/allgather.md", "| `RecursiveDoubling` | 1 | log k |", depth);
@@ -289,58 +295,74 @@ TEST_CASE("docs/reference: what the busiest rank does", "[docs]")
 {
     using namespace collective;
     // allreduce, reduce_scatter and reduce in blocks of n / p, where an algorithm cuts the vector.
-    costs<Algo::Ring, allreduce>("reference/allreduce.md", "| `Ring` | 2 (p - 1) | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |", forwards, true,
-                                 [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
-    costs<Algo::Ring, allreduce>("reference/allreduce.md", "| `Ring`, homomorphic | 2 (p - 1) | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic, true,
+    costs<Algo::Ring, allreduce>("reference/allreduce.md", "| `Ring` | 2 (p - 1) | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |",
+                                 forwards, true, [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
+    costs<Algo::Ring, allreduce>("reference/allreduce.md",
+                                 "| `Ring`, homomorphic | 2 (p - 1) | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic, true,
                                  [](int p) { return cost{2 * (p - 1), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
-    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling` | l | l | l | 2 l | l |", forwards, false, [](int p) {
-        const int l = log2_down(p);
-        return cost{l, l, l, l, 2 * l, l, 0};
-    });
-    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling`, homomorphic | l | l | 1 | 1 | l, encoded |", homomorphic, false, [](int p) {
-        const int l = log2_down(p);
-        return cost{l, l, l, 1, 1, 0, l};
-    });
-    costs<Algo::Rabenseifner, allreduce>("reference/allreduce.md", "| `Rabenseifner` | 2 l | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |", forwards, false, [](int p) {
-        return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0};
-    });
-    costs<Algo::Rabenseifner, allreduce>("reference/allreduce.md", "| `Rabenseifner`, homomorphic | 2 l | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic, false,
-                                         [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
+    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling` | l | l | l | 2 l | l |", forwards, false,
+                                              [](int p) {
+                                                  const int l = log2_down(p);
+                                                  return cost{l, l, l, l, 2 * l, l, 0};
+                                              });
+    costs<Algo::RecursiveDoubling, allreduce>("reference/allreduce.md", "| `RecursiveDoubling`, homomorphic | l | l | 1 | 1 | l, encoded |",
+                                              homomorphic, false, [](int p) {
+                                                  const int l = log2_down(p);
+                                                  return cost{l, l, l, 1, 1, 0, l};
+                                              });
+    costs<Algo::Rabenseifner, allreduce>("reference/allreduce.md",
+                                         "| `Rabenseifner` | 2 l | 2 (p - 1) / p | 1 | (2p - 1) / p | (p - 1) / p |", forwards, false,
+                                         [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, 2 * p - 1, p - 1, 0}; });
+    costs<Algo::Rabenseifner, allreduce>(
+        "reference/allreduce.md", "| `Rabenseifner`, homomorphic | 2 l | 2 (p - 1) / p | 1 | 1 | (p - 1) / p, encoded |", homomorphic,
+        false, [](int p) { return cost{2 * log2_down(p), 2 * (p - 1), 2 * (p - 1), p, p, 0, p - 1}; });
 
     costs<Algo::Binomial, reduce>("reference/reduce.md", "| `Binomial` | l | 1 | l | 1 | l | l |", forwards, true, [](int p) {
         const int l = log2_up(p);
         return cost{l, 1, l, 1, l, l, 0};
     });
-    costs<Algo::Chain, reduce>("reference/reduce.md", "| `Chain` | p - 1 | 1 | 1 | 1 | 1 | 1 |", forwards, true, [](int p) { return cost{p - 1, 1, 1, 1, 1, 1, 0}; });
+    costs<Algo::Chain, reduce>("reference/reduce.md", "| `Chain` | p - 1 | 1 | 1 | 1 | 1 | 1 |", forwards, true,
+                               [](int p) { return cost{p - 1, 1, 1, 1, 1, 1, 0}; });
     costs<Algo::Linear, reduce>("reference/reduce.md", "| `Linear` | p - 1 | 1 | p - 1 | 1 | p - 1 | p - 1 |", forwards, true,
                                 [](int p) { return cost{p - 1, 1, p - 1, 1, p - 1, p - 1, 0}; });
-    costs<Algo::Rabenseifner, reduce>("reference/reduce.md", "| `Rabenseifner` | 2 l | (p - 1) / p + 1/2 | 2 (p - 1) / p | 1 | 2 (p - 1) / p | (p - 1) / p |", forwards, false,
-                                      [](int p) { return cost{2 * log2_down(p), p - 1 + p / 2, 2 * (p - 1), p, 2 * (p - 1), p - 1, 0}; });
+    costs<Algo::Rabenseifner, reduce>(
+        "reference/reduce.md", "| `Rabenseifner` | 2 l | (p - 1) / p + 1/2 | 2 (p - 1) / p | 1 | 2 (p - 1) / p | (p - 1) / p |", forwards,
+        false, [](int p) { return cost{2 * log2_down(p), p - 1 + p / 2, 2 * (p - 1), p, 2 * (p - 1), p - 1, 0}; });
 
-    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md", "| `Ring` | p - 1 | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards, true,
+    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md",
+                                      "| `Ring` | p - 1 | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards, true,
                                       [](int p) { return cost{p - 1, p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
-    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md", "| `Ring`, homomorphic | p - 1 | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |", homomorphic, true,
+    costs<Algo::Ring, reduce_scatter>("reference/reduce_scatter.md",
+                                      "| `Ring`, homomorphic | p - 1 | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |", homomorphic, true,
                                       [](int p) { return cost{p - 1, p - 1, p - 1, p, 1, 0, p - 1}; });
-    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md", "| `Rabenseifner` | l | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards,
+    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md",
+                                              "| `Rabenseifner` | l | (p - 1) / p | (p - 1) / p | (p - 1) / p | (p - 1) / p |", forwards,
                                               false, [](int p) { return cost{log2_down(p), p - 1, p - 1, p - 1, p - 1, p - 1, 0}; });
-    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md", "| `Rabenseifner`, homomorphic | l | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |",
+    costs<Algo::Rabenseifner, reduce_scatter>("reference/reduce_scatter.md",
+                                              "| `Rabenseifner`, homomorphic | l | (p - 1) / p | 1 | 1 / p | (p - 1) / p, encoded |",
                                               homomorphic, false, [](int p) { return cost{log2_down(p), p - 1, p - 1, p, 1, 0, p - 1}; });
 
     const auto gathered = [](int steps, int p) { return cost{steps, p - 1, p - 1, 1, p, 0, 0}; };
-    costs<Algo::Ring, allgather>("reference/allgather.md", "| `Ring` | p - 1 | p - 1 | 1 | p |", forwards, true, [&](int p) { return gathered(p - 1, p); });
+    costs<Algo::Ring, allgather>("reference/allgather.md", "| `Ring` | p - 1 | p - 1 | 1 | p |", forwards, true,
+                                 [&](int p) { return gathered(p - 1, p); });
     costs<Algo::RecursiveDoubling, allgather>("reference/allgather.md", "| `RecursiveDoubling` | l | p - 1 | 1 | p |", forwards, true,
                                               [&](int p) { return gathered(log2_up(p), p); });
-    costs<Algo::Bruck, allgather>("reference/allgather.md", "| `Bruck` | l | p - 1 | 1 | p |", forwards, true, [&](int p) { return gathered(log2_up(p), p); });
+    costs<Algo::Bruck, allgather>("reference/allgather.md", "| `Bruck` | l | p - 1 | 1 | p |", forwards, true,
+                                  [&](int p) { return gathered(log2_up(p), p); });
 
-    costs<Algo::Binomial, bcast>("reference/bcast.md", "| `Binomial` | l | l | 1 | 1 |", forwards, true, [](int p) { return cost{log2_up(p), log2_up(p), 1, 1, 1, 0, 0}; });
-    costs<Algo::Chain, bcast>("reference/bcast.md", "| `Chain` | p - 1 | 1 | 1 | 1 |", forwards, true, [](int p) { return cost{p - 1, 1, 1, 1, 1, 0, 0}; });
-    costs<Algo::ScatterAllgather, bcast>("reference/bcast.md", "| `ScatterAllgather` | l + p - 1 | 2 (p - 1) / p | 1 | 1 |", forwards, true, [](int p) {
-        cost c{log2_up(p) + p - 1, 2 * (p - 1), 0, p, p, 0, 0};
-        c.received = cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received;
-        return c;
-    });
+    costs<Algo::Binomial, bcast>("reference/bcast.md", "| `Binomial` | l | l | 1 | 1 |", forwards, true,
+                                 [](int p) { return cost{log2_up(p), log2_up(p), 1, 1, 1, 0, 0}; });
+    costs<Algo::Chain, bcast>("reference/bcast.md", "| `Chain` | p - 1 | 1 | 1 | 1 |", forwards, true,
+                              [](int p) { return cost{p - 1, 1, 1, 1, 1, 0, 0}; });
+    costs<Algo::ScatterAllgather, bcast>("reference/bcast.md", "| `ScatterAllgather` | l + p - 1 | 2 (p - 1) / p | 1 | 1 |", forwards, true,
+                                         [](int p) {
+                                             cost c{log2_up(p) + p - 1, 2 * (p - 1), 0, p, p, 0, 0};
+                                             c.received = cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received;
+                                             return c;
+                                         });
     for (int p = 2; p <= 32; ++p) CHECK(cost_of<Algo::ScatterAllgather, bcast>(p, forwards).received <= p);
-    costs<Algo::Linear, bcast>("reference/bcast.md", "| `Linear` | p - 1 | p - 1 | 1 | 1 |", forwards, true, [](int p) { return cost{p - 1, p - 1, 1, 1, 1, 0, 0}; });
+    costs<Algo::Linear, bcast>("reference/bcast.md", "| `Linear` | p - 1 | p - 1 | 1 | 1 |", forwards, true,
+                               [](int p) { return cost{p - 1, p - 1, 1, 1, 1, 0, 0}; });
 
     costs<Algo::Binomial, scatter>("reference/scatter.md", "| `Binomial` | l | p - 1 | p - 1 | 1 |", forwards, true,
                                    [](int p) { return cost{log2_up(p), p - 1, largest_subtree(p), p - 1, 1, 0, 0}; });

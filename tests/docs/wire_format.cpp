@@ -79,7 +79,8 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
 
 TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures", "[docs][wire]")
 {
-    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::verdict, ccoll::control_message;
+    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::verdict,
+        ccoll::control_message;
     CHECK(offsetof(frame_header, version) == 4);
     CHECK(offsetof(frame_header, codec) == 5);
     CHECK(offsetof(frame_header, dtype) == 6);

@@ -78,7 +78,8 @@ TEST_CASE("A chooser is told as many bytes as the call works on, whatever the fo
 {
     const auto same = [](auto collective, int me, int p, int root, ccoll::user_buffers<float> user) {
         const ccoll::collective_facts& facts = ccoll::facts_of<decltype(collective)>;
-        INFO(facts.name << ", rank " << me << " of " << p << ", root " << root << (user.counted ? ", counted" : "") << (user.in_place ? ", in place" : ""));
+        INFO(facts.name << ", rank " << me << " of " << p << ", root " << root << (user.counted ? ", counted" : "")
+                        << (user.in_place ? ", in place" : ""));
         CHECK(ccoll::detail::whole_elements(user, facts, me, p, root) == ccoll::fit(user, facts, me, p, root, {}).data.count);
     };
     std::vector<float> a(1000), b(1000);

@@ -67,14 +67,15 @@ TEST_CASE("one block stands for all in a schedule that rotates", "[engine][error
     slow.worst_block = [](int, int) { return unknown_block; };
     for (int p = 1; p <= 16; ++p)
         for (placement_rules rules : {doc, per_hop, add})
-            CHECK(worst_case_units<collective::allreduce>(ring, rules, sums, p, 0) == worst_case_units<collective::allreduce>(slow, rules, sums, p, 0));
+            CHECK(worst_case_units<collective::allreduce>(ring, rules, sums, p, 0) ==
+                  worst_case_units<collective::allreduce>(slow, rules, sums, p, 0));
 }
 
 TEST_CASE("the probable error is C-Coll's", "[engine][error]")
 {
     CHECK(probable_units(100, sums) == Approx(20.0 / 3));  // the paper's example: 100 nodes
     CHECK(probable_units(1, sums) == Approx(2.0 / 3));
-    CHECK(probable_units(2, selects) == Approx(2.0 / 3));                    // Theorem 2: variance 2 - 4/4
+    CHECK(probable_units(2, selects) == Approx(2.0 / 3));                     // Theorem 2: variance 2 - 4/4
     CHECK(probable_units(4, selects) == Approx(2.0 / 3 * std::sqrt(1.625)));  // 2 - 6/16
     CHECK(probable_units(100, selects) == Approx(2.0 / 3 * std::sqrt(2.0)));
     CHECK(probable_units(0, sums) == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, over messages that are delayed, overtaken, doubled,
-// lost and replaced.
+// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, over messages that are delayed, overtaken,
+// doubled, lost and replaced.
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/executor.hpp>
@@ -212,7 +212,8 @@ TEST_CASE("Blocks: those of one vector begin at multiples of 32 elements and cov
             std::size_t next = 0, longest = 0;
             for (int b = 0; b < p; ++b) {
                 const part each = aligned_part(n, p, b);
-                if (each.offset != next || (each.count > 0 && each.offset % part_alignment != 0)) FAIL("n " << n << ", p " << p << ", b " << b);
+                if (each.offset != next || (each.count > 0 && each.offset % part_alignment != 0))
+                    FAIL("n " << n << ", p " << p << ", b " << b);
                 next += each.count;
                 longest = std::max(longest, each.count);
             }

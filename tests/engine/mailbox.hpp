@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport without threads: ranks are objects of one thread, and a seed decides which rank moves next and how long each message is on its
-// way. A test may drop, double, delay or replace messages. Messages of one pair and tag keep their order, as a transport promises.
+// A transport without threads: ranks are objects of one thread, and a seed decides which rank moves next and how long each message is on
+// its way. A test may drop, double, delay or replace messages. Messages of one pair and tag keep their order, as a transport promises.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ using bytes = std::vector<std::byte>;
 
 /// What becomes of a message.
 struct fate {
-    int copies = 1;     ///< 0: it is dropped
-    int delay = 0;      ///< asked for in vain so many times before it arrives
-    bytes instead{};    ///< if not empty: what arrives in its place
+    int copies = 1;   ///< 0: it is dropped
+    int delay = 0;    ///< asked for in vain so many times before it arrives
+    bytes instead{};  ///< if not empty: what arrives in its place
 };
 
 class network {

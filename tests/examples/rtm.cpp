@@ -152,9 +152,7 @@ TEST_CASE("A flat reflector is imaged at its depth, with the sign of its contras
 
         const double half_wavelength = 0.5 * upper / s.peak_hz;
         for (const int column : {60, 80, 100}) {
-            const auto value = [&](int lag, int iz) {
-                return image[usize(lag) * s.cells() + usize(iz) * usize(s.nx) + usize(column)];
-            };
+            const auto value = [&](int lag, int iz) { return image[usize(lag) * s.cells() + usize(iz) * usize(s.nx) + usize(column)]; };
             int found = 0;
             for (int iz = 0; iz < s.nz; ++iz)
                 if (std::abs(value(s.lags / 2, iz)) > std::abs(value(s.lags / 2, found))) found = iz;

@@ -35,7 +35,10 @@ struct pool {
     }
 };
 
-bool same_bits(const floats& a, const floats& b) { return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0); }
+bool same_bits(const floats& a, const floats& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
 
 /// Runs `plain` and `threaded` on p ranks: (send, recv, comm) -> report. @return what differs
 template <class Plain, class Threaded>
@@ -59,8 +62,9 @@ template <class Exec, class... P>
 void same_allreduce(std::size_t n)
 {
     for (const int p : {1, 2, 3, 4})
-        CHECK(difference(p, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P...>(x, y, comm); },
-                         [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P..., Exec>(x, y, comm); }) == "");
+        CHECK(difference(
+                  p, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P...>(x, y, comm); },
+                  [](auto& x, auto& y, auto& comm) { return ccoll::allreduce<P..., Exec>(x, y, comm); }) == "");
 }
 
 }  // namespace
@@ -80,32 +84,39 @@ TEST_CASE("Exec: a collective on several threads gives the bits and sends the by
 TEST_CASE("Exec: data movement, exchange and pairs on several threads", "[exec][collectives]")
 {
     constexpr std::size_t n = 400000;
-    CHECK(difference(3, n, 3 * n, [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E>(x, y, comm); },
-                     [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E, Exec::Threads<4>>(x, y, comm); }) == "");
-    CHECK(difference(4, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E>(x, y, comm); },
-                     [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E, Exec::Threads<2>>(x, y, comm); }) == "");
+    CHECK(difference(
+              3, n, 3 * n, [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E>(x, y, comm); },
+              [](auto& x, auto& y, auto& comm) { return ccoll::allgather<Codec::SZp, E, Exec::Threads<4>>(x, y, comm); }) == "");
+    CHECK(difference(
+              4, n, n, [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E>(x, y, comm); },
+              [](auto& x, auto& y, auto& comm) { return ccoll::alltoall<Codec::SZx, E, Exec::Threads<2>>(x, y, comm); }) == "");
     const auto to_next = [](auto& comm) { return (comm.rank() + 1) % comm.size(); };
     const auto before = [](auto& comm) { return (comm.rank() + comm.size() - 1) % comm.size(); };
-    CHECK(difference(3, n, n, [=](auto& x, auto& y, auto& comm) { return ccoll::sendrecv<Codec::SZp, E>(x, to_next(comm), y, before(comm), 1, comm); },
-                     [=](auto& x, auto& y, auto& comm) { return ccoll::sendrecv<Codec::SZp, E, Exec::Threads<3>>(x, to_next(comm), y, before(comm), 1, comm); }) == "");
+    CHECK(difference(
+              3, n, n,
+              [=](auto& x, auto& y, auto& comm) { return ccoll::sendrecv<Codec::SZp, E>(x, to_next(comm), y, before(comm), 1, comm); },
+              [=](auto& x, auto& y, auto& comm) {
+                  return ccoll::sendrecv<Codec::SZp, E, Exec::Threads<3>>(x, to_next(comm), y, before(comm), 1, comm);
+              }) == "");
 }
 
 TEST_CASE("Exec: several requests of one thread share its queues", "[exec][collectives]")
 {
     constexpr std::size_t n = 400000;
-    CHECK(difference(2, n, n,
-                     [](auto& x, auto& y, auto& comm) {
-                         floats z(n, 1), w(n);
-                         ccoll::allreduce<Codec::SZp, E>(z, w, comm);
-                         return ccoll::allreduce<Codec::SZp, E>(x, y, comm);
-                     },
-                     [](auto& x, auto& y, auto& comm) {
-                         floats z(n, 1), w(n);
-                         auto first = ccoll::iallreduce<Codec::SZp, E, Exec::Threads<2>>(z, w, comm);
-                         auto second = ccoll::iallreduce<Codec::SZp, E, Exec::Threads<2>>(x, y, comm);
-                         first.wait();
-                         return second.wait();
-                     }) == "");
+    CHECK(difference(
+              2, n, n,
+              [](auto& x, auto& y, auto& comm) {
+                  floats z(n, 1), w(n);
+                  ccoll::allreduce<Codec::SZp, E>(z, w, comm);
+                  return ccoll::allreduce<Codec::SZp, E>(x, y, comm);
+              },
+              [](auto& x, auto& y, auto& comm) {
+                  floats z(n, 1), w(n);
+                  auto first = ccoll::iallreduce<Codec::SZp, E, Exec::Threads<2>>(z, w, comm);
+                  auto second = ccoll::iallreduce<Codec::SZp, E, Exec::Threads<2>>(x, y, comm);
+                  first.wait();
+                  return second.wait();
+              }) == "");
 }
 
 TEST_CASE("Exec: the parts of a pool are lanes, and short vectors do not ask for it", "[exec][collectives]")

@@ -39,8 +39,8 @@ bytes encoded(const std::vector<T>& x, double eb, const auto&... executor)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("threads write the frames of one thread and read them to the same bits", "[codec][threads]", Codec::None, Codec::SZx, Codec::PipeSZx,
-                   Codec::SZp)
+TEMPLATE_TEST_CASE("threads write the frames of one thread and read them to the same bits", "[codec][threads]", Codec::None, Codec::SZx,
+                   Codec::PipeSZx, Codec::SZp)
 {
     for (const std::size_t n : {0u, 1u, 8192u, 16u * 8192u, 200003u})
         for (const auto& x : {fields::smooth<float>(n), fields::non_finite<float>(n), fields::wild<float>(n)}) {
@@ -72,7 +72,8 @@ TEST_CASE("threads encode and add addends to the same bytes", "[codec][threads][
 
 TEST_CASE("threads write long chunks and short ones in order", "[codec][threads][homomorphic]")
 {
-    // Constant stretches, with 12 bytes per chunk, and noise over 2^50 steps. 60 chunks are distributed one by one, 200 chunks in groups of six.
+    // Constant stretches, with 12 bytes per chunk, and noise over 2^50 steps. 60 chunks are distributed one by one, 200 chunks in groups of
+    // six.
     const std::size_t n = GENERATE(60u, 200u) * 8192 + 5;
     auto x = fields::constant<double>(n), y = fields::random<double>(n, 2);
     for (std::size_t i = 0; i < n; ++i)

@@ -26,10 +26,7 @@ void average_on_four_threads()
 }
 // [/doc:threads]
 
-TEST_CASE("the first program of docs/getting_started.md runs", "[docs]")
-{
-    CHECK_NOTHROW(average_on_four_threads());
-}
+TEST_CASE("the first program of docs/getting_started.md runs", "[docs]") { CHECK_NOTHROW(average_on_four_threads()); }
 
 TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
 {
@@ -55,7 +52,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         ccoll::scatter<Codec::SZx, ErrorBound<1e-3>>(all, mine, 0, comm);  // only the root needs `all`
         ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(mine, all, 0, comm);
         ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(field, out, 0, comm);
-        ccoll::allreduce(field, out, comm);                                // no codec: exact
+        ccoll::allreduce(field, out, comm);  // no codec: exact
         // [/doc:calls]
         want(std::fabs(out[7] - 3 * field[7]) < 1e-5f, "exact");
 
@@ -64,7 +61,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         ccoll::allreduce<Codec::PipeSZx, EndToEnd<ErrorBound<1e-3>>>(field, out, comm);  // for the result
         ccoll::allreduce<Codec::PipeSZx, RelativeBound<1e-3>>(field, out, comm);         // of the range of all inputs
         const double eb = 1e-3;
-        ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(field, out, comm, eb);            // known only at run time
+        ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(field, out, comm, eb);  // known only at run time
         // [/doc:bounds]
 
         // [doc:pointers]

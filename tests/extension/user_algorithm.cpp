@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of an algorithm: a schedule is enough, it can be checked without running it, and it works with every
-// codec.
+// What the library promises to the author of an algorithm: a schedule is enough, it can be checked without running it, and it works with
+// every codec.
 #include "catch.hpp"
 
 #include <string>

@@ -15,8 +15,7 @@ namespace tiny {
 template <class T>
 class view {
 public:
-    view(std::size_t rows, std::size_t columns)
-        : memory_(std::make_shared<std::vector<T>>(rows * columns)), rows_(rows), columns_(columns)
+    view(std::size_t rows, std::size_t columns) : memory_(std::make_shared<std::vector<T>>(rows * columns)), rows_(rows), columns_(columns)
     {}
     T* pointer() const { return memory_->data(); }
     std::size_t extent(int dimension) const { return dimension == 0 ? rows_ : columns_; }
@@ -32,7 +31,10 @@ private:
 // [doc:buffer]
 // Also for const views, because a send buffer is seen as const.
 template <class View>
-    requires requires(const View& v) { v.pointer(); v.extent(1); }
+    requires requires(const View& v) {
+        v.pointer();
+        v.extent(1);
+    }
 struct ccoll::buffer_traits<View> {
     using space = ccoll::host_space;
     static auto* data(View& v) { return v.pointer(); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the library promises to the author of an operation: a functor that is derived from op_tag and says how errors grow works in every reduction.
+// What the library promises to the author of an operation: a functor that is derived from op_tag and says how errors grow works in every
+// reduction.
 #include "catch.hpp"
 
 #include <cmath>

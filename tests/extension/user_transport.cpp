@@ -23,10 +23,10 @@ struct post_office {
         std::vector<std::byte> text;
     };
     struct box {
-        std::vector<letter> letters;   // oldest first
-        std::uint64_t events = 0;      // number of letters that came and of ranks that ended, so far
+        std::vector<letter> letters;  // oldest first
+        std::uint64_t events = 0;     // number of letters that came and of ranks that ended, so far
         bool ended = false;
-        std::uint32_t calls = 0;       // only the rank itself uses this
+        std::uint32_t calls = 0;  // only the rank itself uses this
         ccoll::workspace memory;
     };
     explicit post_office(int p) : boxes(static_cast<std::size_t>(p)) {}
@@ -175,8 +175,7 @@ TEST_CASE("over a transport from outside a disagreement is an error on every ran
         run_mailboxes(3, [&](mine::mailbox& comm) {
             std::vector<float> x(comm.rank() == 2 ? n + 1 : n);
             std::error_code code;
-            told[static_cast<std::size_t>(comm.rank())] =
-                ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm, code).trouble.code;
+            told[static_cast<std::size_t>(comm.rank())] = ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(x, comm, code).trouble.code;
         });
         for (const ccoll::status s : told) CHECK(s == ccoll::status::count_differs);
     }

@@ -32,7 +32,8 @@ void read_everywhere(ccoll::const_byte_span frame, ccoll::isa isa)
     fuzz::require(again.code == expected, "decode_reduce_encode and decode disagree on a frame");
     if (again.code != status::ok) return;
     fuzz::require(again.bytes <= dst.size(), "decode_reduce_encode is longer than max_bytes");
-    fuzz::require(face.decode(ccoll::const_byte_span(dst).first(again.bytes), out, ccoll::stores::cached, {}) == status::ok, "decode refuses what decode_reduce_encode writes");
+    fuzz::require(face.decode(ccoll::const_byte_span(dst).first(again.bytes), out, ccoll::stores::cached, {}) == status::ok,
+                  "decode refuses what decode_reduce_encode writes");
 }
 
 }  // namespace

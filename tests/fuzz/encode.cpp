@@ -45,7 +45,8 @@ void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
     const auto expected = ccoll::encode_addend<C>(x, plain, eb);
     ccoll::use_isa(isa);
     const auto found = ccoll::encode_addend<C>(x, frame, eb);
-    fuzz::require(expected.code == found.code && expected.bytes == found.bytes && found.bytes <= frame.size(), "an addend depends on the instruction set");
+    fuzz::require(expected.code == found.code && expected.bytes == found.bytes && found.bytes <= frame.size(),
+                  "an addend depends on the instruction set");
     plain.resize(found.bytes);
     frame.resize(found.bytes);
     fuzz::require(plain == frame, "the bytes of an addend depend on the instruction set");

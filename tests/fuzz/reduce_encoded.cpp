@@ -39,7 +39,8 @@ void check_in_place(const fuzz::bytes& a, const fuzz::bytes& b, std::size_t n, c
         if (own.size() > dst.size()) continue;
         std::copy(own.begin(), own.end(), dst.begin());
         const auto mine = ccoll::const_byte_span(dst).first(own.size());
-        const auto r = left ? ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(mine, b, dst) : ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, mine, dst);
+        const auto r = left ? ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(mine, b, dst)
+                            : ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, mine, dst);
         fuzz::require(r.code == expected.code, "a sum in place has another status");
         dst.resize(r.bytes);
         if (is_frame(r.code)) fuzz::require(dst == expected.frame, "a sum in place is another one");
@@ -74,11 +75,13 @@ unsigned scaled(unsigned value_class, std::int32_t factor)
 
 /// What a linear combination of two addends that an encoder could have written must contain.
 /// @param exactly  the chunks say the sum of what the operands say, and fit if that does
-void check_contents(const szp_reader::contents& x, const szp_reader::contents& y, const std::int32_t (&factor)[2], const sum& total, bool exactly)
+void check_contents(const szp_reader::contents& x, const szp_reader::contents& y, const std::int32_t (&factor)[2], const sum& total,
+                    bool exactly)
 {
     const std::int64_t p = factor[0], q = factor[1];
     const auto bound = [&](std::size_t i) {
-        return static_cast<long double>(x.largest[i]) * static_cast<long double>(p < 0 ? -p : p) + static_cast<long double>(y.largest[i]) * static_cast<long double>(q < 0 ? -q : q);
+        return static_cast<long double>(x.largest[i]) * static_cast<long double>(p < 0 ? -p : p) +
+               static_cast<long double>(y.largest[i]) * static_cast<long double>(q < 0 ? -q : q);
     };
     bool fits = true, far = false;
     for (std::size_t i = 0; i < x.largest.size(); ++i) {
@@ -86,18 +89,21 @@ void check_contents(const szp_reader::contents& x, const szp_reader::contents& y
         far = far || bound(i) > 0x1p62L * 0.98L;
     }
     if (exactly) fuzz::require((total.code == status::ok) == fits, "a sum of honest addends is refused, or one that does not fit is not");
-    else fuzz::require(total.code == status::ok ? fits : far, "a combination of honest addends is refused, or one that does not fit is not");
+    else
+        fuzz::require(total.code == status::ok ? fits : far, "a combination of honest addends is refused, or one that does not fit is not");
     if (total.code != status::ok) return;
     const auto z = szp_reader::read(total.frame);
     fuzz::require(z.honest && z.shortest, "a sum holds larger quanta than it says, or planes that it does not need");
     for (std::size_t i = 0; i < x.largest.size(); ++i) {
         const bool left_out = p == 0 || q == 0;  // an operand without a factor may still make a chunk wide
         const auto least_wide = std::uint64_t{1} << 30;
-        fuzz::require(static_cast<long double>(z.largest[i]) == bound(i) || (left_out && z.largest[i] == least_wide), "the largest quanta do not add up");
+        fuzz::require(static_cast<long double>(z.largest[i]) == bound(i) || (left_out && z.largest[i] == least_wide),
+                      "the largest quanta do not add up");
     }
     for (std::size_t i = 0; i < x.quanta.size(); ++i) {
         fuzz::require(z.quanta[i] == p * x.quanta[i] + q * y.quanta[i], "a quantum of a sum is not the sum of the quanta");
-        fuzz::require(z.classes[i] == (scaled(x.classes[i], factor[0]) | scaled(y.classes[i], factor[1])), "a class of a sum is not the union of the classes");
+        fuzz::require(z.classes[i] == (scaled(x.classes[i], factor[0]) | scaled(y.classes[i], factor[1])),
+                      "a class of a sum is not the union of the classes");
     }
 }
 
@@ -124,7 +130,8 @@ void add_everywhere(const fuzz::bytes& a, const fuzz::bytes& b, std::uint8_t cho
     fuzz::require(exchanged.frame == expected.frame, "a sum depends on the order of its operands");
     check_contents(x, y, factors[0], found, true);
     check_contents(x, y, factor, combined, false);
-    if (&factor == &factors[0] && combined.code == status::ok) fuzz::require(combined.frame == found.frame, "the combination with factors 1 is not the sum");
+    if (&factor == &factors[0] && combined.code == status::ok)
+        fuzz::require(combined.frame == found.frame, "the combination with factors 1 is not the sum");
 }
 
 }  // namespace

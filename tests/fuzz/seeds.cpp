@@ -42,7 +42,10 @@ void append(bytes& to, const Value& value)
 }
 void append(bytes& to, const bytes& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-std::uint8_t choice(std::size_t codec, bool f64, std::size_t isa) { return static_cast<std::uint8_t>(codec | std::size_t{f64} << 2 | isa << 3); }
+std::uint8_t choice(std::size_t codec, bool f64, std::size_t isa)
+{
+    return static_cast<std::uint8_t>(codec | std::size_t{f64} << 2 | isa << 3);
+}
 
 /// Every kind of chunk and block that SZp has, and ordinary data for the others.
 template <class T>

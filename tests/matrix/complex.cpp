@@ -7,6 +7,7 @@ template <>
 matrix::suite<ccoll::threads_comm>& matrix::suite_of<std::complex<float>, ccoll::threads_comm>()
 {
     using namespace ccoll::policies;
-    static typed_suite<std::complex<float>, ccoll::threads_comm> all(all_rows<std::complex<float>, ccoll::threads_comm, false, ccoll::Plan<>, ccoll::Plan<Codec::SZx, RuntimeBound>>());
+    static typed_suite<std::complex<float>, ccoll::threads_comm> all(
+        all_rows<std::complex<float>, ccoll::threads_comm, false, ccoll::Plan<>, ccoll::Plan<Codec::SZx, RuntimeBound>>());
     return all;
 }

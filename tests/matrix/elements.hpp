@@ -70,7 +70,8 @@ struct box : ccoll::op_tag<false> {
 template <class Real>
 struct arithmetic {
     static constexpr long double unit = std::numeric_limits<Real>::epsilon() / 2;
-    static constexpr long double most = std::numeric_limits<Real>::max(), least_normal = std::numeric_limits<Real>::min(), tiny = std::numeric_limits<Real>::denorm_min();
+    static constexpr long double most = std::numeric_limits<Real>::max(), least_normal = std::numeric_limits<Real>::min(),
+                                 tiny = std::numeric_limits<Real>::denorm_min();
 };
 template <>
 struct arithmetic<ccoll::half> {
@@ -89,16 +90,36 @@ struct made_of {
 };
 template <class T>
 struct kind;
-template <> struct kind<float> : made_of<float, 1> { static constexpr const char* name = "float"; };
-template <> struct kind<double> : made_of<double, 1> { static constexpr const char* name = "double"; };
-template <> struct kind<ccoll::half> : made_of<ccoll::half, 1> { static constexpr const char* name = "half"; };
-template <> struct kind<ccoll::bfloat16> : made_of<ccoll::bfloat16, 1> { static constexpr const char* name = "bfloat16"; };
-template <> struct kind<std::complex<float>> : made_of<float, 2> { static constexpr const char* name = "complex"; };
-template <> struct kind<point> : made_of<float, 3> { static constexpr const char* name = "point"; };
-template <> struct kind<location> : made_of<float, 0> { static constexpr const char* name = "location"; };
-template <> struct kind<std::int32_t> : made_of<float, 0> { static constexpr const char* name = "int32"; };
-template <> struct kind<std::int64_t> : made_of<float, 0> { static constexpr const char* name = "int64"; };
-template <> struct kind<std::uint8_t> : made_of<float, 0> { static constexpr const char* name = "uint8"; };
+template <> struct kind<float> : made_of<float, 1> {
+    static constexpr const char* name = "float";
+};
+template <> struct kind<double> : made_of<double, 1> {
+    static constexpr const char* name = "double";
+};
+template <> struct kind<ccoll::half> : made_of<ccoll::half, 1> {
+    static constexpr const char* name = "half";
+};
+template <> struct kind<ccoll::bfloat16> : made_of<ccoll::bfloat16, 1> {
+    static constexpr const char* name = "bfloat16";
+};
+template <> struct kind<std::complex<float>> : made_of<float, 2> {
+    static constexpr const char* name = "complex";
+};
+template <> struct kind<point> : made_of<float, 3> {
+    static constexpr const char* name = "point";
+};
+template <> struct kind<location> : made_of<float, 0> {
+    static constexpr const char* name = "location";
+};
+template <> struct kind<std::int32_t> : made_of<float, 0> {
+    static constexpr const char* name = "int32";
+};
+template <> struct kind<std::int64_t> : made_of<float, 0> {
+    static constexpr const char* name = "int64";
+};
+template <> struct kind<std::uint8_t> : made_of<float, 0> {
+    static constexpr const char* name = "uint8";
+};
 
 template <class T>
 inline constexpr bool is_number = kind<T>::components > 0;
@@ -166,14 +187,17 @@ std::vector<T> small_floats_of(const std::string& field, std::size_t n, unsigned
     const auto bits = [&](unsigned mask) { return static_cast<std::uint16_t>(static_cast<unsigned>(random.bits()) & mask); };
     if (field == "denormal" || field == "wild" || field == "largest" || field == "bit_patterns") {
         for (std::size_t i = 0; i < n; ++i) {
-            std::uint16_t b = field == "denormal" ? bits(0x8000 | mantissa) : field == "largest" ? static_cast<std::uint16_t>((infinity - 1) | (i % 2 << 15)) : bits(0xffff);
+            std::uint16_t b = field == "denormal"  ? bits(0x8000 | mantissa)
+                              : field == "largest" ? static_cast<std::uint16_t>((infinity - 1) | (i % 2 << 15))
+                                                   : bits(0xffff);
             if (field == "wild" && (b & infinity) == infinity) b = static_cast<std::uint16_t>(b & 0x80ff);
             x[i] = T::of_bits(b);
         }
         return x;
     }
     const std::vector<float> from = floats_of<float>(field == "non_finite" ? "smooth" : field, n, seed);
-    for (std::size_t i = 0; i < n; ++i) x[i] = T(field == "ramp" ? std::fmod(from[i], 200.0f) : field == "offset" ? from[i] - 101325.0f + 1000 : from[i]);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = T(field == "ramp" ? std::fmod(from[i], 200.0f) : field == "offset" ? from[i] - 101325.0f + 1000 : from[i]);
     if (field == "non_finite")
         for (std::size_t i = random.below(20); i < n; i += 1 + random.below(400))
             x[i] = T::of_bits(static_cast<std::uint16_t>(infinity | bits(0x8000) | (random.below(3) == 0 ? 0 : bits(mantissa))));
@@ -219,7 +243,25 @@ std::vector<T> data_of(const std::string& field, std::size_t n, unsigned seed)
 
 // ---- reductions ----
 
-enum class operation { none, sum, average, min, max, prod, bit_and, bit_or, bit_xor, truth_and, truth_or, truth_xor, min_loc, max_loc, largest_magnitude, equal_bits, box };
+enum class operation {
+    none,
+    sum,
+    average,
+    min,
+    max,
+    prod,
+    bit_and,
+    bit_or,
+    bit_xor,
+    truth_and,
+    truth_or,
+    truth_xor,
+    min_loc,
+    max_loc,
+    largest_magnitude,
+    equal_bits,
+    box
+};
 
 template <class Op>
 inline constexpr operation operation_of = operation::none;
@@ -306,7 +348,8 @@ exact_number fold_numbers(operation op, const std::vector<T>& all, int which)
 {
     using limits = arithmetic<typename kind<T>::real>;
     exact_number e;
-    long double sum = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(), high = -low, magnitude = -1;
+    long double sum = 0, product = 1, above_one = 1, below_one = 1, low = std::numeric_limits<long double>::infinity(), high = -low,
+                magnitude = -1;
     bool nan = false, finite = true;
     for (const T& operand : all) {
         const long double x = wide(component(operand, which));
@@ -394,7 +437,8 @@ bool holds(operation op, const T& found, const exact_result<T>& exact, int p, do
             const long double x = wide(component(found, k));
             const bool adds = op == operation::sum || op == operation::average;
             const long double slack = rounding_of<T>(op, e, p, worst);
-            const long double total = e.magnitudes + static_cast<long double>(worst) * (op == operation::average ? p : 1) + (op == operation::average ? slack * p : slack);
+            const long double total = e.magnitudes + static_cast<long double>(worst) * (op == operation::average ? p : 1) +
+                                      (op == operation::average ? slack * p : slack);
             if (e.any || (adds && total > limits::most)) continue;
             if (std::isnan(e.value)) {
                 if (!std::isnan(x)) return false;

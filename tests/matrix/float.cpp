@@ -7,6 +7,7 @@ template <>
 matrix::suite<ccoll::threads_comm>& matrix::suite_of<float, ccoll::threads_comm>()
 {
     using namespace ccoll::policies;
-    static typed_suite<float, ccoll::threads_comm> all(all_rows<float, ccoll::threads_comm, true, ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>>());
+    static typed_suite<float, ccoll::threads_comm> all(
+        all_rows<float, ccoll::threads_comm, true, ccoll::Plan<>, ccoll::Plan<Codec::SZp, RuntimeBound>>());
     return all;
 }

@@ -78,7 +78,7 @@ template <class T>
 struct picture {
     spec s;
     ccoll::collective_facts facts;
-    std::vector<std::vector<T>> data;               ///< by rank: its parts, one behind the other
+    std::vector<std::vector<T>> data;                ///< by rank: its parts, one behind the other
     std::vector<std::vector<std::size_t>> portions;  ///< their lengths
 
     picture(const spec& wanted, const ccoll::collective_facts& f) : s(wanted), facts(f)
@@ -92,13 +92,21 @@ struct picture {
     }
 
     bool gives(int r) const { return !facts.rooted || facts.reduces || facts.send == extent::own || r == s.root; }
-    bool takes(int r) const { return !facts.rooted || (!facts.reduces && (facts.one_vector() || facts.recv == extent::own)) || r == s.root; }
-    bool in_place(int r) const { return facts.rooted && !(facts.one_vector() && !facts.reduces) ? s.in_place && r == s.root : s.in_place || one_buffer(); }
+    bool takes(int r) const
+    {
+        return !facts.rooted || (!facts.reduces && (facts.one_vector() || facts.recv == extent::own)) || r == s.root;
+    }
+    bool in_place(int r) const
+    {
+        return facts.rooted && !(facts.one_vector() && !facts.reduces) ? s.in_place && r == s.root : s.in_place || one_buffer();
+    }
     bool one_buffer() const { return facts.one_vector() && facts.rooted && !facts.reduces; }
 
     std::size_t portion(int from, int to) const
     {
-        const auto mixed = [&](int a, int b) { return fields::generator(s.seed * 8191 + static_cast<unsigned>(a * 67 + b)).below(2 * s.n + 1); };
+        const auto mixed = [&](int a, int b) {
+            return fields::generator(s.seed * 8191 + static_cast<unsigned>(a * 67 + b)).below(2 * s.n + 1);
+        };
         switch (s.parts) {
         case cut::no:
         case cut::even: return s.n;
@@ -152,9 +160,15 @@ struct picture {
         return n;
     }
     /// Where part `index` of what rank r gives begins in data[r].
-    const T* given(int r, std::size_t index) const { return data[static_cast<std::size_t>(r)].data() + before(portions[static_cast<std::size_t>(r)], index); }
+    const T* given(int r, std::size_t index) const
+    {
+        return data[static_cast<std::size_t>(r)].data() + before(portions[static_cast<std::size_t>(r)], index);
+    }
     /// Where the result of rank r lies in the reduced vector.
-    std::size_t reduced_from(int r) const { return facts.recv == extent::own ? before(parts_of_all(r, false), static_cast<std::size_t>(r)) : 0; }
+    std::size_t reduced_from(int r) const
+    {
+        return facts.recv == extent::own ? before(parts_of_all(r, false), static_cast<std::size_t>(r)) : 0;
+    }
     /// Data that only move: where part `index` of the result of rank r comes from. @param own  it has not travelled
     const T* moved_from(int r, std::size_t index, bool& own) const
     {
@@ -229,7 +243,8 @@ public:
         this_manner = {};
         const bool separate = !mine.in_place(rank);
         v.send_kept = !separate || kept == bytes_of(v.send.span());
-        v.guards = v.send.untouched_but(separate ? std::span<const part>(v.sends.parts) : std::span<const part>()) && v.recv.untouched_but(may_change(mine, rank, v));
+        v.guards = v.send.untouched_but(separate ? std::span<const part>(v.sends.parts) : std::span<const part>()) &&
+                   v.recv.untouched_but(may_change(mine, rank, v));
     }
 
     std::string judge(int rank) override
@@ -261,7 +276,8 @@ public:
         s.fallback_blocks = v.facts.fallback_blocks;
         s.told = v.threw;
         const ccoll::collective_facts& f = all_.facts;
-        s.everybody_equal = !v.threw && v.facts.same_bits && f.recv == extent::whole && !f.exchanges && !(f.rooted && (f.reduces || f.send == extent::own));
+        s.everybody_equal =
+            !v.threw && v.facts.same_bits && f.recv == extent::whole && !f.exchanges && !(f.rooted && (f.reduces || f.send == extent::own));
         return s;
     }
     std::string judge_all(const std::vector<summary>& ranks) const override
@@ -271,7 +287,8 @@ public:
         for (std::size_t r = 0; r < ranks.size(); ++r) {
             told += ranks[r].told;
             fallback_blocks += ranks[r].fallback_blocks;
-            if (all_.s.bad == fault::no && ranks[0].everybody_equal != 0 && ranks[r].bits != ranks[0].bits) wrong += "\n  rank " + std::to_string(r) + " has other bits than rank 0";
+            if (all_.s.bad == fault::no && ranks[0].everybody_equal != 0 && ranks[r].bits != ranks[0].bits)
+                wrong += "\n  rank " + std::to_string(r) + " has other bits than rank 0";
         }
         if (all_.s.bad != fault::no && told != ranks.size() && (told == 0 || everybody_hears())) {
             wrong += "\n  told on " + std::to_string(told) + " of " + std::to_string(ranks.size()) + " ranks:";
@@ -301,7 +318,8 @@ private:
         if (in_place) {  // where what this rank gives lies in the one buffer
             if (f.exchanges) v.sends = v.receives;
             else if (f.send == extent::own) v.sends.parts = {v.receives.parts[static_cast<std::size_t>(rank)]};
-            else if (f.recv == extent::own) v.receives.parts = {{f.reduces ? 0 : v.sends.parts[static_cast<std::size_t>(rank)].offset, v.receives.parts[0].count}};
+            else if (f.recv == extent::own)
+                v.receives.parts = {{f.reduces ? 0 : v.sends.parts[static_cast<std::size_t>(rank)].offset, v.receives.parts[0].count}};
         }
         v.send = guarded<T>(in_place ? 0 : v.sends.size);
         v.recv = guarded<T>(in_place ? std::max(v.sends.size, v.receives.size) : v.receives.size);
@@ -323,7 +341,8 @@ private:
         v.result.resize(n);
         n = 0;
         for (const part& each : v.receives.parts) {
-            if (each.count > 0) std::memcpy(static_cast<void*>(v.result.data() + n), v.recv.span().data() + each.offset, each.count * sizeof(T));
+            if (each.count > 0)
+                std::memcpy(static_cast<void*>(v.result.data() + n), v.recv.span().data() + each.offset, each.count * sizeof(T));
             n += each.count;
         }
     }
@@ -338,10 +357,14 @@ private:
         o.varied = mine.s.parts != cut::no;
         o.root = mine.s.root;
         o.eb = mine.s.eb;
-        const auto list = [](const std::vector<int>& values) { return values.empty() ? std::span<const int>() : std::span<const int>(values); };
+        const auto list = [](const std::vector<int>& values) {
+            return values.empty() ? std::span<const int>() : std::span<const int>(values);
+        };
         if (!o.varied) return o;
-        if (f.send == extent::whole && mine.gives(rank) && !(f.exchanges && in_place)) o.send_counts = list(v.sends.counts), o.send_displacements = list(v.sends.displacements);
-        if (f.recv == extent::whole && mine.takes(rank)) o.recv_counts = list(v.receives.counts), o.recv_displacements = list(v.receives.displacements);
+        if (f.send == extent::whole && mine.gives(rank) && !(f.exchanges && in_place))
+            o.send_counts = list(v.sends.counts), o.send_displacements = list(v.sends.displacements);
+        if (f.recv == extent::whole && mine.takes(rank))
+            o.recv_counts = list(v.receives.counts), o.recv_displacements = list(v.receives.displacements);
         return o;
     }
     /// In place, what is no part of the result may be used up.
@@ -363,7 +386,9 @@ private:
         case fault::root: return code == status::root_differs;
         case fault::no_such_root: return code == status::bad_argument || code == status::root_differs;
         case fault::bound: return code == status::bound_differs;
-        case fault::plan: return code == status::plan_differs || code == status::count_differs || code == status::bound_differs || code == status::root_differs;
+        case fault::plan:
+            return code == status::plan_differs || code == status::count_differs || code == status::bound_differs ||
+                   code == status::root_differs;
         }
         return false;
     }
@@ -387,31 +412,40 @@ private:
         const bool lossy = row_.lossy && many && !fell_back && (!row_.hierarchical || node_count(s.p) > 1);
         expect(facts.trouble.ok(), "the report has trouble");
         expect(!to_mpi || (row_.handed_over && s.parts == cut::no), "handed over to MPI");
-        expect(to_mpi || row_.name.algo == "Auto" || row_.name.algo.substr(0, row_.name.algo.find('.')) == facts.algorithm, std::string("algorithm ") + facts.algorithm);
+        expect(to_mpi || row_.name.algo == "Auto" || row_.name.algo.substr(0, row_.name.algo.find('.')) == facts.algorithm,
+               std::string("algorithm ") + facts.algorithm);
         expect(fell_back || row_.name.codec == facts.codec, std::string("codec ") + facts.codec);
-        expect(to_mpi || fell_back || row_.name.placement == "Auto" || row_.name.placement == facts.placement, std::string("placement ") + facts.placement);
+        expect(to_mpi || fell_back || row_.name.placement == "Auto" || row_.name.placement == facts.placement,
+               std::string("placement ") + facts.placement);
         expect(facts.exact == !lossy, facts.exact ? "says exact" : "says not exact");
         expect((facts.worst_case_error > 0) == lossy, "worst_case_error " + std::to_string(facts.worst_case_error));
         expect((facts.error_bound > 0) == lossy, "error_bound " + std::to_string(facts.error_bound));
         expect(facts.probable_error <= facts.worst_case_error, "the probable error is larger than the worst");
         expect(lossy || facts.fallback_blocks == 0, "exact, and yet " + std::to_string(facts.fallback_blocks) + " blocks kept as they are");
         expect(many || facts.sent_bytes == 0, "one rank sent something");
-        if (lossy && row_.bound_is_an_argument && !row_.end_to_end) expect(facts.error_bound == s.eb, "error_bound is not what was asked for");
-        if (lossy && row_.bound_is_an_argument && row_.end_to_end) expect(facts.worst_case_error <= s.eb, "the end-to-end bound is exceeded");
+        if (lossy && row_.bound_is_an_argument && !row_.end_to_end)
+            expect(facts.error_bound == s.eb, "error_bound is not what was asked for");
+        if (lossy && row_.bound_is_an_argument && row_.end_to_end)
+            expect(facts.worst_case_error <= s.eb, "the end-to-end bound is exceeded");
         if (lossy && row_.relative) {
             const double range = input_range();
-            if (range > 0 && !row_.end_to_end) expect(std::fabs(facts.error_bound / (row_.bound * range) - 1) < 1e-12, "error_bound is not that part of the range");
-            if (range > 0 && row_.end_to_end) expect(facts.worst_case_error <= row_.bound * range * (1 + 1e-12), "the end-to-end bound is exceeded");
+            if (range > 0 && !row_.end_to_end)
+                expect(std::fabs(facts.error_bound / (row_.bound * range) - 1) < 1e-12, "error_bound is not that part of the range");
+            if (range > 0 && row_.end_to_end)
+                expect(facts.worst_case_error <= row_.bound * range * (1 + 1e-12), "the end-to-end bound is exceeded");
         }
-        if (fell_back && row_.bound_is_an_argument && !row_.end_to_end) expect(largest_input() > s.eb * 0x1p40 || s.eb < 1e-37, "reduced exactly without need");
+        if (fell_back && row_.bound_is_an_argument && !row_.end_to_end)
+            expect(largest_input() > s.eb * 0x1p40 || s.eb < 1e-37, "reduced exactly without need");
         expect(!lossy || row_.name.placement == "PerHop" || facts.same_bits, "says that bits may differ");
 
         const bool relative = row_.relative, collective = row_.name.check == "Collective", varied = s.parts != cut::no;
         const std::size_t whole = all_.facts.one_vector() ? s.n : s.n * static_cast<std::size_t>(s.p);
         const bool large = whole * sizeof(T) >= ccoll::agreement_bytes;
-        const bool due = collective || relative || varied || (row_.hierarchical && row_.name.check != "Local") || (row_.name.check == "Auto" && !to_mpi && (all_.facts.rooted || large));
+        const bool due = collective || relative || varied || (row_.hierarchical && row_.name.check != "Local") ||
+                         (row_.name.check == "Auto" && !to_mpi && (all_.facts.rooted || large));
         // Sums of encoded values to a root, or on two levels, need it for what is too large.
-        const bool maybe = row_.name.check == "Local" && row_.name.codec == "SZp" && all_.facts.reduces && (all_.facts.rooted || row_.hierarchical);
+        const bool maybe =
+            row_.name.check == "Local" && row_.name.codec == "SZp" && all_.facts.reduces && (all_.facts.rooted || row_.hierarchical);
         expect(maybe || facts.agreed == (many && due), facts.agreed ? "compared arguments" : "did not compare arguments");
     }
 
@@ -430,7 +464,8 @@ private:
             reduce_everything();
             const operation op = s.p == 1 ? operation::sum : row_.op;
             for (std::size_t i = 0; i < v.result.size(); ++i)
-                if (const exact_result<T>& e = reduced_[from + i]; !holds(op, v.result[i], e, s.p, worst)) note(i, shown(v.result[i]), shown(e));
+                if (const exact_result<T>& e = reduced_[from + i]; !holds(op, v.result[i], e, s.p, worst))
+                    note(i, shown(v.result[i]), shown(e));
             if (std::string(v.facts.placement) == "Homomorphic" && !v.facts.exact && !row_.hierarchical) remember_sum(v, from, expect);
         } else {
             for (std::size_t j = 0; j < v.receives.parts.size(); ++j) {
@@ -440,8 +475,8 @@ private:
                     if (!arrived(v.result[at], original[i], own || v.facts.exact, worst)) note(at, shown(v.result[at]), shown(original[i]));
             }
         }
-        expect(wrong == 0, std::to_string(wrong) + " of " + std::to_string(v.result.size()) + " elements are wrong, first " + std::to_string(first) + ": " + found + ", wanted " + wanted +
-                               " give or take " + number(worst));
+        expect(wrong == 0, std::to_string(wrong) + " of " + std::to_string(v.result.size()) + " elements are wrong, first " +
+                               std::to_string(first) + ": " + found + ", wanted " + wanted + " give or take " + number(worst));
     }
     static std::string number(double x)
     {
@@ -478,7 +513,8 @@ private:
     void remember_sum(const rank_view<T>& v, std::size_t from, Expect expect)
     {
         const spec& s = all_.s;
-        const std::string key = std::to_string(static_cast<int>(row_.op)) + " " + std::to_string(s.p) + " " + s.field + " " + std::to_string(s.seed) + " " + number(v.facts.error_bound);
+        const std::string key = std::to_string(static_cast<int>(row_.op)) + " " + std::to_string(s.p) + " " + s.field + " " +
+                                std::to_string(s.seed) + " " + number(v.facts.error_bound);
         std::vector<std::optional<T>>& known = sums_[key];
         if (known.size() < from + v.result.size()) known.resize(from + v.result.size());
         std::size_t other = 0, first = 0;
@@ -508,7 +544,8 @@ private:
         for (const auto& each : all_.data)
             for (const T& x : each)
                 for (int k = 0; k < kind<T>::components; ++k)
-                    if (const auto a = static_cast<double>(wide(component(x, k))); std::isfinite(a)) low = std::min(low, a), high = std::max(high, a);
+                    if (const auto a = static_cast<double>(wide(component(x, k))); std::isfinite(a))
+                        low = std::min(low, a), high = std::max(high, a);
         const double range = high > low ? high - low : 0;
         return row_.bound * range > 1e-37 && range < 1e300 ? range : 0;  // others have a rule of their own
     }
@@ -519,7 +556,8 @@ private:
         const spec& s = all_.s;
         if (row_.hierarchical && node_count(s.p) < 2) return false;
         if (f.reduces) {
-            if (row_.homomorphic || f.rooted || f.recv == extent::own || (row_.op != operation::sum && row_.op != operation::average)) return false;
+            if (row_.homomorphic || f.rooted || f.recv == extent::own || (row_.op != operation::sum && row_.op != operation::average))
+                return false;
         }
         for (int r = 0; r < s.p; ++r) {
             const auto& counts = all_.portions[static_cast<std::size_t>(r)];
@@ -560,7 +598,7 @@ public:
         const row<T, Comm>& r = rows_[index];
         constexpr std::size_t sizes[] = {0, 1, 2, 31, 32, 33, 127, 128, 129, 1000, 5119, 5120, 5121, 10007};
         s.n = sizes[random.below(std::size(sizes))];
-        if (p <= 8 && random.below(40) == 0) s.n = 70001;                          // slices
+        if (p <= 8 && random.below(40) == 0) s.n = 70001;                                         // slices
         if (p <= 4 && random.below(80) == 0) s.n = (ccoll::agreement_bytes + 50000) / sizeof(T);  // compared before the call
         s.n = fitting(s.n, p, r);
         s.in_place = random.below(3) == 0 && may_be_in_place(r);
@@ -599,7 +637,8 @@ public:
     {
         const row<T, Comm>& r = rows_[index];
         std::vector<spec> list;
-        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{129}, std::size_t{5121}, std::size_t{10007}})
+        for (const std::size_t n :
+             {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{129}, std::size_t{5121}, std::size_t{10007}})
             for (const way how : {way::blocking, way::nonblocking, way::persistent, way::overlapped})
                 for (const bool in_place : {false, true})
                     for (const cut parts : {cut::no, cut::even, cut::ragged, cut::lone, cut::gaps, cut::shuffled}) {
@@ -644,7 +683,8 @@ private:
         s.seed = 1 + static_cast<unsigned>(random.below(2));
         s.shift = static_cast<int>(random.below(static_cast<std::size_t>(p)));
         const bool special = ccoll::floating_element<typename kind<T>::real> && !std::is_integral_v<T> && random.below(4) == 0;
-        s.field = special ? special_fields[random.below(std::size(special_fields))] : ordinary_fields[random.below(std::size(ordinary_fields))];
+        s.field =
+            special ? special_fields[random.below(std::size(special_fields))] : ordinary_fields[random.below(std::size(ordinary_fields))];
         return s;
     }
     static std::size_t fitting(std::size_t n, int p, const row<T, Comm>& r)
@@ -661,7 +701,8 @@ private:
     static bool really_differs(const plan_name& a, const plan_name& b)
     {
         if (a.collective != b.collective || a.codec != b.codec || a.op != b.op || a.bound != b.bound || a.check != b.check) return true;
-        return (a.algo != b.algo && a.algo != "Auto" && b.algo != "Auto") || (a.placement != b.placement && a.placement != "Auto" && b.placement != "Auto");
+        return (a.algo != b.algo && a.algo != "Auto" && b.algo != "Auto") ||
+               (a.placement != b.placement && a.placement != "Auto" && b.placement != "Auto");
     }
 
     table<T, Comm> rows_;

@@ -115,8 +115,10 @@ private:
 const std::vector<suite<threads_comm>*>& suites()
 {
     static const std::vector<suite<threads_comm>*> all{
-        &suite_of<float, threads_comm>(),  &suite_of<double, threads_comm>(),       &suite_of<ccoll::half, threads_comm>(),  &suite_of<ccoll::bfloat16, threads_comm>(),
-        &suite_of<point, threads_comm>(),  &suite_of<location, threads_comm>(),     &suite_of<std::int32_t, threads_comm>(), &suite_of<std::int64_t, threads_comm>(),
+        &suite_of<float, threads_comm>(),        &suite_of<double, threads_comm>(),
+        &suite_of<ccoll::half, threads_comm>(),  &suite_of<ccoll::bfloat16, threads_comm>(),
+        &suite_of<point, threads_comm>(),        &suite_of<location, threads_comm>(),
+        &suite_of<std::int32_t, threads_comm>(), &suite_of<std::int64_t, threads_comm>(),
         &suite_of<std::uint8_t, threads_comm>(), &suite_of<std::complex<float>, threads_comm>()};
     return all;
 }
@@ -159,7 +161,8 @@ private:
     {
         if (++failures_ > 20) return;
         // Not through Catch, which would break the line.
-        std::fprintf(stderr, "FAILED CCOLL_MATRIX_CASE=\"%s\"%s\n  the entry before it: %s\n", s.text().c_str(), wrong.c_str(), before_.c_str());
+        std::fprintf(stderr, "FAILED CCOLL_MATRIX_CASE=\"%s\"%s\n  the entry before it: %s\n", s.text().c_str(), wrong.c_str(),
+                     before_.c_str());
     }
 
     int p_;

@@ -18,9 +18,9 @@ namespace matrix {
 /// How the calls of this thread are run: a table has one function per plan, not three.
 struct manner {
     way how = way::blocking;
-    int turns = 0;                      ///< of test() before wait()
-    std::function<void()> between;      ///< overlapped: another call, while this one is under way
-    std::function<void()> again;        ///< persistent: between the first start and the second
+    int turns = 0;                  ///< of test() before wait()
+    std::function<void()> between;  ///< overlapped: another call, while this one is under way
+    std::function<void()> again;    ///< persistent: between the first start and the second
 };
 inline thread_local manner this_manner;
 
@@ -98,20 +98,22 @@ struct row {
 template <class... T>
 struct list {};
 
-using collectives = list<ccoll::collective::allreduce, ccoll::collective::reduce, ccoll::collective::reduce_scatter, ccoll::collective::allgather,
-                         ccoll::collective::bcast, ccoll::collective::scatter, ccoll::collective::gather, ccoll::collective::alltoall>;
+using collectives =
+    list<ccoll::collective::allreduce, ccoll::collective::reduce, ccoll::collective::reduce_scatter, ccoll::collective::allgather,
+         ccoll::collective::bcast, ccoll::collective::scatter, ccoll::collective::gather, ccoll::collective::alltoall>;
 
 namespace tags {
 using namespace ccoll::policies;
-using algorithms = list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner, Algo::Binomial, Algo::ScatterAllgather, Algo::Chain, Algo::Linear,
-                        Algo::Bruck, Algo::Pairwise, Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>, Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>,
-                        Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
+using algorithms =
+    list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner, Algo::Binomial, Algo::ScatterAllgather, Algo::Chain,
+         Algo::Linear, Algo::Bruck, Algo::Pairwise, Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>,
+         Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
 using placements = list<Placement::Auto, Placement::PerHop, Placement::Once, Placement::DecodeReduceEncode, Placement::Homomorphic>;
 /// A bound for those that need one.
-using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::PipeSZx, RuntimeBound>,
-                    ccoll::Plan<Codec::SZp, RuntimeBound>>;
-using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr, Op::BitXor, Op::And, Op::Or, Op::Xor, Op::MinLoc, Op::MaxLoc, largest_magnitude,
-                        plus, equal_bits, box>;
+using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>,
+                    ccoll::Plan<Codec::PipeSZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
+using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr, Op::BitXor, Op::And, Op::Or, Op::Xor, Op::MinLoc,
+                        Op::MaxLoc, largest_magnitude, plus, equal_bits, box>;
 // The axes that do not meddle with the algorithm: each value with a few plans.
 using few_codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
 using few_placements = list<Placement::Auto, Placement::PerHop>;
@@ -126,7 +128,8 @@ constexpr bool takes_bound = Plan::bound::given_at_run_time;
 template <class Collective, class Plan, class T, class Comm>
 consteval ccoll::call_fault fault_in_call()
 {
-    if constexpr (takes_bound<Plan>) return ccoll::fault_of<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&, Comm, const double&>;
+    if constexpr (takes_bound<Plan>)
+        return ccoll::fault_of<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&, Comm, const double&>;
     else return ccoll::fault_of<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&, Comm>;
 }
 
@@ -135,8 +138,12 @@ template <class Collective, class Plan, class T, class Comm>
 ccoll::report call_engine(const order<T>& o, const Comm& comm)
 {
     std::span<T> recv = o.recv;
-    if constexpr (takes_bound<Plan>) return ccoll::detail::call_ranges<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&>(o.send, recv, o, o.root, comm, o.eb);
-    else return ccoll::detail::call_ranges<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&>(o.send, recv, o, o.root, comm);
+    if constexpr (takes_bound<Plan>)
+        return ccoll::detail::call_ranges<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&>(o.send, recv, o, o.root,
+                                                                                                                  comm, o.eb);
+    else
+        return ccoll::detail::call_ranges<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&>(o.send, recv, o, o.root,
+                                                                                                                  comm);
 }
 
 /// Runs what a user writes in the manner of this thread.
@@ -162,8 +169,9 @@ ccoll::report call_facade(const order<T>& o, const Comm& comm)
 {
     using namespace ccoll;
     const auto call = [&](auto... eb) -> report {
-#define CCOLL_TEST_CALL(name, ...) \
-    in_this_manner([&] { return name<Plan>(__VA_ARGS__); }, [&] { return i##name<Plan>(__VA_ARGS__); }, [&] { return name##_init<Plan>(__VA_ARGS__); })
+#define CCOLL_TEST_CALL(name, ...)                                                                      \
+    in_this_manner([&] { return name<Plan>(__VA_ARGS__); }, [&] { return i##name<Plan>(__VA_ARGS__); }, \
+                   [&] { return name##_init<Plan>(__VA_ARGS__); })
         const std::span<const T> send = o.send;
         const std::span<T> recv = o.recv;
         const int root = o.root;
@@ -177,27 +185,38 @@ ccoll::report call_facade(const order<T>& o, const Comm& comm)
         } else if constexpr (std::is_same_v<Collective, collective::bcast>) {
             return CCOLL_TEST_CALL(bcast, recv, root, comm, eb...);
         } else if constexpr (std::is_same_v<Collective, collective::reduce_scatter>) {
-            if (!o.varied) return o.in_place ? CCOLL_TEST_CALL(reduce_scatter, recv, comm, eb...) : CCOLL_TEST_CALL(reduce_scatter, send, recv, comm, eb...);
+            if (!o.varied)
+                return o.in_place ? CCOLL_TEST_CALL(reduce_scatter, recv, comm, eb...)
+                                  : CCOLL_TEST_CALL(reduce_scatter, send, recv, comm, eb...);
             return with_layout(o.send_counts, o.send_displacements, [&](const auto& counts) {
-                return o.in_place ? CCOLL_TEST_CALL(reduce_scatter_v, recv, counts, comm, eb...) : CCOLL_TEST_CALL(reduce_scatter_v, send, recv, counts, comm, eb...);
+                return o.in_place ? CCOLL_TEST_CALL(reduce_scatter_v, recv, counts, comm, eb...)
+                                  : CCOLL_TEST_CALL(reduce_scatter_v, send, recv, counts, comm, eb...);
             });
         } else if constexpr (std::is_same_v<Collective, collective::allgather>) {
-            if (!o.varied) return o.in_place ? CCOLL_TEST_CALL(allgather, recv, comm, eb...) : CCOLL_TEST_CALL(allgather, send, recv, comm, eb...);
+            if (!o.varied)
+                return o.in_place ? CCOLL_TEST_CALL(allgather, recv, comm, eb...) : CCOLL_TEST_CALL(allgather, send, recv, comm, eb...);
             return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) {
-                return o.in_place ? CCOLL_TEST_CALL(allgatherv, recv, counts, comm, eb...) : CCOLL_TEST_CALL(allgatherv, send, recv, counts, comm, eb...);
+                return o.in_place ? CCOLL_TEST_CALL(allgatherv, recv, counts, comm, eb...)
+                                  : CCOLL_TEST_CALL(allgatherv, send, recv, counts, comm, eb...);
             });
         } else if constexpr (std::is_same_v<Collective, collective::scatter>) {
             if (!o.varied) return CCOLL_TEST_CALL(scatter, send, recv, root, comm, eb...);
-            return with_layout(o.send_counts, o.send_displacements, [&](const auto& counts) { return CCOLL_TEST_CALL(scatterv, send, counts, recv, root, comm, eb...); });
+            return with_layout(o.send_counts, o.send_displacements,
+                               [&](const auto& counts) { return CCOLL_TEST_CALL(scatterv, send, counts, recv, root, comm, eb...); });
         } else if constexpr (std::is_same_v<Collective, collective::gather>) {
             if (!o.varied) return CCOLL_TEST_CALL(gather, send, recv, root, comm, eb...);
-            return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) { return CCOLL_TEST_CALL(gatherv, send, recv, counts, root, comm, eb...); });
+            return with_layout(o.recv_counts, o.recv_displacements,
+                               [&](const auto& counts) { return CCOLL_TEST_CALL(gatherv, send, recv, counts, root, comm, eb...); });
         } else {
-            if (!o.varied) return o.in_place ? CCOLL_TEST_CALL(alltoall, recv, comm, eb...) : CCOLL_TEST_CALL(alltoall, send, recv, comm, eb...);
-            if (o.in_place) return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& counts) { return CCOLL_TEST_CALL(alltoallv, recv, counts, comm, eb...); });
-            return with_layout(o.send_counts, o.send_displacements, [&](const auto& send_parts) {
+            if (!o.varied)
+                return o.in_place ? CCOLL_TEST_CALL(alltoall, recv, comm, eb...) : CCOLL_TEST_CALL(alltoall, send, recv, comm, eb...);
+            if (o.in_place)
                 return with_layout(o.recv_counts, o.recv_displacements,
-                                   [&](const auto& recv_parts) { return CCOLL_TEST_CALL(alltoallv, send, send_parts, recv, recv_parts, comm, eb...); });
+                                   [&](const auto& counts) { return CCOLL_TEST_CALL(alltoallv, recv, counts, comm, eb...); });
+            return with_layout(o.send_counts, o.send_displacements, [&](const auto& send_parts) {
+                return with_layout(o.recv_counts, o.recv_displacements, [&](const auto& recv_parts) {
+                    return CCOLL_TEST_CALL(alltoallv, send, send_parts, recv, recv_parts, comm, eb...);
+                });
             });
         }
 #undef CCOLL_TEST_CALL
@@ -243,8 +262,10 @@ inline constexpr row_facts facts_of_row = [] {
     r.bound = Plan::bound::name;
     r.check = Plan::check::name;
     r.lossy = Plan::codec::lossy;
-    r.homomorphic = ccoll::detail::may_add_frames<Plan, Collective, element> && (std::is_same_v<placement, Placement::Auto> || std::is_same_v<placement, Placement::Homomorphic>);
-    r.handed_over = std::is_same_v<typename Plan::algo, Algo::Auto> && std::is_same_v<typename Plan::codec, Codec::None> && std::is_same_v<placement, Placement::Auto>;
+    r.homomorphic = ccoll::detail::may_add_frames<Plan, Collective, element> &&
+                    (std::is_same_v<placement, Placement::Auto> || std::is_same_v<placement, Placement::Homomorphic>);
+    r.handed_over = std::is_same_v<typename Plan::algo, Algo::Auto> && std::is_same_v<typename Plan::codec, Codec::None> &&
+                    std::is_same_v<placement, Placement::Auto>;
     r.end_to_end = Plan::bound::end_to_end;
     r.relative = Plan::bound::kind == ccoll::bound_kind::relative;
     r.bound_is_an_argument = Plan::bound::given_at_run_time;
@@ -273,7 +294,8 @@ template <class T, class Comm>
 template <class Collective, class Plan, class T, class Comm>
 void add_if_call(table<T, Comm>& to)
 {
-    if constexpr (fault_in_call<Collective, Plan, T, Comm>() == ccoll::call_fault::none) add_row<T, Comm>(to, facts_of_row<Collective, Plan, T>, &call_engine<Collective, Plan, T, Comm>, "engine");
+    if constexpr (fault_in_call<Collective, Plan, T, Comm>() == ccoll::call_fault::none)
+        add_row<T, Comm>(to, facts_of_row<Collective, Plan, T>, &call_engine<Collective, Plan, T, Comm>, "engine");
 }
 
 template <class Collective, class T, class Comm, class Algo, bool Full>
@@ -285,14 +307,15 @@ void add_algorithm(table<T, Comm>& to)
         each(tags::placements{}, [&]<class Placement>() {
             each(tags::codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
         });
-        // The other axes do not meddle with the algorithm. In full, each value comes with each algorithm and a few codecs and placements; else
-        // they are thinner, for every row takes 15 ms of a compiler.
-                using placements = std::conditional_t<Full, tags::few_placements, list<ccoll::policies::Placement::Auto>>;
+        // The other axes do not meddle with the algorithm. In full, each value comes with each algorithm and a few codecs and placements;
+        // else they are thinner, for every row takes 15 ms of a compiler.
+        using placements = std::conditional_t<Full, tags::few_placements, list<ccoll::policies::Placement::Auto>>;
         if constexpr (Collective::reduces)
             each(tags::operations{}, [&]<class Op>() {
                 if constexpr (ccoll::operation_on<Op, T>)
                     each(placements{}, [&]<class Placement>() {
-                        each(tags::few_codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to); });
+                        each(tags::few_codecs{},
+                             [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to); });
                     });
             });
         if constexpr (Full || std::is_same_v<Algo, ccoll::policies::Algo::Auto>) {
@@ -317,13 +340,15 @@ void add_facades(table<T, Comm>& to)
 {
     [&]<class... Collective>(list<Collective...>) {
         const auto one = [&]<class C>() {
-            if constexpr (fault_in_call<C, Plan, T, Comm>() == ccoll::call_fault::none) add_row<T, Comm>(to, facts_of_row<C, Plan, T>, &call_facade<C, Plan, T, Comm>, "facade");
+            if constexpr (fault_in_call<C, Plan, T, Comm>() == ccoll::call_fault::none)
+                add_row<T, Comm>(to, facts_of_row<C, Plan, T>, &call_facade<C, Plan, T, Comm>, "facade");
         };
         (one.template operator()<Collective>(), ...);
     }(collectives{});
 }
 
-/// All rows.  @tparam Full  all operations, checks and bounds with every algorithm  @tparam Facades  plans for which the functions that a user calls are compiled, too
+/// All rows.  @tparam Full  all operations, checks and bounds with every algorithm  @tparam Facades  plans for which the functions that a
+/// user calls are compiled, too
 template <class T, class Comm, bool Full, class... Facades>
 table<T, Comm> all_rows()
 {

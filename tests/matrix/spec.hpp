@@ -52,20 +52,21 @@ struct spec {
     bool in_place = false;
     way how = way::blocking;
     std::string field = "smooth";
-    double eb = 1e-3;    ///< with RuntimeBound
-    unsigned seed = 1;   ///< of the data
-    int shift = 0;       ///< rank r contributes the data of rank r + shift: sums that are reproducible do not notice
+    double eb = 1e-3;   ///< with RuntimeBound
+    unsigned seed = 1;  ///< of the data
+    int shift = 0;      ///< rank r contributes the data of rank r + shift: sums that are reproducible do not notice
     fault bad = fault::no;
-    int odd = 0;         ///< the rank that differs
-    std::string other;   ///< its plan
+    int odd = 0;        ///< the rank that differs
+    std::string other;  ///< its plan
 
     std::string text() const
     {
         char number[32];
         std::snprintf(number, sizeof number, "%.17g", eb);
-        std::string s = "element=" + element + " plan=" + plan + " p=" + std::to_string(p) + " n=" + std::to_string(n) + " root=" + std::to_string(root) +
-                        " parts=" + cut_names[static_cast<int>(parts)] + " in_place=" + (in_place ? "1" : "0") + " how=" + way_names[static_cast<int>(how)] +
-                        " field=" + field + " eb=" + number + " seed=" + std::to_string(seed) + " shift=" + std::to_string(shift);
+        std::string s = "element=" + element + " plan=" + plan + " p=" + std::to_string(p) + " n=" + std::to_string(n) +
+                        " root=" + std::to_string(root) + " parts=" + cut_names[static_cast<int>(parts)] +
+                        " in_place=" + (in_place ? "1" : "0") + " how=" + way_names[static_cast<int>(how)] + " field=" + field +
+                        " eb=" + number + " seed=" + std::to_string(seed) + " shift=" + std::to_string(shift);
         if (bad != fault::no) s += std::string(" bad=") + fault_names[static_cast<int>(bad)] + " odd=" + std::to_string(odd);
         if (!other.empty()) s += " other=" + other;
         return s;

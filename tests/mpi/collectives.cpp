@@ -73,7 +73,8 @@ void reductions(std::size_t n, MPI_Comm comm)
     EXPECT(close(found, expected, facts.worst_case_error + slack));
 
     found = mine;
-    facts = me == root ? ccoll::reduce<P...>(MPI_IN_PLACE, found.data(), n, root, comm) : ccoll::reduce<P...>(mine.data(), found.data(), n, root, comm);
+    facts = me == root ? ccoll::reduce<P...>(MPI_IN_PLACE, found.data(), n, root, comm)
+                       : ccoll::reduce<P...>(mine.data(), found.data(), n, root, comm);
     EXPECT(me == root ? close(found, expected, facts.worst_case_error + slack) : found == mine);
 
     const doubles whole = contribution(n * ranks(comm), comm);
@@ -172,7 +173,8 @@ void users_messages(MPI_Comm comm)
     doubles v(5000, 1);
     ccoll::allreduce<Codec::PipeSZx, E>(v, comm);
     EXPECT(std::fabs(v[4999] - p) <= p * 1e-3);
-    for (int i = 0; i < 6; ++i) MPI_Irecv(&in[i], 1, MPI_INT, i % 2 == 0 ? MPI_ANY_SOURCE : left, i % 2 == 0 ? tags[i] : MPI_ANY_TAG, comm, &requests[6 + i]);
+    for (int i = 0; i < 6; ++i)
+        MPI_Irecv(&in[i], 1, MPI_INT, i % 2 == 0 ? MPI_ANY_SOURCE : left, i % 2 == 0 ? tags[i] : MPI_ANY_TAG, comm, &requests[6 + i]);
     ccoll::bcast<Codec::SZx, E, Check::Collective>(v, 0, comm);
     MPI_Waitall(12, requests, MPI_STATUSES_IGNORE);
     int sum = 0, wanted = 0;

@@ -48,7 +48,7 @@ int main(int argc, char** argv)
     {
         floats theirs(length), ours(length);
         const float* field = mine.data();
-        float *sum = theirs.data();
+        float* sum = theirs.data();
         // [doc:allreduce_before]
         MPI_Allreduce(field, sum, n, MPI_FLOAT, MPI_SUM, comm);
         // [/doc:allreduce_before]
@@ -207,7 +207,8 @@ int main(int argc, char** argv)
         // [/doc:alltoallv_before]
         columns = ours.data();
         // [doc:alltoallv_after]
-        ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(rows, send_counts.data(), send_at.data(), columns, recv_counts.data(), recv_at.data(), comm);
+        ccoll::alltoallv<Codec::SZp, ErrorBound<1e-3>>(rows, send_counts.data(), send_at.data(), columns, recv_counts.data(),
+                                                       recv_at.data(), comm);
         // [/doc:alltoallv_after]
         EXPECT(close(ours, theirs, 1));
     }

@@ -82,7 +82,9 @@ int main(int argc, char** argv)
     check::init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const int me = check::rank;
-    struct pair { std::size_t mine, others; };
+    struct pair {
+        std::size_t mine, others;
+    };
     for (const int odd : {0, ranks - 1})
         for (const pair n : {pair{100, 101}, {5000, 100}, {100, 600000}, {600000, 100}, {600000, 600001}}) {
             const std::size_t count = me == odd ? n.mine : n.others;

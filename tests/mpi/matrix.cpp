@@ -57,7 +57,8 @@ public:
         entry& e = waiting_.back();
         ++count_;
         if (!check::expect(e.what != nullptr, (s.text() + ": there is no such entry").c_str())) return waiting_.pop_back();
-        std::snprintf(under_way, sizeof under_way, "FAILED: deadlock on rank %d in CCOLL_MATRIX_CASE=\"%s\"\n  the entry before it: %s\n", me_, e.text.c_str(), before_.c_str());
+        std::snprintf(under_way, sizeof under_way, "FAILED: deadlock on rank %d in CCOLL_MATRIX_CASE=\"%s\"\n  the entry before it: %s\n",
+                      me_, e.text.c_str(), before_.c_str());
         if (me_ == 0 && environment("CCOLL_MATRIX_TRACE") != nullptr) std::fprintf(stderr, "%s\n", e.text.c_str());
         alarm(s.bad != fault::no ? 2 * promptly : patience);  // twice: the other ranks may come later
         e.what->run(me_, comm_, &another_call);
@@ -145,7 +146,8 @@ int main(int argc, char** argv)
             const row_id& each = rows[i % rows.size()];
             const spec healthy = each.of->draw(each.index, p, random);
             ranks.run(*each.of, healthy);
-            if (spec wrong = healthy; random.below(12) == 0 && faults && each.of->spoil(each.index, wrong, random)) ranks.run(*each.of, wrong);
+            if (spec wrong = healthy; random.below(12) == 0 && faults && each.of->spoil(each.index, wrong, random))
+                ranks.run(*each.of, wrong);
         }
     }
     ranks.compare();

@@ -67,7 +67,8 @@ void ring(std::size_t n, MPI_Comm comm)
     const int right = (me + 1) % ranks, left = (me + ranks - 1) % ranks;
     const doubles mine = fields::smooth<double>(n, static_cast<unsigned>(me + 1));
     doubles expected(n), found(n, -7);
-    MPI_Sendrecv(mine.data(), static_cast<int>(n), MPI_DOUBLE, right, 3, expected.data(), static_cast<int>(n), MPI_DOUBLE, left, 3, comm, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(mine.data(), static_cast<int>(n), MPI_DOUBLE, right, 3, expected.data(), static_cast<int>(n), MPI_DOUBLE, left, 3, comm,
+                 MPI_STATUS_IGNORE);
     ccoll::report facts = ccoll::sendrecv<P...>(mine, right, found, left, 3, comm);
     EXPECT(close(found, expected, facts.worst_case_error));
     found = mine;
@@ -94,7 +95,8 @@ void halo()
             int low = 0, high = 0;
             MPI_Cart_shift(grid, direction, 1, &low, &high);
             const std::size_t n = direction == 0 ? 100 : 30000;
-            const floats upper = fields::smooth<float>(n, static_cast<unsigned>(2 * me)), lower = fields::smooth<float>(n, static_cast<unsigned>(2 * me + 1));
+            const floats upper = fields::smooth<float>(n, static_cast<unsigned>(2 * me)),
+                         lower = fields::smooth<float>(n, static_cast<unsigned>(2 * me + 1));
             floats from_low(n, -1), from_high(n, -1), expect_low(n, -1), expect_high(n, -1);
             const int count = static_cast<int>(n);
             MPI_Sendrecv(upper.data(), count, MPI_FLOAT, high, 0, expect_low.data(), count, MPI_FLOAT, low, 0, grid, MPI_STATUS_IGNORE);
@@ -140,7 +142,8 @@ void many_in_flight()
         for (int peer = 0; peer < ranks; ++peer)
             for (std::size_t k = 0; k < 5; ++k)
                 EXPECT(close(got[static_cast<std::size_t>(peer) * 5 + k],
-                             fields::smooth<float>(lengths[k], static_cast<unsigned>(100 * peer + 10 * me) + static_cast<unsigned>(k)), 1e-3));
+                             fields::smooth<float>(lengths[k], static_cast<unsigned>(100 * peer + 10 * me) + static_cast<unsigned>(k)),
+                             1e-3));
         MPI_Waitall(2, users.data(), MPI_STATUSES_IGNORE);
         EXPECT(user_in == (me + ranks - 1) % ranks);
     }
@@ -168,7 +171,8 @@ void ends_that_do_not_fit()
         EXPECT(sends ? v.ok() : v.code == status::count_differs && v.peer == partner);
         next_call_works();
     }
-    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {  // other element type, twice as long as what the receiver waits for
+    for (const std::size_t n : {std::size_t{100}, std::size_t{400000}}) {  // other element type, twice as long as what the receiver waits
+                                                                           // for
         doubles x(n, 1);
         floats y(n);
         const ccoll::verdict v = thrown_by([&] {

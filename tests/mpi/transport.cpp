@@ -73,10 +73,7 @@ ccoll::byte_span room_of(T& value)
     return std::as_writable_bytes(std::span(&value, 1));
 }
 
-bool says(const mpi_comm& comm, const char* words)
-{
-    return std::strstr(comm.explain(), words) != nullptr;
-}
+bool says(const mpi_comm& comm, const char* words) { return std::strstr(comm.explain(), words) != nullptr; }
 
 /// A communicator that cannot be used is refused with words, and nothing hangs.
 void refused(MPI_Comm comm, const char* words)

@@ -41,8 +41,10 @@ void allreduce_like_mpi(MPI_Datatype type, MPI_Op op, bool by_mpi, double share)
         check::expect(std::strcmp(r.algorithm, "MPI") == 0 ? by_mpi : !by_mpi, "who did it");
         check::expect(r.worst_case_error <= share * p, "the bound");
         for (std::size_t i = 0; i < n; ++i) {
-            check::expect(std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i])) <= r.worst_case_error + 1e-4 * p, "allreduce");
-            check::expect(std::fabs(static_cast<double>(here[i]) - static_cast<double>(want[i])) <= r.worst_case_error + 1e-4 * p, "allreduce in place");
+            check::expect(std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i])) <= r.worst_case_error + 1e-4 * p,
+                          "allreduce");
+            check::expect(std::fabs(static_cast<double>(here[i]) - static_cast<double>(want[i])) <= r.worst_case_error + 1e-4 * p,
+                          "allreduce in place");
         }
     }
 }
@@ -81,9 +83,11 @@ int main(int argc, char** argv)
     const auto within = [](double a, double b, double e) { return std::fabs(a - b) <= e; };
     for (int root = 0; root < p; ++root) {
         std::vector<float> got(all), want(all), one(n), part(n), copied = ramp<float>(n, me == root ? 5 : 6);
-        const auto reduced = ccoll::typed::reduce<Codec::SZp, ErrorBound<1e-3>>(whole.data(), got.data(), all, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
+        const auto reduced =
+            ccoll::typed::reduce<Codec::SZp, ErrorBound<1e-3>>(whole.data(), got.data(), all, MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
         MPI_Reduce(whole.data(), want.data(), static_cast<int>(all), MPI_FLOAT, MPI_SUM, root, MPI_COMM_WORLD);
-        for (std::size_t i = 0; me == root && i < all; ++i) check::expect(within(got[i], want[i], reduced.worst_case_error + 1e-3), "reduce");
+        for (std::size_t i = 0; me == root && i < all; ++i)
+            check::expect(within(got[i], want[i], reduced.worst_case_error + 1e-3), "reduce");
         ccoll::typed::bcast<Codec::SZx, ErrorBound<1e-3>>(copied.data(), n, MPI_FLOAT, root, MPI_COMM_WORLD);
         const auto original = ramp<float>(n, 5);
         for (std::size_t i = 0; i < n; ++i) check::expect(within(copied[i], original[i], 1e-3), "bcast");
@@ -101,7 +105,8 @@ int main(int argc, char** argv)
     ccoll::typed::allgather<Codec::SZp, ErrorBound<1e-3>>(whole.data(), got.data(), n, MPI_FLOAT, MPI_COMM_WORLD);
     MPI_Allgather(whole.data(), static_cast<int>(n), MPI_FLOAT, want.data(), static_cast<int>(n), MPI_FLOAT, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < all; ++i) check::expect(within(got[i], want[i], 1e-3), "allgather");
-    const auto scattered = ccoll::typed::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole.data(), part.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    const auto scattered =
+        ccoll::typed::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole.data(), part.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(whole.data(), one.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < n; ++i) check::expect(within(part[i], one[i], scattered.worst_case_error + 1e-3), "reduce_scatter");
 

@@ -50,7 +50,8 @@ TEST_CASE("a bound is the same template argument however it is spelled", "[polic
     CHECK(EndToEnd<RelativeBound<1e-3>>::value == 1e-3);
     CHECK(EndToEnd<RelativeBound<1e-3>>::kind == bound_kind::relative);
     CHECK(EndToEnd<RuntimeBound>::given_at_run_time);
-    for (double bad : {0.0, -1.0, 1e300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) CHECK_FALSE(is_bound(bad));
+    for (double bad : {0.0, -1.0, 1e300, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+        CHECK_FALSE(is_bound(bad));
     CHECK(is_bound(5e-324));
 }
 

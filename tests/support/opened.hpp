@@ -16,7 +16,8 @@ struct frames : ccoll::frame_codec<T> {
         const ccoll::status s = this->open(src, out.size(), view);
         return s == ccoll::status::ok ? table().decode(view, out, how, tell) : s;
     }
-    ccoll::status decode_reduce(ccoll::const_byte_span src, std::span<const T> own, T* out, const ccoll::reduction<T>& op, ccoll::between_chunks tell = {}) const
+    ccoll::status decode_reduce(ccoll::const_byte_span src, std::span<const T> own, T* out, const ccoll::reduction<T>& op,
+                                ccoll::between_chunks tell = {}) const
     {
         ccoll::frame_view view;
         const ccoll::status s = this->open(src, own.size(), view);

@@ -150,8 +150,8 @@ TEST_CASE("A default request is done, and requests can be moved while they wait"
     });
 }
 
-TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting, whichever receive is tested first",
-                   "[transport][threads]", in_short, in_long)
+TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting, whichever receive is tested first", "[transport][threads]",
+                   in_short, in_long)
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         constexpr int n = 50;
@@ -181,7 +181,8 @@ TEMPLATE_TEST_CASE("Messages of one peer and tag arrive in the order of posting,
     });
 }
 
-TEMPLATE_TEST_CASE("Messages with different tags complete in any order, even between a rank and itself", "[transport][threads]", in_short, in_long)
+TEMPLATE_TEST_CASE("Messages with different tags complete in any order, even between a rank and itself", "[transport][threads]", in_short,
+                   in_long)
 {
     ccoll::run_ranks(3, [](threads_comm& comm) {
         for (int peer = 0; peer < comm.size(); ++peer) {
@@ -291,7 +292,8 @@ TEST_CASE("After cancelling a send while its receiver reads, nobody uses the mem
     });
 }
 
-TEST_CASE("A message that is too long is truncated for its receiver, which learns its length, and ok for its sender", "[transport][threads]")
+TEST_CASE("A message that is too long is truncated for its receiver, which learns its length, and ok for its sender",
+          "[transport][threads]")
 {
     const std::size_t n = GENERATE(8u, 256u, 257u, 100000u);
     ccoll::run_ranks(2, [n](threads_comm& comm) {
@@ -489,7 +491,8 @@ TEST_CASE("Queues keep their memory, so that after a while nothing is allocated"
             for (int me = 0; me < p; ++me)
                 for (int peer = 0; peer < p; ++peer) {
                     auto& mine = all[static_cast<std::size_t>(me)];
-                    mine.push_back(ranks[static_cast<std::size_t>(me)].post_send(peer, i, i % 2 == 0 ? bytes_of(out) : bytes_of(large_out)));
+                    mine.push_back(
+                        ranks[static_cast<std::size_t>(me)].post_send(peer, i, i % 2 == 0 ? bytes_of(out) : bytes_of(large_out)));
                     mine.push_back(ranks[static_cast<std::size_t>(me)].post_recv(peer, i, i % 2 == 0 ? room_of(in) : room_of(large_in)));
                 }
         bool done = false;

@@ -19,7 +19,8 @@ TEST_CASE("a stamp is read back, and every damage to its first eight bytes is se
     REQUIRE(read_stamp(bytes, got) == status::ok);
     CHECK(got.call == 7);
     CHECK(got.arguments == sent.arguments);
-    for (std::size_t length = 0; length < sizeof(call_stamp); ++length) CHECK(read_stamp(const_byte_span(bytes).first(length), got) == status::corrupt);
+    for (std::size_t length = 0; length < sizeof(call_stamp); ++length)
+        CHECK(read_stamp(const_byte_span(bytes).first(length), got) == status::corrupt);
     for (std::size_t at = 0; at < 6; ++at)
         for (int bit = 0; bit < 8; ++bit) {
             auto damaged = bytes;

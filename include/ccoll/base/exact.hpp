@@ -13,10 +13,10 @@ namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class denormals { keep, flush };
 
-/// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and either keeps denormals or takes
-/// them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for this
-/// class is that programs do change these settings: g++ -Ofast turns denormals off in the whole process, and the same values would then give
-/// other bytes and a weaker bound. Exception flags that are raised in the meantime may stay raised.
+/// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and either keeps denormals or
+/// takes them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for
+/// this class is that programs do change these settings: g++ -Ofast turns denormals off in the whole process, and the same values would
+/// then give other bytes and a weaker bound. Exception flags that are raised in the meantime may stay raised.
 template <denormals What = denormals::keep>
 class exact_environment {
 public:

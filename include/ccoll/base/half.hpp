@@ -21,8 +21,8 @@ constexpr std::int32_t select(bool which, std::int32_t yes, std::int32_t no) noe
     return no ^ ((yes ^ no) & -static_cast<std::int32_t>(which));
 }
 
-/// A format of two bytes, named by the number of its exponent bits. Conversions keep as many bits of a NaN as fit. They give the same bits in
-/// every rounding mode, and whether or not the processor flushes denormals, because they use only integers and arithmetic that is exact.
+/// A format of two bytes, named by the number of its exponent bits. Conversions keep as many bits of a NaN as fit. They give the same bits
+/// in every rounding mode, and whether or not the processor flushes denormals, because they use only integers and arithmetic that is exact.
 template <int ExponentBits>
 struct float16_format;
 
@@ -37,7 +37,8 @@ struct float16_format<5> {
         const std::int32_t magnitude = h & 0x7fff, sign = h - magnitude;
         const std::int32_t normal = (magnitude << 13) + select(magnitude >= 0x7c00, 0x70000000, 0x38000000);
         const auto denormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-        return std::bit_cast<float>(static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) | static_cast<std::uint32_t>(sign) << 16);
+        return std::bit_cast<float>(static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) |
+                                    static_cast<std::uint32_t>(sign) << 16);
     }
     /// Rounds to nearest, ties to even. 65520 and above become infinity.
     static constexpr std::uint16_t narrow(float x) noexcept
@@ -78,9 +79,9 @@ CCOLL_EXACT_END
 
 }  // namespace detail
 
-/// A number of two bytes in memory and on the wire. + - * / are computed in float, and the result is rounded to two bytes. It is the same as
-/// if it had been rounded only once, because float has more than twice as many bits of precision plus two; denormal products and quotients
-/// of bfloat16 are the exception. Like a float, it has no value until one is given to it.
+/// A number of two bytes in memory and on the wire. + - * / are computed in float, and the result is rounded to two bytes. It is the same
+/// as if it had been rounded only once, because float has more than twice as many bits of precision plus two; denormal products and
+/// quotients of bfloat16 are the exception. Like a float, it has no value until one is given to it.
 template <int ExponentBits>
 class float16 {
 public:
@@ -91,8 +92,7 @@ public:
     template <class Number>
         requires std::same_as<Number, float> || std::integral<Number>
     explicit constexpr float16(Number x) noexcept : bits_(format::narrow(static_cast<float>(x)))
-    {
-    }
+    {}
     static constexpr float16 of_bits(std::uint16_t bits) noexcept { return std::bit_cast<float16>(bits); }
     constexpr std::uint16_t bits() const noexcept { return bits_; }
 

@@ -177,7 +177,8 @@ struct chunked_addends {
     }
     /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
     /// innermost cache alone. `theirs` has been opened.
-    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, double eb, between_chunks tell) noexcept
+    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, double eb,
+                                    between_chunks tell) noexcept
     {
         const std::size_t n = own.size();
         if (!theirs.is_addend()) return {0, status::not_an_addend};

@@ -16,8 +16,8 @@ namespace ccoll::inline CCOLL_ABI {
 /// links); four keep a codec busy meanwhile.
 inline constexpr std::size_t most_lanes = 4;
 
-/// Work that has been begun. Owns nothing, and must stay where it is until it is done. It may be handed to the same queue again before: it is
-/// done when the last of its jobs is, and tells that one's result. Trouble with a queue is the result of all that comes after it.
+/// Work that has been begun. Owns nothing, and must stay where it is until it is done. It may be handed to the same queue again before: it
+/// is done when the last of its jobs is, and tells that one's result. Trouble with a queue is the result of all that comes after it.
 struct codec_work {
     encode_result result{};    ///< once it is done: what an encoder or adder wrote; of any other work the code alone
     std::uint64_t ticket = 0;  ///< 0: done
@@ -57,11 +57,14 @@ struct codec_queue {
 
     bool at_once() const noexcept { return test == nullptr; }
     bool is_done(codec_work& work) const noexcept { return work.done() || test(self, work); }
+    void let_others_run() const noexcept
+    {
+        if (yield != nullptr) yield(self);
+    }
     /// Waits until the work is done.
     void wait(codec_work& work) const noexcept
     {
-        while (!is_done(work))
-            if (yield != nullptr) yield(self);
+        while (!is_done(work)) let_others_run();
     }
 };
 

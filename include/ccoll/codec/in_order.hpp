@@ -66,7 +66,7 @@ private:
 struct aside_memory {
     const byte_span bytes;
 
-    explicit aside_memory(std::size_t most) noexcept : aside_memory(new(std::nothrow) std::byte[most], most) {}
+    explicit aside_memory(std::size_t most) noexcept : aside_memory(new (std::nothrow) std::byte[most], most) {}
     ~aside_memory() { delete[] bytes.data(); }
     aside_memory(const aside_memory&) = delete;
     aside_memory& operator=(const aside_memory&) = delete;

@@ -23,8 +23,8 @@ struct queued_codec {
     status (*open)(const_byte_span src, std::size_t n, frame_view& view) noexcept = nullptr;
     void (*encode)(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
     void (*decode)(const codec_queue&, const frame_view& src, std::span<T> out, const codec_context&, codec_work&) noexcept = nullptr;
-    void (*decode_reduce)(const codec_queue&, const frame_view& src, std::span<const T> own, T* out, const reduction<T>&, const codec_context&,
-                          codec_work&) noexcept = nullptr;
+    void (*decode_reduce)(const codec_queue&, const frame_view& src, std::span<const T> own, T* out, const reduction<T>&,
+                          const codec_context&, codec_work&) noexcept = nullptr;
     void (*decode_reduce_encode)(const codec_queue&, const frame_view& src, std::span<const T> own, byte_span dst, const reduction<T>&,
                                  const codec_context&, codec_work&) noexcept = nullptr;
     std::size_t chunk_elements = 1;
@@ -39,7 +39,8 @@ struct queued_addends {
     void (*encode)(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
     /// The frame that says too_large: a header, which the host writes.
     encode_result (*refuse)(std::size_t n, byte_span dst, double eb) noexcept = nullptr;
-    void (*add)(const codec_queue&, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&, codec_work&) noexcept = nullptr;
+    void (*add)(const codec_queue&, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&,
+                codec_work&) noexcept = nullptr;
     /// The sum of the addend of `own` and of `theirs`, without writing the first.
     void (*encode_add)(const codec_queue&, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context&,
                        codec_work&) noexcept = nullptr;
@@ -66,13 +67,13 @@ struct queued_frames {
     {
         begin_work(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
     }
-    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst, const reduction<T>& op,
-                                     const codec_context& c, codec_work& work) noexcept
+    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
+                                     const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
     }
-    static constexpr queued_codec<T> all{chunks::max_bytes, frame_codec_of<Tag, T>.open, encode, decode, decode_reduce, decode_reduce_encode,
-                                         chunks::step, chunks::elements_between_polls};
+    static constexpr queued_codec<T> all{chunks::max_bytes, frame_codec_of<Tag, T>.open, encode,       decode,
+                                         decode_reduce,     decode_reduce_encode,        chunks::step, chunks::elements_between_polls};
 };
 
 template <class Tag, element T>
@@ -84,22 +85,24 @@ struct queued_sums {
     {
         begin_work(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
     }
-    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c,
+                    codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return chunks::add(a, b, dst, c.between); });
     }
-    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context& c,
-                           codec_work& work) noexcept
+    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
+                           const codec_context& c, codec_work& work) noexcept
     {
         begin_work(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
     }
-    static constexpr queued_addends<T> all{table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends};
+    static constexpr queued_addends<T> all{
+        table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends};
 };
 
 }  // namespace detail
 
-/// The codec `Tag` for elements T in memory of `Space`: `static constexpr queued_codec<T> frames`, and `queued_addends<T> addends` where the
-/// codec is homomorphic. A device header specialises it.
+/// The codec `Tag` for elements T in memory of `Space`: `static constexpr queued_codec<T> frames`, and `queued_addends<T> addends` where
+/// the codec is homomorphic. A device header specialises it.
 template <class Tag, class T, class Space>
 struct queued_codecs {};
 

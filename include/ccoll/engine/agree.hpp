@@ -152,7 +152,8 @@ public:
         control_message m;
         m.stamp = stamp_;
         m.stamp.kind = message_kind::question;
-        if constexpr (requires { link_.send_aside(peer, tags_.control(), bytes_of(m)); }) link_.send_aside(peer, tags_.control(), bytes_of(m));
+        if constexpr (requires { link_.send_aside(peer, tags_.control(), bytes_of(m)); })
+            link_.send_aside(peer, tags_.control(), bytes_of(m));
         else send(peer, m);
     }
 
@@ -254,7 +255,8 @@ private:
         receiving_ = !link_.test(request_);
         if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
             heard_it = request_.result;  // unless somebody has said why it will not come
-            for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control())) receive_opinion(other);
+            for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control()))
+                receive_opinion(other);
         } else if (!receiving_) {
             sort_in(expected_, request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {

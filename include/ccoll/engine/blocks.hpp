@@ -107,7 +107,8 @@ public:
     std::span<T> writable(block& b)
     {
         const bool fits = b.out != nullptr && b.out_count == b.count;
-        if (!fits && b.spare == nullptr) b.spare = elements_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
+        if (!fits && b.spare == nullptr)
+            b.spare = elements_.take(std::max<std::size_t>(1, (task_.data.varied ? task_.slice_elements : b.count) * sizeof(T)));
         T* const to = fits ? b.out : reinterpret_cast<T*>(b.spare->bytes.get());
         b.elements = to;
         return {to, b.count};

@@ -20,9 +20,9 @@ public:
     template <class Integer>
         requires std::is_integral_v<Integer>
     constexpr count_list(const Integer* first, std::size_t n)
-        : first_(first), size_(n), read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
-    {
-    }
+        : first_(first), size_(n),
+          read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
+    {}
     /// The same in elements of the engine, of which one of the user has `times` (2 for a complex number).
     constexpr count_list in_elements(std::size_t times) const
     {
@@ -52,16 +52,16 @@ struct user_buffers {
     std::size_t recv_size = 0;
     bool in_place = false;  ///< the one buffer that was given stands for both, as MPI_IN_PLACE does
     bool counted = false;
-    bool varied = false;    ///< a v variant: counts say how long the parts of whole buffers are
-    bool strided = false;   ///< a view that says at run time that its elements are not side by side
+    bool varied = false;   ///< a v variant: counts say how long the parts of whole buffers are
+    bool strided = false;  ///< a view that says at run time that its elements are not side by side
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
 };
 
 template <element T>
 struct fitted_buffers {
     call_buffers<T> data;
-    T* move_to = nullptr;    ///< reduce_scatter in place: the result part moves there at the end
-    bool copy_send = false;  ///< alltoall in place: what is sent is overwritten before it has left
+    T* move_to = nullptr;                              ///< reduce_scatter in place: the result part moves there at the end
+    bool copy_send = false;                            ///< alltoall in place: what is sent is overwritten before it has left
     std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read or write
     verdict trouble;
 };
@@ -135,24 +135,29 @@ void fit_parts(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_
 /// Parts as long as the counts say, for the whole buffers that this rank uses; of the others it knows its own part alone.
 /// @param tables  2 p entries
 template <element T>
-void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int me, int p, bool gives, bool takes, std::span<part> tables)
+void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int me, int p, bool gives, bool takes,
+                std::span<part> tables)
 {
     const auto ranks = static_cast<std::size_t>(p), mine = static_cast<std::size_t>(me);
     const bool send_whole = facts.send == extent::whole && gives, recv_whole = facts.recv == extent::whole && takes;
     const auto mismatch = [&](std::size_t expected, std::size_t found) {
-        if (f.trouble.ok()) f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
+        if (f.trouble.ok())
+            f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
     };
     f.data.varied = true;
     if (send_whole) {
         const bool as_received = facts.exchanges && u.in_place;
         f.data.send_parts = tables.first(ranks);
-        f.send_elements = lay_out(as_received ? u.recv_counts : u.send_counts, as_received ? u.recv_displacements : u.send_displacements, p, tables.first(ranks), f.trouble);
-        if (!u.counted && !as_received && (u.send_displacements.given() ? u.send_size < f.send_elements : u.send_size != f.send_elements)) mismatch(f.send_elements, u.send_size);
+        f.send_elements = lay_out(as_received ? u.recv_counts : u.send_counts, as_received ? u.recv_displacements : u.send_displacements, p,
+                                  tables.first(ranks), f.trouble);
+        if (!u.counted && !as_received && (u.send_displacements.given() ? u.send_size < f.send_elements : u.send_size != f.send_elements))
+            mismatch(f.send_elements, u.send_size);
     }
     if (recv_whole) {
         f.data.recv_parts = tables.subspan(ranks);
         f.recv_elements = lay_out(u.recv_counts, u.recv_displacements, p, tables.subspan(ranks), f.trouble);
-        if (!u.counted && (u.recv_displacements.given() ? u.recv_size < f.recv_elements : u.recv_size != f.recv_elements)) mismatch(f.recv_elements, u.recv_size);
+        if (!u.counted && (u.recv_displacements.given() ? u.recv_size < f.recv_elements : u.recv_size != f.recv_elements))
+            mismatch(f.recv_elements, u.recv_size);
     }
     if (!f.trouble.ok()) {
         f.data.send_parts = f.data.recv_parts = {};
@@ -193,7 +198,9 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     else detail::fit_parts(f, u, facts, p, gives, takes);
 
     if (u.in_place && !facts.one_vector() && f.trouble.ok()) {  // one buffer with all parts, this rank's own among them
-        const auto offset = [&](std::span<const part> parts) { return parts.empty() ? static_cast<std::size_t>(me) * f.data.own : parts[static_cast<std::size_t>(me)].offset; };
+        const auto offset = [&](std::span<const part> parts) {
+            return parts.empty() ? static_cast<std::size_t>(me) * f.data.own : parts[static_cast<std::size_t>(me)].offset;
+        };
         if (facts.exchanges) f.copy_send = true;
         else if (facts.send == extent::whole) f.data.recv = u.recv + offset(f.data.send_parts);
         else f.data.send = u.recv + offset(f.data.recv_parts);
@@ -203,7 +210,8 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
-    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
+    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1)
+        f.trouble = {status::overlap};
     if (f.trouble.ok() && ((u.send == nullptr && sent > 0) || (u.recv == nullptr && taken > 0))) f.trouble = {status::bad_argument};
     if (!f.trouble.ok()) f.trouble.rank = f.trouble.peer = me;
     return f;

@@ -16,8 +16,8 @@ template <element T, transport Link>
 class call_head {
 public:
     call_head(const call_order<T, Link>& begun, Link& link)
-        : order(begun), me(link.rank()), p(link.size()), numbers(link), elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()),
-          link_(link), watch_(begun.plan.patience)
+        : order(begun), me(link.rank()), p(link.size()), numbers(link),
+          elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()), link_(link), watch_(begun.plan.patience)
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
@@ -86,8 +86,8 @@ public:
     const call_order<T, Link> order;
     const int me, p;
     call_stamp stamp;
-    call_numbers numbers;            ///< the next ones of this call
-    std::uint32_t second_call = 0;   ///< for what cannot be added
+    call_numbers numbers;           ///< the next ones of this call
+    std::uint32_t second_call = 0;  ///< for what cannot be added
     std::optional<control<Link>> talk;
     fitted_buffers<T> fitted;
     verdict trouble;

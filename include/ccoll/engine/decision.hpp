@@ -26,8 +26,8 @@ struct algorithm_way {
 struct bound_wish {
     bool lossy = false;
     bound_kind kind = bound_kind::none;
-    bool end_to_end = false;    ///< of the result
-    bool at_run_time = false;   ///< the call brings the value
+    bool end_to_end = false;   ///< of the result
+    bool at_run_time = false;  ///< the call brings the value
     double value = 0;
     error_growth growth = error_growth::adds;
     /// How often the bound of one compression may add up in an element of the result.

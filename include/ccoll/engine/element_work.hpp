@@ -13,8 +13,7 @@ public:
     /// @param link_memory  of the transport
     element_work(const space_operations<T>& space, const codec_queue& queue, workspace& link_memory)
         : space_(space), queue_(queue), memory_(space.element_memory(link_memory))
-    {
-    }
+    {}
     element_work(const element_work&) = delete;
     element_work& operator=(const element_work&) = delete;
     ~element_work()
@@ -24,7 +23,10 @@ public:
     }
 
     void copy(const T* from, T* to, std::size_t n) { space_.copy(queue_, from, to, n, work_); }
-    void divide(void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n) { space_.divide(queue_, by, values, ranks, n, work_); }
+    void divide(void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n)
+    {
+        space_.divide(queue_, by, values, ranks, n, work_);
+    }
 
     /// A copy of n values, which lives as long as this object. One at a time.
     const T* put_aside(const T* from, std::size_t n)
@@ -47,10 +49,7 @@ public:
     void wait() { queue_.wait(work_); }
     /// What went wrong, if anything did.
     status trouble() const { return work_.result.code; }
-    void yield()
-    {
-        if (queue_.yield != nullptr) queue_.yield(queue_.self);
-    }
+    void yield() { queue_.let_others_run(); }
 
 private:
     const space_operations<T>& space_;

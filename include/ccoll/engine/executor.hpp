@@ -16,6 +16,7 @@
 
 #include <utility>
 
+#include <ccoll/engine/byte_work.hpp>
 #include <ccoll/engine/lane_work.hpp>
 #include <ccoll/instrument/report.hpp>
 
@@ -68,15 +69,13 @@ public:
     }
     /// Did the last progress() come any further?
     bool moved() const { return moved_; }
-    /// After a progress() in vain: sleeps until something may have moved. Nobody wakes a rank when codec work is done, so it only yields then.
+    /// After a progress() in vain: sleeps until something may have moved. Nobody wakes a rank when codec work is done, so it only yields
+    /// then.
     void idle()
     {
         typename Clock::scope time(clock_, phase::wait);
         for (lane& l : lanes_)
-            if (!l.begun.empty()) {
-                if (l.queue.yield != nullptr) l.queue.yield(l.queue.self);
-                return;
-            }
+            if (!l.begun.empty()) return l.queue.let_others_run();
         link_.idle();
     }
 
@@ -109,146 +108,18 @@ public:
     breakdown seconds() const { return clock_.seconds(); }
 
 private:
+    friend struct byte_work<executor>;
+
     static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
     /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
     static constexpr std::size_t buffers_per_lane = 5;
+    using element_type = T;
+    using clock_type = Clock;
     using block = typename block_store<T>::block;
     using work = lane_work<T>;
     using piece = begun_work<T>;
 
-    /// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so that its tag is enough to tell messages apart.
-    struct lane {
-        enum class stage : unsigned char { encode, exchange, combine, close };
-
-        std::size_t slice = 0;  // the current one, or the next if the lane is not open
-        int step = 0;
-        stage at = stage::encode;
-        bool open = false, received = false;
-        std::span<block> blocks;
-        buffer_memory* inbox = nullptr;   // where the message of this step arrives
-        buffer_memory* outbox = nullptr;  // what leaves in this step
-        typename Link::request send{}, recv{};
-        codec_queue queue;
-        work begun;
-    };
-
-    /// The transitions of placement.hpp on real bytes: each begins codec work.
-    struct byte_work {
-        executor& engine;
-        lane& on;
-        block& mine;
-        frame_view incoming{};
-        buffer_memory* holder = nullptr;  // of the message that it arrived in
-        stores how = stores::cached;      // of what is decoded
-        bool last = false;                // the block is delivered
-
-        using scope = typename Clock::scope;
-        using kind = typename piece::kind;
-
-        void encode()
-        {
-            scope time(engine.clock_, phase::encode);
-            const task<T>& what = engine.task_;
-            const std::span<const T> own(mine.elements, mine.count);
-            into_a_frame(what.unlooked || what.refuses, [&](byte_span room, codec_work& w) {
-                if (!what.rules.reduce_encoded) what.codec.encode(on.queue, own, room, engine.context(on), w);
-                else if (what.refuses) w = {what.addends.refuse(own.size(), room, what.eb), 0};
-                else what.addends.encode(on.queue, own, room, engine.context(on), w);
-            });
-        }
-        void adopt()
-        {
-            scope time(engine.clock_, phase::decode);
-            if (!parsed()) return;
-            if (engine.task_.rules.reduce_encoded && mine.parsed.says_too_large()) engine.too_large_ = true;
-            else restore(mine.parsed);
-        }
-        void keep() { engine.store_.hold(mine, holder, incoming.whole, incoming); }
-        void decode()
-        {
-            scope time(engine.clock_, phase::decode);
-            restore(incoming);
-        }
-        void combine()
-        {
-            scope time(engine.clock_, phase::reduce);
-            const std::span<const T> own(mine.elements, mine.count);
-            T* const into = engine.store_.writable(mine).data();
-            engine.start(on, {.of = &mine}, [&](codec_work& w) {
-                engine.task_.codec.decode_reduce(on.queue, incoming, own, into, engine.operation(), engine.context(on), w);
-            });
-        }
-        void add()
-        {
-            scope time(engine.clock_, phase::encode);
-            if (!parsed()) return;
-            const bool theirs_first = engine.operation().theirs_on_the_left;
-            const frame_view& own = mine.parsed;
-            into_a_frame(incoming.says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
-                engine.task_.addends.add(on.queue, theirs_first ? incoming : own, theirs_first ? own : incoming, room, engine.context(on), w);
-            });
-        }
-        /// In one pass, in which the frame of this rank's own values never exists: it is needed once.
-        void encode_and_add()
-        {
-            scope time(engine.clock_, phase::encode);
-            const task<T>& what = engine.task_;
-            const std::span<const T> own(mine.elements, mine.count);
-            into_a_frame(what.unlooked || what.refuses || incoming.says_too_large(), [&](byte_span room, codec_work& w) {
-                if (what.refuses || incoming.says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
-                else what.addends.encode_add(on.queue, own, incoming, room, engine.context(on), w);
-            });
-        }
-        /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
-        void combine_and_encode()
-        {
-            scope time(engine.clock_, phase::reduce);
-            const std::span<const T> own(mine.elements, mine.count);
-            into_a_frame(false, [&](byte_span room, codec_work& w) {
-                engine.task_.codec.decode_reduce_encode(on.queue, incoming, own, room, engine.operation(), engine.context(on), w);
-            });
-        }
-        /// Puts the final elements into the user's buffer.
-        void deliver()
-        {
-            scope time(engine.clock_, phase::copy);
-            const task<T>& what = engine.task_;
-            const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divide != nullptr;
-            const T* const from = mine.elements;
-            T* const to = mine.out;
-            if (copies)
-                engine.start(on, {.of = &mine, .what = kind::delivers},
-                             [&](codec_work& w) { what.space.copy(on.queue, from, to, mine.count, w); });
-            if (divides)
-                engine.start(on, {.of = &mine, .what = kind::delivers},
-                             [&](codec_work& w) { what.space.divide(on.queue, what.op.divide, to, engine.p_, mine.count, w); });
-        }
-
-    private:
-        template <class Begin>
-        void into_a_frame(bool may_be_too_large, Begin begin)
-        {
-            buffer_memory* const b = engine.fresh();
-            engine.start(on, {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
-                         [&](codec_work& w) { begin(body_room<call_stamp>(*b), w); });
-        }
-        void restore(const frame_view& view)
-        {
-            const std::span<T> out = engine.store_.writable(mine);
-            codec_context context = engine.context(on);
-            context.how = how;
-            engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
-                         [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
-        }
-        /// Reads header and index of the block's own frame, unless they have been read before.
-        bool parsed()
-        {
-            if (mine.is_parsed()) return true;
-            const status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, mine.parsed);
-            if (s != status::ok && s != status::too_large) engine.poison(engine.here_.found(s));
-            return s == status::ok || s == status::too_large;
-        }
-    };
+    using lane = engine_lane<T, typename Link::request>;
 
     // ---- codec work ----
 
@@ -290,7 +161,9 @@ private:
     codec_context context(const lane& l)
     {
         const bool polls = l.queue.at_once();
-        return {task_.eb, stores::cached, polls ? between_chunks{[](void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }, this} : between_chunks{}};
+        return {task_.eb, stores::cached,
+                polls ? between_chunks{[](void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }, this}
+                      : between_chunks{}};
     }
     void between(std::size_t elements) noexcept
     {
@@ -319,7 +192,7 @@ private:
         moved_ = true;
         l.blocks = store_.open(index_of(l), l.slice);
         finish(l, -1);
-        if (steps_ == 0) l.at = lane::stage::close;
+        if (steps_ == 0) l.at = stage_of_step::close;
         else begin_step(l);
     }
 
@@ -329,20 +202,20 @@ private:
         typename Clock::scope time(clock_, phase::communicate);
         const bool ready = settled(l);
         switch (l.at) {
-        case lane::stage::encode:
+        case stage_of_step::encode:
             if (!ready) return false;
             send(l);
-            l.at = lane::stage::exchange;
+            l.at = stage_of_step::exchange;
             return true;
-        case lane::stage::exchange:
+        case stage_of_step::exchange:
             if (!l.received) {
                 if (!link_.test(l.recv)) return false;
                 l.received = receive(l);
                 return true;
             }
-            l.at = lane::stage::combine;
+            l.at = stage_of_step::combine;
             return true;
-        case lane::stage::combine: {
+        case stage_of_step::combine: {
             if (!ready) return false;
             messages_.drop(std::exchange(l.inbox, nullptr));
             if (!link_.test(l.send)) return false;
@@ -350,11 +223,11 @@ private:
             messages_.drop(std::exchange(l.outbox, nullptr));
             const int done = l.step++;
             if (l.step < steps_ && !left_) begin_step(l);
-            else l.at = lane::stage::close;
+            else l.at = stage_of_step::close;
             finish(l, done);
             return true;
         }
-        case lane::stage::close:
+        case stage_of_step::close:
             if (!l.begun.empty()) return false;
             l.open = false;
             l.slice += lanes_.size();
@@ -368,7 +241,7 @@ private:
     void begin_step(lane& l)
     {
         const step now = step_at(l);
-        l.at = lane::stage::encode;
+        l.at = stage_of_step::encode;
         l.received = now.recv_from == nobody;
         if (!l.received) {
             l.inbox = fresh();
@@ -376,12 +249,12 @@ private:
         }
         here_ = {me_, me_, l.step};
         for (int i = 0; i < now.send.count && trouble_.ok(); ++i) {
-            byte_work transition{*this, l, at(l, now.send, i)};
+            byte_work<executor> transition{*this, l, at(l, now.send, i)};
             before_send(transition.mine.now, transition);
         }
         if (l.begun.due()) return;
         send(l);
-        l.at = lane::stage::exchange;
+        l.at = stage_of_step::exchange;
     }
     void post_receive(lane& l, const step& now)
     {
@@ -453,7 +326,7 @@ private:
             block& b = at(l, now.recv, i);
             frame_view view;
             if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
-            byte_work transition{*this, l, b, view, l.inbox};
+            byte_work<executor> transition{*this, l, b, view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
                 if (b.now == form::encoded) transition.adopt();
                 transition.combine_and_encode();
@@ -496,7 +369,7 @@ private:
                 poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
             } else if (mine.out != nullptr && trouble_.ok()) {
                 here_ = {me_, me_, l.step};
-                byte_work transition{*this, l, mine};
+                byte_work<executor> transition{*this, l, mine};
                 transition.last = true;
                 if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
                 at_end(mine.now, transition);

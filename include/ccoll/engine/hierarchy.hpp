@@ -91,7 +91,8 @@ private:
         // From here on the levels keep to themselves: what has to be agreed upon is agreed upon here.
         head_.stamp.arguments.bound = head_.asked_bound();
         if (plan.bound.lossy) {
-            promise_ = {plan.bound, outer_.way.path, outer_.what.rules, link_.memory(), static_cast<int>(leaders_.size()), root_index_, divides() ? head_.p : 1};
+            promise_ = {plan.bound,  outer_.way.path,        outer_.what.rules, link_.memory(), static_cast<int>(leaders_.size()),
+                        root_index_, divides() ? head_.p : 1};
             eb_ = promise_.of_one(head_.stamp.arguments.bound);
         }
         adds_ = outer_.what.rules.reduce_encoded && leaders_.size() > 1;
@@ -206,7 +207,9 @@ private:
     verdict of_all_ranks(verdict v) const
     {
         const std::span<const int> members = stage_ == stage::across ? leaders_ : here_;
-        const auto real = [&](int rank) { return rank >= 0 && rank < static_cast<int>(members.size()) ? members[static_cast<std::size_t>(rank)] : rank; };
+        const auto real = [&](int rank) {
+            return rank >= 0 && rank < static_cast<int>(members.size()) ? members[static_cast<std::size_t>(rank)] : rank;
+        };
         v.rank = real(v.rank);
         v.peer = real(v.peer);
         return v;
@@ -259,7 +262,8 @@ private:
         }
         const bool moves = moves_only();
         const call_buffers<T>& data = head_.fitted.data;
-        run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_, moves ? data.recv : target(), eb_);
+        run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_, moves ? data.recv : target(),
+            eb_);
     }
     /// Where the sum of all nodes belongs; in a reduce, on the root alone.
     T* target() const { return head_.fitted.recv_elements > 0 ? head_.fitted.data.recv : partial_sum_; }

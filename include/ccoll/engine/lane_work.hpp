@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/lane_work.hpp - floor 3. Codec work that a lane has begun and that is not yet settled, oldest first.
+// engine/lane_work.hpp - floor 3. A lane, and the codec work that it has begun and that is not yet settled, oldest first.
 //
-// A queue does work in the order in which it was begun, so a lane settles it in that order, too: what is settled may be read, sent and given
-// back. Where work is done at once, it is settled at once, and nothing is noted.
+// A queue does work in the order in which it was begun, so a lane settles it in that order, too: what is settled may be read, sent and
+// given back. Where work is done at once, it is settled at once, and nothing is noted.
 #pragma once
 
 #include <span>
@@ -22,10 +22,10 @@ struct begun_work {
 
     codec_work work{};
     typename block_store<T>::block* of = nullptr;
-    buffer_memory* into = nullptr;     ///< where a frame is written
+    buffer_memory* into = nullptr;  ///< where a frame is written
     kind what = kind::restores;
-    bool may_be_too_large = false;     ///< the frame may say so without a codec having broken its word that it can add
-    bool last = false;                 ///< no later step needs the block
+    bool may_be_too_large = false;  ///< the frame may say so without a codec having broken its word that it can add
+    bool last = false;              ///< no later step needs the block
     message_place where{};
 };
 
@@ -59,6 +59,24 @@ public:
 private:
     std::span<piece> room_;
     std::size_t first_ = 0, last_ = 0, due_ = 0;
+};
+
+/// The stages of a step; executor.hpp says what happens in each.
+enum class stage_of_step : unsigned char { encode, exchange, combine, close };
+
+/// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so its tag is enough to tell messages apart.
+template <element T, class Request>
+struct engine_lane {
+    std::size_t slice = 0;  ///< the current one, or the next if the lane is not open
+    int step = 0;
+    stage_of_step at = stage_of_step::encode;
+    bool open = false, received = false;
+    std::span<typename block_store<T>::block> blocks;
+    buffer_memory* inbox = nullptr;   ///< where the message of this step arrives
+    buffer_memory* outbox = nullptr;  ///< what leaves in this step
+    Request send{}, recv{};
+    codec_queue queue;
+    lane_work<T> begun;
 };
 
 }  // namespace ccoll

@@ -3,155 +3,23 @@
 // encoded while others are on their way, and decoded while more arrive. It never waits (pending.hpp), and is compiled once per
 // element type, transport and clock.
 //
-// Both ends cut a vector alike, for slices follow from plan and count. Messages of one call are numbered, and the first says how many
-// there are: so a receiver that expected another count takes them all, and the next call finds nothing of this one.
+// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). Messages of one call are numbered, and each says
+// how many there are: a receiver that expected another count takes them all, and the next call finds nothing of this one.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
-#include <memory>
 #include <utility>
 
 #include <ccoll/engine/blocks.hpp>
 #include <ccoll/engine/element_work.hpp>
 #include <ccoll/engine/message.hpp>
+#include <ccoll/engine/p2p_plan.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/engine/promise.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
-
-/// Users' tags of point-to-point calls are 0 .. max_p2p_tag; their messages lie behind those of collectives.
-inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period) * call_tags::per_call;
-inline constexpr int max_p2p_tag = 4095;
-static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
-
-/// Room for any message of any plan: a peer with another plan must not truncate one (see room_for).
-inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1} << 12);
-
-/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine, MPICH): 11 and 17 us, the same
-/// with a quarter of it, 14 to 18 and 26 to 33 us with four times as much.
-inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
-
-namespace detail {
-
-/// The longest slice of a codec, in elements: whole chunks, of which the frame fits p2p_room.
-template <element T>
-constexpr std::size_t longest_p2p_slice(const queued_codec<T>& codec)
-{
-    const std::size_t chunk = codec.chunk_elements;
-    std::size_t fits = 1, over = (usual_slice_elements + chunk - 1) / chunk + 1;
-    while (over - fits > 1) {
-        const std::size_t middle = (fits + over) / 2;
-        (sizeof(pair_stamp) + codec.max_bytes(middle * chunk) <= p2p_room ? fits : over) = middle;
-    }
-    return fits * chunk;
-}
-
-}  // namespace detail
-
-/// A plan as values.
-template <element T>
-struct p2p_decision {
-    const char* codec_name = "";
-    queued_codec<T> codec;
-    space_operations<T> space;
-    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
-    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
-    std::size_t most_elements = 1;  ///< of one message
-    std::uint32_t plan = 0;         ///< hash of what both ends must have in common
-    bool lossy = false, relative = false, bound_at_run_time = false;
-    double bound_value = 0;
-    time_limit patience;
-
-    /// Of one message of n elements in all. At least four messages where they are long enough.
-    constexpr std::size_t slice(std::size_t n) const
-    {
-        const std::size_t wish = std::max(p2p_least_slice, (n + 3) / 4), chunk = codec.chunk_elements;
-        return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
-    }
-    /// Messages of a call: one at least, for nothing is sent, too.
-    constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
-};
-
-/// What a facade was given.
-template <element T>
-struct p2p_buffers {
-    const char* call = "";  ///< its name
-    const T* send = nullptr;
-    std::size_t send_count = 0;
-    T* recv = nullptr;
-    std::size_t recv_count = 0;
-    int destination = nobody, source = nobody, tag = 0;
-    bool strided = false;
-};
-
-namespace detail {
-
-/// The place of one end of a call among this thread's others of the same direction, peer, tag and communicator. A message does not say
-/// of which call it is, so the messages of a call are all posted before the next one posts its first, as MPI orders those.
-class p2p_turn {
-public:
-    struct line {
-        const void* communicator = nullptr;
-        int peer = nobody, tag = 0;
-        bool sends = false;
-
-        friend bool operator==(const line&, const line&) = default;
-    };
-
-    p2p_turn() = default;
-    p2p_turn(const p2p_turn&) = delete;
-    p2p_turn& operator=(const p2p_turn&) = delete;
-    ~p2p_turn() { leave(); }
-
-    void join(const line& where)
-    {
-        where_ = where;
-        list_ = &of_this_thread();
-        before_ = std::exchange(list_->last, this);
-        if (before_ != nullptr) before_->after_ = this;
-    }
-    void leave()
-    {
-        if (list_ == nullptr) return;
-        if (before_ != nullptr) before_->after_ = after_;
-        (after_ != nullptr ? after_->before_ : list_->last) = before_;
-        before_ = after_ = nullptr;
-        list_ = nullptr;
-    }
-    bool has_come() const
-    {
-        for (const p2p_turn* each = before_; each != nullptr; each = each->before_)
-            if (each->where_ == where_) return false;
-        return true;
-    }
-
-private:
-    struct turns {
-        p2p_turn* last = nullptr;
-    };
-    static turns& of_this_thread()
-    {
-        static thread_local constinit turns all;
-        return all;
-    }
-
-    line where_;
-    p2p_turn *before_ = nullptr, *after_ = nullptr;
-    turns* list_ = nullptr;
-};
-
-}  // namespace detail
-
-/// All that a facade hands over to begin a call.
-template <element T>
-struct p2p_order {
-    const p2p_decision<T>& plan;
-    p2p_buffers<T> user;
-    double eb;  ///< the bound, where the plan says RuntimeBound
-};
 
 /// One call from its arguments to its report. Its buffers must stay until it has ended.
 template <element T, transport Link, class Clock>
@@ -191,10 +59,7 @@ public:
         if (!elements_.done()) return elements_.yield();
         for (const end_point* e : {&out_, &in_})
             for (const slot& s : e->all)
-                if (!s.work.done()) {
-                    if (s.queue.yield != nullptr) s.queue.yield(s.queue.self);
-                    return;
-                }
+                if (!s.work.done()) return s.queue.let_others_run();
         link_.idle();
     }
     void abandon() override { give_up({status::abandoned, me_, me_}); }
@@ -213,8 +78,8 @@ private:
 
         bool is_done() { return queue.is_done(work); }
     };
-    /// Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its way, it has
-    /// left. Receiving: it is awaited, it is being decoded, it is done.
+    /// Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its way, it
+    /// has left. Receiving: it is awaited, it is being decoded, it is done.
     struct end_point {
         int peer = nobody;
         std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
@@ -250,7 +115,8 @@ private:
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
             // In powers of two, so that messages of many lengths share memory.
-            const std::size_t room = needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
+            const std::size_t room =
+                needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
             open(out_, user_.destination, d_.messages(user_.send_count), room, true);
         }
         if (receives) {
@@ -267,10 +133,12 @@ private:
         const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces behind a colon in templates
         const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
         for (const int peer : peers)
-            if (peer != nobody && (peer < 0 || peer > last)) return {status::bad_argument, me_, me_, -1, static_cast<double>(last), static_cast<double>(peer)};
+            if (peer != nobody && (peer < 0 || peer > last))
+                return {status::bad_argument, me_, me_, -1, static_cast<double>(last), static_cast<double>(peer)};
         for (const std::size_t n : counts)  // a negative number of the user, for example
             if (n > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) return {status::bad_argument, me_, me_};
-        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_argument, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
+        if (user_.tag < 0 || user_.tag > max_p2p_tag)
+            return {status::bad_argument, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
         if (user_.strided) return {status::strided, me_, me_};
         if (user_.destination != nobody && user_.send == nullptr && sent > 0) return {status::bad_argument, me_, me_};
         if (user_.source != nobody && user_.recv == nullptr && taken > 0) return {status::bad_argument, me_, me_};
@@ -400,7 +268,8 @@ private:
     bool receive_more()
     {
         bool moved = false;
-        // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the next call.
+        // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the
+        // next call.
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
@@ -432,7 +301,8 @@ private:
         if (!in_.counted) {
             if (m.read != status::ok) {
                 const bool foreign = m.read == status::wire_version;
-                fail({m.read, me_, in_.peer, -1, foreign ? static_cast<double>(wire_version) : 0, foreign ? static_cast<double>(m.stamp.version) : 0});
+                fail({m.read, me_, in_.peer, -1, foreign ? static_cast<double>(wire_version) : 0,
+                      foreign ? static_cast<double>(m.stamp.version) : 0});
                 return cancel_receives();
             }
             if (m.stamp.number != 0) {  // the rest of a call that this rank gave up
@@ -461,9 +331,11 @@ private:
         in_.counted = true;
         in_.total = theirs.total;
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
-        if (theirs.count != user_.recv_count) return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
+        if (theirs.count != user_.recv_count)
+            return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
         if (theirs.total != expected) return differs(status::corrupt, 0, 0), false;
-        if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb) return differs(status::bound_differs, in_.eb, theirs.bound), true;
+        if (d_.relative ? !is_bound(theirs.bound) : theirs.bound != in_.eb)
+            return differs(status::bound_differs, in_.eb, theirs.bound), true;
         in_.eb = theirs.bound;
         takes_data_ = true;
         return true;
@@ -474,7 +346,8 @@ private:
         const std::size_t first = number * slice_in_, count = std::min(slice_in_, user_.recv_count - first);
         frame_view view;
         status read = d_.codec.open(frame, count, view);
-        if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size()))) read = status::corrupt;
+        if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size())))
+            read = status::corrupt;
         if (read != status::ok) return fail({read, me_, in_.peer});
         typename Clock::scope time(clock_, phase::decode);
         codec_context c = context(in_, s);
@@ -488,7 +361,8 @@ private:
     {
         codec_context c;
         c.eb = e.eb;
-        if (s.queue.at_once()) c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
+        if (s.queue.at_once())
+            c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
         return c;
     }
     void between(std::size_t elements) noexcept

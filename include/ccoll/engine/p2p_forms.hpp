@@ -82,7 +82,8 @@ consteval call_fault first_shared_fault_of_plan()
     else {
         using T = p2p_element<moved_element<Send, Recv>, Plan>;
         using codec = typename Plan::codec;
-        if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, moved_space<Send, Recv>>) return call_fault::lossy_element;
+        if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, moved_space<Send, Recv>>)
+            return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
         else return call_fault::none;
     }

@@ -114,7 +114,8 @@ inline void wait_all(std::span<request> requests)
 }
 
 /// A prepared call: plan, buffers, root and communicator are fixed, start() begins it once more. From the second start on nothing is
-/// allocated. Counts of a v variant are read at every start. All ranks start it, in the same order among their other calls on the communicator, and wait before they start it again.
+/// allocated. Counts of a v variant are read at every start. All ranks start it, in the same order among their other calls on the
+/// communicator, and wait before they start it again.
 class [[nodiscard]] persistent {
 public:
     persistent() = default;

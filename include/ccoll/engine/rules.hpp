@@ -180,7 +180,8 @@ constexpr void refuse()
                   "and for another container specialise ccoll::buffer_traits");
     static_assert(Fault != call_fault::threads,
                   "ccoll: Exec:: says who does the work of host codecs, and these buffers are not in host memory; drop it");
-    static_assert(Fault != call_fault::mixed_spaces, "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
+    static_assert(Fault != call_fault::mixed_spaces,
+                  "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
     static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
     static_assert(Fault != call_fault::element,
                   "ccoll: the result buffer must hold non-const elements that may be copied byte by byte (numbers, or structs of them; no "

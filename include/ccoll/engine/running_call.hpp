@@ -152,13 +152,16 @@ private:
         result_.facts.agreed = head_.p > 1;
         head_.trouble = all.trouble;
         if (!head_.trouble.ok() && head_.p > 1) return end();
-        if (relative()) what_.eb = head_.stamp.arguments.bound = detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
+        if (relative())
+            what_.eb = head_.stamp.arguments.bound =
+                detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied && !what_.facts.reduces) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
         if (adds_ && !can_add(all.facts.largest)) {
             reduce_exactly();
         } else if (adds_ && all.facts.some_will_look_later != 0) {
             unasked_ = what_.unlooked = true;
-            // Some rank has looked because it cannot repeat the call; all the others then look, too, and refuse before anything is overwritten.
+            // Some rank has looked because it cannot repeat the call; all the others then look, too, and refuse before anything is
+            // overwritten.
             if (looks_later_ && all.facts.some_have_looked != 0) return look_for_largest(&running_call::refuse_or_go_on);
         }
         (this->*after_agreement_)();
@@ -187,11 +190,13 @@ private:
         // Inside MPI's own call nobody can be told of one rank's bad argument; docs/limitations.md says so.
         if (native != nullptr && !head_.trouble.ok()) return end();
         if (native != nullptr) {
-            if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root && what_.data.send == what_.data.recv) put_input_aside();
+            if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root && what_.data.send == what_.data.recv)
+                put_input_aside();
             if (native(link_, what_, result_place(), may_block_ ? nullptr : &native_request_)) {
                 result_.facts.algorithm = "MPI";
                 result_.facts.placement = "none";
-                result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
+                result_.facts.same_bits =
+                    !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
                 if (!may_block_) stage_ = stage::handed_over;
                 else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
                 return;
@@ -208,7 +213,8 @@ private:
     void came_back(status s)
     {
         if (s != status::ok) head_.trouble = {s, head_.me, head_.me};
-        if (divides() && head_.fitted.recv_elements > 0) head_.elements.divide(what_.op.divide, result_place(), head_.p, head_.fitted.recv_elements);
+        if (divides() && head_.fitted.recv_elements > 0)
+            head_.elements.divide(what_.op.divide, result_place(), head_.p, head_.fitted.recv_elements);
         head_.fitted.move_to = nullptr;
         when_elements_are_done(&running_call::compare_verdicts);
     }
@@ -219,7 +225,8 @@ private:
     {
         // Below the threshold one slice per block, however long: then message counts do not depend on the count.
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
-        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p)) : std::max<std::size_t>(1, what_.longest);
+        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
+                                      : std::max<std::size_t>(1, what_.longest);
         // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);

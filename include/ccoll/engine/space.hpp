@@ -18,9 +18,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// What is asked of some values, and what was found in those looked at so far.
 struct value_survey {
-    bool range = false;              ///< asks for lowest and highest
-    bool magnitude = false;          ///< asks for largest
-    bool counts_non_finite = false;  ///< Inf and NaN are larger than all; else they do not count
+    bool range = false;                                       ///< asks for lowest and highest
+    bool magnitude = false;                                   ///< asks for largest
+    bool counts_non_finite = false;                           ///< Inf and NaN are larger than all; else they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the finite values; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;  ///< |x|
@@ -38,7 +38,8 @@ struct space_operations {
     /// Between buffers of this space that may overlap.
     void (*copy)(const codec_queue&, const T* from, T* to, std::size_t n, codec_work&) noexcept = nullptr;
     /// @param by  an operation's division by the number of ranks
-    void (*divide)(const codec_queue&, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n, codec_work&) noexcept = nullptr;
+    void (*divide)(const codec_queue&, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
+                   codec_work&) noexcept = nullptr;
     /// @param found  must stay until the work is done
     void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
 };
@@ -112,7 +113,8 @@ struct memory_space<host_space, T> {
             return encode_result{};
         });
     }
-    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n, codec_work& work) noexcept
+    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
+                       codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
             by(values, ranks, n);

@@ -32,8 +32,9 @@ struct collective_facts {
 };
 
 template <class C>
-inline constexpr collective_facts facts_of{C::name, C::reduces, C::rooted, std::is_same_v<C, collective::alltoall>, C::send, C::recv,
-                                           &C::before, &C::after, &C::send_part, &C::recv_part};
+inline constexpr collective_facts facts_of{C::name,       C::reduces,   C::rooted,  std::is_same_v<C, collective::alltoall>,
+                                           C::send,       C::recv,      &C::before, &C::after,
+                                           &C::send_part, &C::recv_part};
 
 /// Where something lies in a buffer, in elements.
 struct part {
@@ -80,13 +81,13 @@ struct task {
     call_buffers<T> data;
     queued_codec<T> codec;
     queued_addends<T> addends;  ///< where the placement adds frames
-    queued_codec<T> exact;     ///< for what cannot be added encoded; there, too
+    queued_codec<T> exact;      ///< for what cannot be added encoded; there, too
     reduction<T> op;
-    space_operations<T> space;  ///< where the buffers are
+    space_operations<T> space;                                    ///< where the buffers are
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
-    double eb = 0;         ///< 0: the codec is exact
-    bool refuses = false;  ///< this rank's values are too large to be added encoded: its frames say so
+    double eb = 0;          ///< 0: the codec is exact
+    bool refuses = false;   ///< this rank's values are too large to be added encoded: its frames say so
     bool unlooked = false;  ///< nobody has looked whether they are: a frame may turn out to say so
     int root = 0;
     call_stamp stamp;
@@ -101,7 +102,10 @@ struct task {
     }
 
     /// One lane has nothing that several threads could do at once.
-    codec_queue queue_of_lane(std::size_t lane, std::size_t lanes) const { return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane); }
+    codec_queue queue_of_lane(std::size_t lane, std::size_t lanes) const
+    {
+        return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
+    }
 
     /// What quanta cannot hold.
     void reduce_exactly()

@@ -29,8 +29,14 @@ enum class plan_fault {
 
 namespace detail {
 
-template <class P> struct axis_of { using type = void; };
-template <class P> requires requires { typename P::policy_axis; } struct axis_of<P> { using type = typename P::policy_axis; };
+template <class P> struct axis_of {
+    using type = void;
+};
+template <class P>
+    requires requires { typename P::policy_axis; }
+struct axis_of<P> {
+    using type = typename P::policy_axis;
+};
 
 template <class Axis, class P>
 inline constexpr bool is_on = std::is_same_v<typename axis_of<P>::type, Axis>;
@@ -38,7 +44,9 @@ inline constexpr bool is_on = std::is_same_v<typename axis_of<P>::type, Axis>;
 template <class Axis, class... Policies>
 inline constexpr int count_on = (0 + ... + int{is_on<Axis, Policies>});
 
-template <class Axis, class Default, class... Policies> struct pick { using type = Default; };
+template <class Axis, class Default, class... Policies> struct pick {
+    using type = Default;
+};
 template <class Axis, class Default, class First, class... Rest>
 struct pick<Axis, Default, First, Rest...>
     : std::conditional_t<is_on<Axis, First>, std::type_identity<First>, pick<Axis, Default, Rest...>> {};
@@ -56,12 +64,15 @@ consteval plan_fault first_plan_fault()
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
     if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
     if (codec::lossy && op::growth == error_growth::unbounded) return plan_fault::operation_without_bound;
-    if (count_on<axis::timeout, Policies...> == 1 && !is_bound(pick<axis::timeout, no_timeout, Policies...>::type::seconds)) return plan_fault::timeout_not_positive;
+    if (count_on<axis::timeout, Policies...> == 1 && !is_bound(pick<axis::timeout, no_timeout, Policies...>::type::seconds))
+        return plan_fault::timeout_not_positive;
     return plan_fault::none;
 }
 
 template <class Done, class... Rest> struct flatten;
-template <class... Done> struct flatten<Plan<Done...>> { using type = Plan<Done...>; };
+template <class... Done> struct flatten<Plan<Done...>> {
+    using type = Plan<Done...>;
+};
 template <class... Done, class... Inner, class... Rest>
 struct flatten<Plan<Done...>, Plan<Inner...>, Rest...> : flatten<Plan<Done...>, Inner..., Rest...> {};
 template <class... Done, class First, class... Rest>
@@ -100,10 +111,12 @@ struct Plan {
 template <plan_fault Fault>
 constexpr void refuse_plan()
 {
-    static_assert(Fault != plan_fault::stranger,
-                  "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec:: "
-                  "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived from "
-                  "ccoll::policy<axis>");
+    static_assert(
+        Fault != plan_fault::stranger,
+        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec:: "
+        "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived "
+        "from "
+        "ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,
                   "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
     static_assert(Fault != plan_fault::rate_without_codec,

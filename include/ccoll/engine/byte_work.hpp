@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/byte_work.hpp - floor 3. What the events of placement.hpp do to one block of a lane: they begin codec work, which the executor
+// settles when it is done.
+#pragma once
+
+#include <span>
+
+#include <ccoll/engine/lane_work.hpp>
+#include <ccoll/instrument/breakdown.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// The transitions of placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an executor.
+template <class Engine>
+struct byte_work {
+    using T = typename Engine::element_type;
+    using piece = begun_work<T>;
+
+    Engine& engine;
+    typename Engine::lane& on;
+    typename block_store<T>::block& mine;
+    frame_view incoming{};
+    buffer_memory* holder = nullptr;  // of the message that it arrived in
+    stores how = stores::cached;      // of what is decoded
+    bool last = false;                // the block is delivered
+
+    using scope = typename Engine::clock_type::scope;
+    using kind = typename piece::kind;
+
+    void encode()
+    {
+        scope time(engine.clock_, phase::encode);
+        const task<T>& what = engine.task_;
+        const std::span<const T> own(mine.elements, mine.count);
+        into_a_frame(what.unlooked || what.refuses, [&](byte_span room, codec_work& w) {
+            if (!what.rules.reduce_encoded) what.codec.encode(on.queue, own, room, engine.context(on), w);
+            else if (what.refuses) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+            else what.addends.encode(on.queue, own, room, engine.context(on), w);
+        });
+    }
+    void adopt()
+    {
+        scope time(engine.clock_, phase::decode);
+        if (!parsed()) return;
+        if (engine.task_.rules.reduce_encoded && mine.parsed.says_too_large()) engine.too_large_ = true;
+        else restore(mine.parsed);
+    }
+    void keep() { engine.store_.hold(mine, holder, incoming.whole, incoming); }
+    void decode()
+    {
+        scope time(engine.clock_, phase::decode);
+        restore(incoming);
+    }
+    void combine()
+    {
+        scope time(engine.clock_, phase::reduce);
+        const std::span<const T> own(mine.elements, mine.count);
+        T* const into = engine.store_.writable(mine).data();
+        engine.start(on, {.of = &mine}, [&](codec_work& w) {
+            engine.task_.codec.decode_reduce(on.queue, incoming, own, into, engine.operation(), engine.context(on), w);
+        });
+    }
+    void add()
+    {
+        scope time(engine.clock_, phase::encode);
+        if (!parsed()) return;
+        const bool theirs_first = engine.operation().theirs_on_the_left;
+        const frame_view& own = mine.parsed;
+        into_a_frame(incoming.says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
+            engine.task_.addends.add(on.queue, theirs_first ? incoming : own, theirs_first ? own : incoming, room, engine.context(on), w);
+        });
+    }
+    /// In one pass, in which the frame of this rank's own values never exists: it is needed once.
+    void encode_and_add()
+    {
+        scope time(engine.clock_, phase::encode);
+        const task<T>& what = engine.task_;
+        const std::span<const T> own(mine.elements, mine.count);
+        into_a_frame(what.unlooked || what.refuses || incoming.says_too_large(), [&](byte_span room, codec_work& w) {
+            if (what.refuses || incoming.says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+            else what.addends.encode_add(on.queue, own, incoming, room, engine.context(on), w);
+        });
+    }
+    /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
+    void combine_and_encode()
+    {
+        scope time(engine.clock_, phase::reduce);
+        const std::span<const T> own(mine.elements, mine.count);
+        into_a_frame(false, [&](byte_span room, codec_work& w) {
+            engine.task_.codec.decode_reduce_encode(on.queue, incoming, own, room, engine.operation(), engine.context(on), w);
+        });
+    }
+    /// Puts the final elements into the user's buffer.
+    void deliver()
+    {
+        scope time(engine.clock_, phase::copy);
+        const task<T>& what = engine.task_;
+        const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divide != nullptr;
+        const T* const from = mine.elements;
+        T* const to = mine.out;
+        if (copies)
+            engine.start(on, {.of = &mine, .what = kind::delivers},
+                         [&](codec_work& w) { what.space.copy(on.queue, from, to, mine.count, w); });
+        if (divides)
+            engine.start(on, {.of = &mine, .what = kind::delivers},
+                         [&](codec_work& w) { what.space.divide(on.queue, what.op.divide, to, engine.p_, mine.count, w); });
+    }
+
+private:
+    template <class Begin>
+    void into_a_frame(bool may_be_too_large, Begin begin)
+    {
+        buffer_memory* const b = engine.fresh();
+        engine.start(on, {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
+                     [&](codec_work& w) { begin(body_room<call_stamp>(*b), w); });
+    }
+    void restore(const frame_view& view)
+    {
+        const std::span<T> out = engine.store_.writable(mine);
+        codec_context context = engine.context(on);
+        context.how = how;
+        engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
+                     [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
+    }
+    /// Reads header and index of the block's own frame, unless they have been read before.
+    bool parsed()
+    {
+        if (mine.is_parsed()) return true;
+        const status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, mine.parsed);
+        if (s != status::ok && s != status::too_large) engine.poison(engine.here_.found(s));
+        return s == status::ok || s == status::too_large;
+    }
+};
+
+}  // namespace ccoll::inline CCOLL_ABI

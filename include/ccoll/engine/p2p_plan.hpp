@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/p2p_plan.hpp - floor 3. A point-to-point call before it begins: its plan as values, how a vector is cut into messages, the user's
+// buffers, and whose turn it is among calls with the same peer and tag.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <ccoll/engine/agree.hpp>
+#include <ccoll/engine/pending.hpp>
+#include <ccoll/engine/task.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// Users' tags of point-to-point calls are 0 .. max_p2p_tag; their messages lie behind those of collectives.
+inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period) * call_tags::per_call;
+inline constexpr int max_p2p_tag = 4095;
+static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
+
+/// Room for any message of any plan: a peer with another plan must not truncate one (see room_for).
+inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1} << 12);
+
+/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine, MPICH): 11 and 17 us, the same
+/// with a quarter of it, 14 to 18 and 26 to 33 us with four times as much.
+inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
+
+namespace detail {
+
+/// The longest slice of a codec, in elements: whole chunks, of which the frame fits p2p_room.
+template <element T>
+constexpr std::size_t longest_p2p_slice(const queued_codec<T>& codec)
+{
+    const std::size_t chunk = codec.chunk_elements;
+    std::size_t fits = 1, over = (usual_slice_elements + chunk - 1) / chunk + 1;
+    while (over - fits > 1) {
+        const std::size_t middle = (fits + over) / 2;
+        (sizeof(pair_stamp) + codec.max_bytes(middle * chunk) <= p2p_room ? fits : over) = middle;
+    }
+    return fits * chunk;
+}
+
+}  // namespace detail
+
+/// A plan as values.
+template <element T>
+struct p2p_decision {
+    const char* codec_name = "";
+    queued_codec<T> codec;
+    space_operations<T> space;
+    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
+    codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
+    std::size_t most_elements = 1;                                ///< of one message
+    std::uint32_t plan = 0;                                       ///< hash of what both ends must have in common
+    bool lossy = false, relative = false, bound_at_run_time = false;
+    double bound_value = 0;
+    time_limit patience;
+
+    /// Of one message of n elements in all. At least four messages where they are long enough.
+    constexpr std::size_t slice(std::size_t n) const
+    {
+        const std::size_t wish = std::max(p2p_least_slice, (n + 3) / 4), chunk = codec.chunk_elements;
+        return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
+    }
+    /// Messages of a call: one at least, for nothing is sent, too.
+    constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
+};
+
+/// What a facade was given.
+template <element T>
+struct p2p_buffers {
+    const char* call = "";  ///< its name
+    const T* send = nullptr;
+    std::size_t send_count = 0;
+    T* recv = nullptr;
+    std::size_t recv_count = 0;
+    int destination = nobody, source = nobody, tag = 0;
+    bool strided = false;
+};
+
+namespace detail {
+
+/// The place of one end of a call among this thread's others of the same direction, peer, tag and communicator. A message does not say
+/// of which call it is, so the messages of a call are all posted before the next one posts its first, as MPI orders those.
+class p2p_turn {
+public:
+    struct line {
+        const void* communicator = nullptr;
+        int peer = nobody, tag = 0;
+        bool sends = false;
+
+        friend bool operator==(const line&, const line&) = default;
+    };
+
+    p2p_turn() = default;
+    p2p_turn(const p2p_turn&) = delete;
+    p2p_turn& operator=(const p2p_turn&) = delete;
+    ~p2p_turn() { leave(); }
+
+    void join(const line& where)
+    {
+        where_ = where;
+        list_ = &of_this_thread();
+        before_ = std::exchange(list_->last, this);
+        if (before_ != nullptr) before_->after_ = this;
+    }
+    void leave()
+    {
+        if (list_ == nullptr) return;
+        if (before_ != nullptr) before_->after_ = after_;
+        (after_ != nullptr ? after_->before_ : list_->last) = before_;
+        before_ = after_ = nullptr;
+        list_ = nullptr;
+    }
+    bool has_come() const
+    {
+        for (const p2p_turn* each = before_; each != nullptr; each = each->before_)
+            if (each->where_ == where_) return false;
+        return true;
+    }
+
+private:
+    struct turns {
+        p2p_turn* last = nullptr;
+    };
+    static turns& of_this_thread()
+    {
+        static thread_local constinit turns all;
+        return all;
+    }
+
+    line where_;
+    p2p_turn *before_ = nullptr, *after_ = nullptr;
+    turns* list_ = nullptr;
+};
+
+}  // namespace detail
+
+/// All that a facade hands over to begin a call.
+template <element T>
+struct p2p_order {
+    const p2p_decision<T>& plan;
+    p2p_buffers<T> user;
+    double eb;  ///< the bound, where the plan says RuntimeBound
+};
+
+}  // namespace ccoll::inline CCOLL_ABI
