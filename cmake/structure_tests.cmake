@@ -102,7 +102,6 @@ foreach(file ${bad_programs})
   get_filename_component(family ${file} NAME_WE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${here}/compile_fail/${file})
   file(STRINGS ${here}/compile_fail/${file} cases REGEX "CCOLL_CASE == [0-9]+")
-  list(REMOVE_DUPLICATES cases)  # a case may need text in two places
   foreach(line IN LISTS cases)
     string(REGEX MATCH "CCOLL_CASE == ([0-9]+)" matched "${line}")
     set(case ${CMAKE_MATCH_1})
