@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstring>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -206,9 +208,7 @@ private:
     void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found, const floats& y, const floats& far_y,
                std::size_t kept)
     {
-        if (!same_bits({y.begin(), y.begin() + static_cast<std::ptrdiff_t>(kept)},
-                       {far_y.begin(), far_y.begin() + static_cast<std::ptrdiff_t>(kept)}))
-            wrong_ += what + ": other bits; ";
+        if (!same_bits(std::span(y).first(kept), std::span(far_y).first(kept))) wrong_ += what + ": other bits; ";
         const std::string placement = expected.placement, algorithm = expected.algorithm;
         if (algorithm != "MPI" && (found.sent_bytes != expected.sent_bytes || found.placement != placement || found.algorithm != algorithm))
             wrong_ += what + ": other bytes or another way; ";
@@ -216,9 +216,9 @@ private:
             found.fallback_blocks != expected.fallback_blocks)
             wrong_ += what + ": another promise; ";
     }
-    static bool same_bits(const floats& a, const floats& b)
+    static bool same_bits(std::span<const float> a, std::span<const float> b)
     {
-        return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+        return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
     }
 
     const Comm& comm_;
