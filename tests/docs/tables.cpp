@@ -149,6 +149,7 @@ struct counter {
         void decode() { ++decoded; }
         void combine() { ++decoded, ++combined; }
         void add() { ++added; }
+        void encode_and_add() { ++encoded, ++added; }
     };
     ccoll::placement_rules rules;
     std::vector<cell> cells;

@@ -129,8 +129,9 @@ template <class Collective, class Plan, class T, class Comm>
 consteval ccoll::call_fault fault_in_call()
 {
     if constexpr (takes_bound<Plan>)
-        return ccoll::fault_of<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&, Comm, const double&>;
-    else return ccoll::fault_of<chosen_way, Collective, Plan, const std::span<const T>&, std::span<T>&, Comm>;
+        return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&, std::span<T>&, Comm,
+                               const double&>;
+    else return ccoll::fault_of<chosen_way, Collective, ccoll::plan_choice<Plan>, const std::span<const T>&, std::span<T>&, Comm>;
 }
 
 /// The engine's one entry, without the spelling of arguments.
@@ -262,7 +263,7 @@ inline constexpr row_facts facts_of_row = [] {
     r.bound = Plan::bound::name;
     r.check = Plan::check::name;
     r.lossy = Plan::codec::lossy;
-    r.homomorphic = ccoll::detail::may_add_frames<Plan, Collective, element> &&
+    r.homomorphic = ccoll::detail::may_add_frames<Plan, Collective, element, ccoll::host_space> &&
                     (std::is_same_v<placement, Placement::Auto> || std::is_same_v<placement, Placement::Homomorphic>);
     r.handed_over = std::is_same_v<typename Plan::algo, Algo::Auto> && std::is_same_v<typename Plan::codec, Codec::None> &&
                     std::is_same_v<placement, Placement::Auto>;

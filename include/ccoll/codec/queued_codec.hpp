@@ -79,7 +79,6 @@ struct queued_frames {
 template <class Tag, element T>
 struct queued_sums {
     using chunks = chunked_addends<Tag, T>;
-    static constexpr const addend_codec<T>& table = addend_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -95,8 +94,11 @@ struct queued_sums {
     {
         begin_work(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
     }
-    static constexpr queued_addends<T> all{
-        table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends};
+    static constexpr queued_addends<T> all = [] {
+        constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
+        return queued_addends<T>{table.max_bytes,           table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite,
+                                 table.self_checked_addends};
+    }();
 };
 
 }  // namespace detail

@@ -74,9 +74,9 @@ template <class Plan, class Send, class Recv, class Comm>
 consteval call_fault first_shared_fault_of_plan()
 {
     if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
+    else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
     else if constexpr (!is_in<Send, moved_space<Send, Recv>>()) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<moved_space<Send, Recv>, moved_element<Send, Recv>>) return call_fault::space;
-    else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
     else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
     else {

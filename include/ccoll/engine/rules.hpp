@@ -94,9 +94,9 @@ template <class Collective, class Plan, class Send, class Recv, class Comm>
 consteval call_fault first_fault_of_plan()
 {
     if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
+    else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
     else if constexpr (!std::is_same_v<buffer_space<Recv>, buffer_space<Send>>) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
-    else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
     else if constexpr (!communicator<Comm>) return call_fault::communicator;
     else {
