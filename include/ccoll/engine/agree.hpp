@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/agree.hpp - floor 3. How ranks of one call talk about the call itself: they compare arguments, before the first
-// element or after the last, and whoever must leave the schedule tells everybody. All of it goes over one tag per call.
+// element or after the last, and a rank that must leave the schedule tells everybody. All of it uses one tag per call.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Numbers of one call of the user, as many whatever it does: ranks that disagree on the plan must still agree on the next call.
-/// Its own, one for a second run (of what could not be added), and two for each of three levels.
+/// The numbers of one call of the user. Every call takes the same number of them, because ranks that disagree on the plan must still agree
+/// on the numbers of the next call. Its own, one for a second run (of what could not be added), and two for each of three levels.
 class call_numbers {
 public:
     static constexpr std::uint32_t per_call = 8;
@@ -144,9 +144,9 @@ public:
             if (peer != link_.rank()) send(peer, m);
     }
 
-    /// Shows this rank's arguments to `peer`, for whom it has waited long. Ranks on different ways may all wait without one of them
-    /// having sent anything that another expects; but whoever waits at the end of a chain waits for a rank on another way, which
-    /// reads this and gives up. Healthy peers ignore it.
+    /// Shows this rank's arguments to `peer`, for which it has waited long. Ranks on different ways may all wait without any of them having
+    /// sent what another expects. But the last rank of such a chain waits for a rank on another way, which reads this and gives up. Healthy
+    /// peers ignore it.
     void ask(int peer)
     {
         control_message m;

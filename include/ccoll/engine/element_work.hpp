@@ -38,7 +38,7 @@ public:
         return to;
     }
 
-    /// Begins a survey. What is asked is said in `wanted`; look() adds values to it.
+    /// Starts a new survey that wants what `wanted` says. look() adds values to it.
     void ask(const value_survey& wanted) { found_ = wanted; }
     void look(const T* values, std::size_t n) { space_.survey(queue_, values, n, found_, work_); }
     /// Once done() is true.

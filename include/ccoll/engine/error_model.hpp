@@ -69,7 +69,7 @@ template <class Collective>
 constexpr double worst_case_units(const schedule& s, placement_rules rules, error_growth growth, int p, int root)
 {
     if (p == 1) return 0;
-    if (!Collective::reduces && rules.forward_encoded) return 1;  // encoded once at the source; the tests run the machine, too
+    if (!Collective::reduces && rules.forward_encoded) return 1;  // encoded once at the source; tests compare this with the machine
     const int blocks = s.blocks(p), only = s.worst_block(p, root);
     double worst = 0;
     for (int block = only == unknown_block ? 0 : only; block < (only == unknown_block ? blocks : only + 1); ++block) {

@@ -102,7 +102,7 @@ public:
         leave_with(v);
     }
     /// A result of this rank could not be added encoded because of what some rank contributed. No element was delivered, on no
-    /// rank: whoever cannot add refuses for all of its frames.
+    /// rank: a rank that cannot add says so in all of its frames.
     bool too_large() const { return too_large_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
@@ -123,7 +123,7 @@ private:
 
     // ---- codec work ----
 
-    /// Begins a piece of work. Where the queue works at once, it is settled, too.
+    /// Begins a piece of work. If the queue works at once, the work is also settled.
     template <class Begin>
     void start(lane& l, piece p, Begin begin)
     {
@@ -338,7 +338,7 @@ private:
         }
         if (trouble_.ok() && !rest.empty()) poison(here_.found(status::corrupt));
     }
-    /// Reads the frame at the begin of `rest`, which must be one of this block, in this call.
+    /// Reads the frame at the start of `rest`. It must be a frame of this block, in this call.
     verdict check_frame(block& b, const step& now, const_byte_span rest, frame_view& view)
     {
         const status s = task_.codec.open(rest, b.count, view);

@@ -16,7 +16,7 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// Ranks compare their arguments on the whole communicator before the first level (under Check::Local only where frames are to be added,
-/// or for a relative bound), and whoever meets trouble on a level tells all ranks of it there.
+/// or for a relative bound), and a rank that meets trouble on a level tells all ranks of the communicator.
 template <element T, transport Link, class Clock>
 class hierarchical_call final : public pending_call {
     using level_link = group<Link>;
@@ -168,7 +168,7 @@ private:
         shared_facts mine;
         mine.lowest = found.lowest;
         mine.highest = found.highest;
-        mine.largest = static_cast<double>(here_.size()) * found.largest;  // what a node adds up may be as many times as large
+        mine.largest = static_cast<double>(here_.size()) * found.largest;  // the sum of a node may be that many times as large
         head_.compare(mine, false);
         stage_ = stage::comparing;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/lane_work.hpp - floor 3. A lane, and the codec work that it has begun and that is not yet settled, oldest first.
 //
-// A queue does work in the order in which it was begun, so a lane settles it in that order, too: what is settled may be read, sent and
+// A queue does work in the order in which it was begun, so a lane settles it in that order. What is settled may be read, sent and
 // given back. Where work is done at once, it is settled at once, and nothing is noted.
 #pragma once
 

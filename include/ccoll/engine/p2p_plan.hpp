@@ -63,7 +63,7 @@ struct p2p_decision {
         const std::size_t wish = std::max(p2p_least_slice, (n + 3) / 4), chunk = codec.chunk_elements;
         return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
     }
-    /// Messages of a call: one at least, for nothing is sent, too.
+    /// Messages of a call. There is at least one, because a vector of no elements is sent as well.
     constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/pending.hpp - floor 3. A call that has begun, whatever its types, and the list of those that a thread has under way:
-// whoever waits for one of them moves the others on, so that they may be completed in any order, and differently on each rank.
+// waiting for one of them makes progress with the others, so that they may be completed in any order, and in another order on each rank.
 #pragma once
 
 #include <utility>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/running_call.hpp - floor 3. One call from its arguments to its report: agree where that is due, run the schedule,
-// say what it cost. It never waits: whoever wants to, does so in pending.hpp. Compiled once per element type and transport.
+// say what it cost. It never waits; waiting is done in pending.hpp. Compiled once per element type and transport.
 #pragma once
 
 #include <optional>
@@ -160,8 +160,8 @@ private:
             reduce_exactly();
         } else if (adds_ && all.facts.some_will_look_later != 0) {
             unasked_ = what_.unlooked = true;
-            // Some rank has looked because it cannot repeat the call; all the others then look, too, and refuse before anything is
-            // overwritten.
+            // Some rank has looked because it cannot repeat the call. The others then have to look as well, so that they refuse before
+            // anything is overwritten.
             if (looks_later_ && all.facts.some_have_looked != 0) return look_for_largest(&running_call::refuse_or_go_on);
         }
         (this->*after_agreement_)();
@@ -202,8 +202,8 @@ private:
                 return;
             }
         }
-        // Small vectors of one-way collectives, too: ranks that each believe to be the root, or send what nobody expects, would not
-        // hear of it from any message of the schedule.
+        // This includes short vectors of collectives with a root: ranks that each believe they are the root, or that send what nobody
+        // expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
         const bool compare = d_.checks == check_level::automatic && (large || what_.facts.rooted) && head_.p > 1 && !result_.facts.agreed;
         if (compare) compare_arguments(&running_call::execute);
@@ -227,7 +227,7 @@ private:
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
                                       : std::max<std::size_t>(1, what_.longest);
-        // Nobody has asked the others: a rank that cannot add says so in all of its frames, hence every rank reads it in its result.
+        // Ranks have not asked each other. A rank that cannot add says so in all of its frames, so every rank reads it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
         else when_elements_are_done(&running_call::run_schedule);

@@ -16,7 +16,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// What is asked of some values, and what was found in those looked at so far.
+/// What somebody wants to know about some values, and what was found in the values seen so far.
 struct value_survey {
     bool range = false;                                       ///< asks for lowest and highest
     bool magnitude = false;                                   ///< asks for largest

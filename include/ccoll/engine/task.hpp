@@ -73,7 +73,7 @@ struct call_buffers {
     bool varied = false;  ///< a v variant: this rank may not know how long other parts are
 };
 
-/// Everything the engine has to know, as values: it is compiled once per element type and transport, whatever the plan.
+/// Everything that the engine has to know, as values. The engine is compiled once per element type and transport, whatever the plan is.
 template <element T>
 struct task {
     collective_facts facts;
@@ -81,14 +81,14 @@ struct task {
     call_buffers<T> data;
     queued_codec<T> codec;
     queued_addends<T> addends;  ///< where the placement adds frames
-    queued_codec<T> exact;      ///< for what cannot be added encoded; there, too
+    queued_codec<T> exact;      ///< for what cannot be added encoded, also where the placement adds frames
     reduction<T> op;
     space_operations<T> space;                                    ///< where the buffers are
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
     bool refuses = false;   ///< this rank's values are too large to be added encoded: its frames say so
-    bool unlooked = false;  ///< nobody has looked whether they are: a frame may turn out to say so
+    bool unlooked = false;  ///< no rank has looked whether its values are too large: a frame may turn out to say so
     int root = 0;
     call_stamp stamp;
     std::size_t longest = 0;         ///< elements of the longest block of any rank
@@ -120,17 +120,17 @@ struct task {
     }
 };
 
-/// From this many bytes on, Check::Auto lets ranks compare arguments before they move data; below, a block is one message,
-/// whatever its length, so that ranks with different counts still expect equally many. An agreement costs 0.3 to 1 ms on
-/// 1 Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
+/// With this many bytes or more, Check::Auto lets ranks compare arguments before they move data. With fewer, a block is one message,
+/// whatever its length, so that ranks with different counts still expect the same number of messages. An agreement costs 0.3 to 1 ms on 1
+/// Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
 inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
 
-/// Elements per message for large vectors: 64 Ki values are 48 KiB encoded at ratio 5, where one-way rings stop to gain and
-/// two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
+/// Elements per message for large vectors: 64 Ki values are 48 KiB encoded at ratio 5, where longer messages no longer help one-way rings,
+/// and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
 inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
 
-/// A function of plan, p and count alone. At least four slices a block where it is long enough, whole chunks, and messages
-/// of several blocks stay as long as those of one.
+/// Elements of a slice: a function of plan, p and count alone. A block that is long enough has at least four slices. A slice is whole
+/// chunks. Messages with several blocks are as long as messages with one.
 constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest)
 {
     const std::size_t most = std::max<std::size_t>(1, usual_slice_elements / static_cast<std::size_t>(widest));
@@ -138,11 +138,13 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
     return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
 }
 
-/// Room enough for the codecs of the library and elements of up to 8 bytes (the longest are addends of f32: twice the raw values at worst).
+/// Enough room for the codecs of the library and elements of up to 8 bytes. The longest frames are addends of f32, which can take twice as
+/// many bytes as the raw values.
 inline constexpr std::size_t usual_room_bytes = 9 * agreement_bytes / 4;
 
-/// Room for a message of any peer, healthy or with another plan, and for what an earlier call left over: none may be truncated, for
-/// MPICH 4.0 aborts then whatever the error handler says. From the plan alone, and the same for nearly all plans.
+/// Room for a message of any peer, with the same plan or another one, and for messages that an earlier call left over. None may be
+/// truncated, because MPICH 4.0 aborts on truncation, whatever the error handler says. The room follows from the plan alone, and is the
+/// same for nearly all plans.
 template <element T>
 std::size_t room_for(const task<T>& what, int widest)
 {
