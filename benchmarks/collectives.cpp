@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <ccoll/ccoll.hpp>
+#include <ccoll/exec.hpp>
 
 #include <sys/resource.h>
 
@@ -257,9 +258,11 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Binomial, Codec::PipeSZx, Placement::PerHop>("Binomial PipeSZx PerHop"));
             rows.push_back(bcast_row<Algo::Binomial, Codec::SZp>("Binomial SZp"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
+            rows.push_back(bcast_row<Algo::Chain, Codec::SZp, Exec::Threads<2>>("Chain SZp, 2 threads"));
             rows.push_back(bcast_row<Algo::ScatterAllgather, Codec::SZp>("ScatterAllgather SZp"));
         } else if (alltoall) {
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp>("Pairwise SZp"));
+            rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp, Exec::Threads<2>>("Pairwise SZp, 2 threads"));
             rows.push_back(alltoall_row<Algo::Spread, Codec::SZp>("Spread SZp"));
             rows.push_back(alltoall_row<Algo::Bruck, Codec::SZp>("Bruck SZp"));
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::PipeSZx>("Pairwise PipeSZx"));
@@ -280,6 +283,7 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::PipeSZx>("RecursiveDoubling PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp>("Ring SZp"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Exec::Threads<2>>("Ring SZp, 2 threads"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));

@@ -73,11 +73,15 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     const call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     using clock = clock_of<typename plans_of<Choice>::first>;
-    if constexpr (table::template any_on_two_levels<true>)
-        if (!table::template any_on_two_levels<false> || plan.two_levels)
-            return How::template run<hierarchical_call<T, transport_type, clock>>(order, std::move(link), more.code);
-    if constexpr (table::template any_on_two_levels<false>)
-        return How::template run<running_call<T, transport_type, clock>>(order, std::move(link), more.code);
+    using flat = running_call<T, transport_type, clock>;
+    using nested = hierarchical_call<T, transport_type, clock>;
+    if constexpr (!table::template any_on_two_levels<false>) {
+        return How::template run<nested>(order, std::move(link), more.code);
+    } else {
+        if constexpr (table::template any_on_two_levels<true>)
+            if (plan.two_levels) return How::template run<nested>(order, std::move(link), more.code);
+        return How::template run<flat>(order, std::move(link), more.code);
+    }
 }
 
 /// The same memory as the elements that the engine counts.
