@@ -63,7 +63,7 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
             else ccoll::allreduce<Algo::Ring>(kokkos_like<float>{a.data(), 600, !strided}, b, comm);
         });
         all_heard(all, status::strided);
-        CHECK(has(all[0].text, "copy them together first"));
+        CHECK(has(all[0].text, "copy them to a contiguous buffer first"));
     }
 }
 

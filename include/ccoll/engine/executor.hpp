@@ -160,11 +160,13 @@ private:
 
     codec_context context(const lane& l)
     {
-        const bool polls = l.queue.at_once();
-        return {task_.eb, stores::cached,
-                polls ? between_chunks{[](void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }, this}
-                      : between_chunks{}};
+        codec_context c;
+        c.eb = task_.eb;
+        if (l.queue.at_once()) c.between = {&poll_between, this};
+        return c;
     }
+    // No lambda: with this cast in one, nvcc 13 crashes.
+    static void poll_between(void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }
     void between(std::size_t elements) noexcept
     {
         if ((since_poll_ += elements) < task_.codec.elements_between_polls) return;
