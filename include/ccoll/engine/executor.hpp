@@ -35,7 +35,7 @@ public:
         messages_.reserve(lanes_.size() * buffers_per_lane, task_.room_bytes);
         for (std::size_t i = 0; i < lanes_.size(); ++i) {
             lanes_[i].slice = i;
-            lanes_[i].queue = task_.queue_of_lane(i, lanes_.size());
+            lanes_[i].queue = queue_of_lane(task_.space, task_.threads, i, lanes_.size());
         }
         if (lanes_[0].queue.at_once()) return;
         const std::size_t most = work::most_per_block * static_cast<std::size_t>(blocks_);

@@ -27,7 +27,7 @@ class p2p_call final : public pending_call {
 public:
     p2p_call(const p2p_order<T>& order, Link link, bool)
         : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
-          elements_(d_.space, d_.queue(0), link_.memory()), watch_(d_.patience)
+          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
     {
         begin(order.eb);
     }
@@ -161,7 +161,7 @@ private:
         e.slots = std::min(window, messages);
         for (std::size_t i = 0; i < e.slots; ++i) {
             e.all[i].memory = messages_.take(room);
-            e.all[i].queue = d_.threads != nullptr && e.slots > 1 ? d_.threads(i) : d_.queue(i);
+            e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
         e.turn.join({&link_.memory(), peer, user_.tag, sends});
     }

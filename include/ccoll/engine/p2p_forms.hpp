@@ -156,7 +156,6 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.codec_name = plan_codec::name;
     d.codec = queued_codecs<plan_codec, T, Space>::frames;
     d.space = memory_space<Space, T>::operations;
-    d.queue = d.space.queue;
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.threads = &Plan::exec::queue_of_lane;
     d.most_elements = longest_p2p_slice(d.codec);
     d.lossy = plan_codec::lossy;

@@ -49,7 +49,6 @@ struct p2p_decision {
     const char* codec_name = "";
     queued_codec<T> codec;
     space_operations<T> space;
-    codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     std::size_t most_elements = 1;                                ///< of one message
     std::uint32_t plan = 0;                                       ///< hash of what both ends must have in common

@@ -44,6 +44,15 @@ struct space_operations {
     void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
 };
 
+/// The queue of one of `lanes` lanes. One lane alone has nothing that several threads could do at once.
+/// @param threads  queues of host codecs on several threads; null where a plan asks for none
+template <element T>
+codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*threads)(std::size_t lane) noexcept, std::size_t lane,
+                          std::size_t lanes) noexcept
+{
+    return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
+}
+
 namespace detail {
 
 /// What values of T are looked at as.

@@ -101,12 +101,6 @@ struct task {
         return facts.one_vector() ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b);
     }
 
-    /// One lane has nothing that several threads could do at once.
-    codec_queue queue_of_lane(std::size_t lane, std::size_t lanes) const
-    {
-        return threads != nullptr && lanes > 1 ? threads(lane) : space.queue(lane);
-    }
-
     /// What quanta cannot hold.
     void reduce_exactly()
     {
