@@ -42,16 +42,14 @@ inline constexpr std::size_t block_room = longest_block + slack;
 /// its elements, because the blocks to come may be short; whether it is must not depend on how much memory an encoder wants.
 class overhang {
 public:
-    /// @param p     the next block, behind `last`: moves to memory of this object    @param last  the same
-    /// @return      false: with the blocks so far the chunk is too long already
-    bool take_over(u8*& p, const u8*& last) noexcept
+    /// Once per chunk.
+    /// @param p     the next block, behind `last`: moves to memory of this object    @return  `last` there
+    const u8* take_over(u8*& p, const u8* last) noexcept
     {
-        if (from_ != nullptr) return false;
         from_ = p;
         end_ = last + block_room;
         p = room_;
-        last = room_ + block_room;
-        return true;
+        return room_ + block_room;
     }
     /// Puts what was taken over behind the rest. @return the end of the blocks; null if they are too long
     u8* end(const u8* p) const noexcept

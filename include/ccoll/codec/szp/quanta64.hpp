@@ -78,9 +78,12 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
     bool any = false;
     overhang beyond;
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
-        if (p > last && !beyond.take_over(p, last)) {
-            all.code = status::out_of_space;
-            return all;
+        if (p > last) {
+            if (beyond.in_use()) {
+                all.code = status::out_of_space;
+                return all;
+            }
+            last = beyond.take_over(p, last);
         }
         const std::size_t count = std::min(block_elements, n - block_elements * k);
         T block[block_elements];
