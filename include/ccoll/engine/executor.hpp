@@ -83,9 +83,9 @@ public:
     int awaited() const
     {
         for (const lane& l : lanes_)
-            if (l.open && !l.received) return step_at(l).recv_from;
+            if (l.open && !l.received) return l.now.recv_from;
         for (const lane& l : lanes_)
-            if (l.open) return step_at(l).send_to;
+            if (l.open) return l.now.send_to;
         return nobody;
     }
 
@@ -193,7 +193,7 @@ private:
         l.open = true;
         moved_ = true;
         l.blocks = store_.open(index_of(l), l.slice);
-        finish(l, -1);
+        finish_unused(l);
         if (steps_ == 0) l.at = stage_of_step::close;
         else begin_step(l);
     }
@@ -221,12 +221,13 @@ private:
             if (!ready) return false;
             messages_.drop(std::exchange(l.inbox, nullptr));
             if (!link_.test(l.send)) return false;
-            if (l.send.result != status::ok) poison({l.send.result, me_, step_at(l).send_to, l.step});
+            if (l.send.result != status::ok) poison({l.send.result, me_, l.now.send_to, l.step});
             messages_.drop(std::exchange(l.outbox, nullptr));
             const int done = l.step++;
+            const step was = l.now;
             if (l.step < steps_ && !left_) begin_step(l);
             else l.at = stage_of_step::close;
-            finish(l, done);
+            finish(l, done, was);
             return true;
         }
         case stage_of_step::close:
@@ -242,7 +243,7 @@ private:
     /// Posts the receive, and begins to encode what leaves. What is encoded at once leaves at once: before results are delivered here.
     void begin_step(lane& l)
     {
-        const step now = step_at(l);
+        const step now = l.now = step_at(l);
         l.at = stage_of_step::encode;
         l.received = now.recv_from == nobody;
         if (!l.received) {
@@ -264,7 +265,7 @@ private:
     }
     void send(lane& l)
     {
-        const step now = step_at(l);
+        const step& now = l.now;
         if (now.send_to != nobody) {
             l.outbox = outgoing(l, now);
             l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), l.outbox->message());
@@ -300,7 +301,7 @@ private:
     /// @return false when the message was a left-over of an earlier call, and another one is awaited.
     bool receive(lane& l)
     {
-        const step now = step_at(l);
+        const step& now = l.now;
         here_ = {me_, now.recv_from, l.step};
         l.inbox->used = l.recv.bytes;
         if (l.recv.result == status::truncated) {
@@ -361,32 +362,34 @@ private:
                task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
     }
 
-    /// Begins to deliver blocks that no later step touches; their memory is given back when that is settled.
-    void finish(lane& l, int step)
+    /// Begins to deliver the blocks that no step after `number` touches; their memory is given back when that is settled.
+    /// @param was  the step that has been done
+    void finish(lane& l, int number, const step& was)
     {
-        const auto last_used = [&](int b) {
-            block& mine = l.blocks[static_cast<std::size_t>(b)];
-            if (store_.last_step(b) != step) return;
-            if (mine.out != nullptr && mine.count != mine.out_count) {
-                poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
-            } else if (mine.out != nullptr && trouble_.ok()) {
-                here_ = {me_, me_, l.step};
-                byte_work<executor> transition{*this, l, mine};
-                transition.last = true;
-                if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
-                at_end(mine.now, transition);
-                if (!too_large_) transition.deliver();
-            }
-            release(l, mine);
-        };
-        if (step < 0) {
-            for (int b = 0; b < blocks_; ++b) last_used(b);
-            return;
+        for (int i = 0; i < was.send.count; ++i) finish_block(l, number, was.send.at(i, blocks_));
+        for (int i = 0; i < was.recv.count; ++i)
+            if (!was.send.contains(was.recv.at(i, blocks_), blocks_)) finish_block(l, number, was.recv.at(i, blocks_));
+    }
+    /// The same for the blocks that no step touches.
+    void finish_unused(lane& l)
+    {
+        for (int b = 0; b < blocks_; ++b) finish_block(l, -1, b);
+    }
+    void finish_block(lane& l, int number, int b)
+    {
+        if (store_.last_step(b) != number) return;
+        block& mine = l.blocks[static_cast<std::size_t>(b)];
+        if (mine.out != nullptr && mine.count != mine.out_count) {
+            poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
+        } else if (mine.out != nullptr && trouble_.ok()) {
+            here_ = {me_, me_, l.step};
+            byte_work<executor> transition{*this, l, mine};
+            transition.last = true;
+            if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
+            at_end(mine.now, transition);
+            if (!too_large_) transition.deliver();
         }
-        const auto now = task_.path.step_at(me_, p_, task_.root, step);
-        for (int i = 0; i < now.send.count; ++i) last_used(now.send.at(i, blocks_));
-        for (int i = 0; i < now.recv.count; ++i)
-            if (!now.send.contains(now.recv.at(i, blocks_), blocks_)) last_used(now.recv.at(i, blocks_));
+        release(l, mine);
     }
     /// Now, or when what has been begun is done.
     void release(lane& l, block& b)

@@ -69,6 +69,7 @@ template <element T, class Request>
 struct engine_lane {
     std::size_t slice = 0;  ///< the current one, or the next if the lane is not open
     int step = 0;
+    ccoll::step now{};  ///< what this rank does in it
     stage_of_step at = stage_of_step::encode;
     bool open = false, received = false;
     std::span<typename block_store<T>::block> blocks;

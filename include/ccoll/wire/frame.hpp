@@ -106,15 +106,20 @@ struct frame_view {
     piece chunk(std::size_t i) const noexcept { return chunk(i, i > 0 ? end_of(i - 1) : 0); }
 };
 
+/// Are the last `fill` bytes of the 16 that end at `end` all 0? At most 15 of them.
+inline bool ends_with_zeros(const std::byte* end, std::size_t fill) noexcept
+{
+    if (fill == 0) return true;
+    std::uint64_t low, high;
+    std::memcpy(&low, end - frame_unit, sizeof low);
+    std::memcpy(&high, end - frame_unit + sizeof low, sizeof high);
+    return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
+}
+
 /// Is there nothing but 0 behind a chunk? Asked by whoever reads the chunk, so that opening a frame touches no chunk.
 inline bool is_filled_with_zeros(const frame_view::piece& p) noexcept
 {
-    if (p.fill == 0) return true;
-    const std::byte* const unit = p.data.data() + p.data.size() + p.fill - frame_unit;  // the last 16 bytes, of the chunk and its fill
-    std::uint64_t low, high;
-    std::memcpy(&low, unit, sizeof low);
-    std::memcpy(&high, unit + sizeof low, sizeof high);
-    return p.fill < 8 ? high >> (64 - 8 * p.fill) == 0 : high == 0 && (p.fill == 8 || low >> (128 - 8 * p.fill) == 0);
+    return ends_with_zeros(p.data.data() + p.data.size() + p.fill, p.fill);
 }
 
 /// Finds the parts of the frame at the start of `from`; trailing bytes belong to whatever follows. The index itself is checked by
@@ -136,8 +141,7 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     if (from.size() < in_front) return status::corrupt;
     view.header = h;
     view.index = from.subspan(sizeof h, 5 * std::size_t{h.chunks});
-    for (std::size_t i = sizeof h + view.index.size(); i < in_front; ++i)
-        if (from[i] != std::byte{0}) return status::corrupt;
+    if (!ends_with_zeros(from.data() + in_front, static_cast<std::size_t>(in_front) - sizeof h - view.index.size())) return status::corrupt;
     view.payload = from.subspan(static_cast<std::size_t>(in_front));
     const std::size_t length = h.chunks > 0 ? view.end_of(h.chunks - 1) : 0;
     if (length > view.payload.size()) return status::corrupt;
