@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The contract of ccoll::transport over MPI: any number of ranks, Open MPI and MPICH.
+// ranks: 1 2 3 5 8
 #include <array>
 #include <bit>
 #include <cstdint>
