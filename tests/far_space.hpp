@@ -360,14 +360,14 @@ struct sums_of {
 
 }  // namespace far
 
-template <class Tag, ccoll::element T>
+template <class Tag, ccoll::element T, class Exec>
     requires ccoll::has_codec<Tag, T>
-struct ccoll::queued_codecs<Tag, T, far::space> {
+struct ccoll::queued_codecs<Tag, T, far::space, Exec> {
     static constexpr ccoll::queued_codec<T> frames = far::frames_of<Tag, T>::all;
 };
-template <class Tag, ccoll::element T>
+template <class Tag, ccoll::element T, class Exec>
     requires ccoll::has_homomorphic_codec<Tag, T>
-struct ccoll::queued_codecs<Tag, T, far::space> {
+struct ccoll::queued_codecs<Tag, T, far::space, Exec> {
     static constexpr ccoll::queued_codec<T> frames = far::frames_of<Tag, T>::all;
     static constexpr ccoll::queued_addends<T> addends = far::sums_of<Tag, T>::all;
 };

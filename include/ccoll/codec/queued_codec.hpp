@@ -50,49 +50,57 @@ struct queued_addends {
 
 namespace detail {
 
-template <class Tag, element T>
+/// Begins work of a host codec. Under Exec::Serial no call has a queue, and nothing is compiled for one.
+template <class Exec, class Function>
+void begin_host_work([[maybe_unused]] const codec_queue& queue, codec_work& work, const Function& f) noexcept
+{
+    if constexpr (std::is_same_v<Exec, policies::Exec::Serial>) work = {f(), 0};
+    else begin_work(queue, work, f);
+}
+
+template <class Tag, element T, class Exec>
 struct queued_frames {
     using chunks = chunked<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
     }
     static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
+        begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
+        begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
     }
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
     }
     static constexpr queued_codec<T> all{chunks::max_bytes, frame_codec_of<Tag, T>.open, encode,       decode,
                                          decode_reduce,     decode_reduce_encode,        chunks::step, chunks::elements_between_polls};
 };
 
-template <class Tag, element T>
+template <class Tag, element T, class Exec>
 struct queued_sums {
     using chunks = chunked_addends<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
     }
     static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c,
                     codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::add(a, b, dst, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunks::add(a, b, dst, c.between); });
     }
     static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
                            const codec_context& c, codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
     }
     static constexpr queued_addends<T> all = [] {
         constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
@@ -105,19 +113,20 @@ struct queued_sums {
 
 /// The codec `Tag` for elements T in memory of `Space`: `static constexpr queued_codec<T> frames`, and `queued_addends<T> addends` where
 /// the codec is homomorphic. A device header specialises it.
-template <class Tag, class T, class Space>
+/// @tparam Exec  who does the work of a host codec; a device does its own
+template <class Tag, class T, class Space, class Exec = policies::Exec::Serial>
 struct queued_codecs {};
 
-template <class Tag, element T>
+template <class Tag, element T, class Exec>
     requires has_codec<Tag, T>
-struct queued_codecs<Tag, T, host_space> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T>::all;
+struct queued_codecs<Tag, T, host_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>::all;
 };
-template <class Tag, element T>
+template <class Tag, element T, class Exec>
     requires has_homomorphic_codec<Tag, T>
-struct queued_codecs<Tag, T, host_space> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T>::all;
-    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T>::all;
+struct queued_codecs<Tag, T, host_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>::all;
+    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T, Exec>::all;
 };
 
 template <class Tag, class T, class Space>

@@ -53,10 +53,10 @@ inline constexpr decision<T> decision_of = [] {
     d.way = way_of<Algo, Collective>;
     d.codec_name = plan_codec::name;
     d.what.facts = facts_of<Collective>;
-    d.what.codec = queued_codecs<plan_codec, T, Space>::frames;
+    d.what.codec = queued_codecs<plan_codec, T, Space, typename Plan::exec>::frames;
     if constexpr (rules.reduce_encoded) {
-        d.what.addends = queued_codecs<plan_codec, T, Space>::addends;
-        d.what.exact = queued_codecs<policies::Codec::None, T, Space>::frames;
+        d.what.addends = queued_codecs<plan_codec, T, Space, typename Plan::exec>::addends;
+        d.what.exact = queued_codecs<policies::Codec::None, T, Space, typename Plan::exec>::frames;
     }
     d.what.space = memory_space<Space, T>::operations;
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
@@ -75,7 +75,7 @@ inline constexpr decision<T> decision_of = [] {
     d.bound.at_run_time = plan_bound::given_at_run_time;
     d.bound.value = plan_bound::value;
     d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
-    d.bound.units = &worst_case_units<Collective>;
+    if constexpr (plan_codec::lossy) d.bound.units = &worst_case_units<Collective>;
     if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
     d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
                : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local

@@ -154,7 +154,7 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     using plan_bound = typename Plan::bound;
     p2p_decision<T> d;
     d.codec_name = plan_codec::name;
-    d.codec = queued_codecs<plan_codec, T, Space>::frames;
+    d.codec = queued_codecs<plan_codec, T, Space, typename Plan::exec>::frames;
     d.space = memory_space<Space, T>::operations;
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.threads = &Plan::exec::queue_of_lane;
     d.most_elements = longest_p2p_slice(d.codec);
