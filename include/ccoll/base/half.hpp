@@ -31,7 +31,7 @@ template <>
 struct float16_format<5> {
     static constexpr std::uint16_t largest = 0x7bff;
 
-    static constexpr float widen(std::uint16_t h) noexcept
+    static constexpr float to_float(std::uint16_t h) noexcept
     {
         CCOLL_EXACT_BODY
         const std::int32_t magnitude = h & 0x7fff, sign = h - magnitude;
@@ -41,7 +41,7 @@ struct float16_format<5> {
                                     static_cast<std::uint32_t>(sign) << 16);
     }
     /// Rounds to nearest, ties to even. 65520 and above become infinity.
-    static constexpr std::uint16_t narrow(float x) noexcept
+    static constexpr std::uint16_t from_float(float x) noexcept
     {
         CCOLL_EXACT_BODY
         const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff;
@@ -63,8 +63,8 @@ template <>
 struct float16_format<8> {
     static constexpr std::uint16_t largest = 0x7f7f;
 
-    static constexpr float widen(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
-    static constexpr std::uint16_t narrow(float x) noexcept
+    static constexpr float to_float(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
+    static constexpr std::uint16_t from_float(float x) noexcept
     {
         const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
         const std::int32_t nan = top | (static_cast<std::int32_t>((top & 0x7f) == 0) << 6);
@@ -91,13 +91,13 @@ public:
     /// Rounds to nearest, ties to even.
     template <class Number>
         requires std::same_as<Number, float> || std::integral<Number>
-    explicit constexpr float16(Number x) noexcept : bits_(format::narrow(static_cast<float>(x)))
+    explicit constexpr float16(Number x) noexcept : bits_(format::from_float(static_cast<float>(x)))
     {}
     static constexpr float16 of_bits(std::uint16_t bits) noexcept { return std::bit_cast<float16>(bits); }
     constexpr std::uint16_t bits() const noexcept { return bits_; }
 
     /// Exact. Comparisons use it, so they are those of float.
-    constexpr operator float() const noexcept { return format::widen(bits_); }
+    constexpr operator float() const noexcept { return format::to_float(bits_); }
 
     constexpr float16 operator-() const noexcept { return of_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u)); }
     friend constexpr float16 operator+(float16 a, float16 b) noexcept { return float16(float{a} + float{b}); }

@@ -36,7 +36,7 @@ namespace neon = portable;  // every compiler for aarch64 makes vectors of NEON
 #endif
 
 template <small_float T>
-inline constexpr by_isa wideners{CCOLL_EACH_ISA(widen<T>)};
+inline constexpr by_isa wideners{CCOLL_EACH_ISA(to_floats<T>)};
 template <small_float T>
 inline constexpr by_isa rounders{CCOLL_EACH_ISA(round<T>)};
 template <small_float T>
