@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fuzz target: any values at any bound. What comes back is within the bound, NaN and Inf are kept, the bytes do not depend on the
-// instruction set; an addend keeps its promise, too, or says too_large where it may.
+// instruction set. An addend keeps the same promise, or says too_large where it may.
 #include "fuzz/input.hpp"
 
 #include "codec/round_trip.hpp"
@@ -20,10 +20,11 @@ bool adds_within(T decoded, T original, double eb)
     const long double x = original, bound = eb;
     if (std::isinf(decoded)) return std::fabs(x) + bound >= most;  // what rounds to Inf is beyond the largest number
     const long double y = decoded;
-    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last factor: of this line itself
+    return std::fabs(y - x) <= (bound + std::fabs(y) * (unit + 0x1p-53L)) * (1 + 0x1p-60L);  // the last factor covers the rounding of this
+                                                                                             // line
 }
 
-/// Within two ulps of a half step of SZp's grid: where a value of random bits never is, and rounding matters.
+/// A value within two ulps of a half step of SZp's grid, where rounding matters. Random bits never give one.
 template <class T>
 T near_half_step(T bits, double eb)
 {
@@ -99,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size < front) return 0;
     double eb;
     std::memcpy(&eb, data + 1, sizeof eb);
-    // Of random bits hardly any are a bound that does something: exponents from 2^-160 to 2^95, in sixteenths.
+    // Hardly any random bits are a useful bound. So exponents go from 2^-160 to 2^95, in sixteenths.
     if ((data[0] & 0x80) != 0) eb = std::ldexp(1 + (data[2] & 15) / 16.0, int{data[1]} - 160);
     const std::size_t wished = std::size_t{data[9]} | std::size_t{data[10]} << 8;
     fuzz::with_codec(data[0], [&]<class C, class T>(C, T) {

@@ -21,7 +21,7 @@ namespace fuzz {
 
 using bytes = std::vector<std::byte>;
 
-/// Frames may claim any count; no target makes room for more.
+/// Frames may claim any count. No target makes room for more than this.
 inline constexpr std::size_t most_elements = 3 * 8192;
 
 /// The fuzzer keeps the input of a program that aborts.
@@ -32,7 +32,7 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
-/// One that the machine has.
+/// An instruction set that the machine has.
 inline ccoll::isa isa_of(std::uint8_t choice)
 {
     const auto i = static_cast<ccoll::isa>(choice >> 3 & 3);
@@ -52,7 +52,7 @@ void with_codec(std::uint8_t choice, What what)
     }
 }
 
-/// What the header claims, or as much as there is room for.
+/// The count that the header claims, or as much as there is room for.
 inline std::size_t claimed_elements(ccoll::const_byte_span frame)
 {
     if (frame.size() < sizeof(ccoll::frame_header)) return 0;

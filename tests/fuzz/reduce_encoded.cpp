@@ -29,7 +29,7 @@ sum add(ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n)
     return {r.code, dst};
 }
 
-/// The same in the memory of an operand: the same status, and the same frame.
+/// In the memory of an operand the status and the frame must be the same.
 template <class T>
 void check_in_place(const fuzz::bytes& a, const fuzz::bytes& b, std::size_t n, const sum& expected)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The element types of the matrix: their data, and what a reduction of them must give, by plain loops in long double and exact integers.
+// The element types of the matrix: their data, and what a reduction of them must give, computed by plain loops in long double or with exact
+// integers.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@
 
 namespace matrix {
 
-/// A struct without arithmetic type in common with anything: 12 bytes.
+/// A struct of 12 bytes that no arithmetic type resembles.
 struct point {
     float x, y, z;
     friend constexpr point operator+(point a, point b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
@@ -28,7 +29,7 @@ using location = ccoll::located<float>;
 
 // ---- operations of a user ----
 
-/// The largest magnitude: selects, so lossy codecs may be used.
+/// The largest magnitude. It selects one of its operands, so lossy codecs may be used.
 struct largest_magnitude : ccoll::op_tag<false> {
     static constexpr const char* name = "largest_magnitude";
     static constexpr ccoll::error_growth growth = ccoll::error_growth::selects;
@@ -40,7 +41,7 @@ struct largest_magnitude : ccoll::op_tag<false> {
         return static_cast<T>(std::fmax(std::fabs(static_cast<real>(a)), std::fabs(static_cast<real>(b))));
     }
 };
-/// A sum by another name: homomorphic codecs add frames in its place.
+/// A sum under another name. Homomorphic codecs add frames in place of it.
 struct plus : ccoll::op_tag<true> {
     static constexpr const char* name = "plus";
     template <ccoll::native_float T>
@@ -66,7 +67,7 @@ struct box : ccoll::op_tag<false> {
 
 // ---- element types ----
 
-/// What arithmetic of one component is like.
+/// Properties of the arithmetic of one component.
 template <class Real>
 struct arithmetic {
     static constexpr long double unit = std::numeric_limits<Real>::epsilon() / 2;
@@ -139,7 +140,7 @@ typename kind<T>::real component(const T& x, int which)
     return part;
 }
 
-/// Bits are moved, never values: a signalling NaN must stay one.
+/// Moves bits and never values, because a signalling NaN must stay one.
 template <class T>
 bool same_bits(const T& a, const T& b)
 {
@@ -204,7 +205,7 @@ std::vector<T> small_floats_of(const std::string& field, std::size_t n, unsigned
     return x;
 }
 
-/// What rank `seed` contributes: deterministic, and of more elements the first ones are the same.
+/// What rank `seed` contributes. It depends on the seed alone, and a longer vector begins with the shorter one.
 template <class T>
 std::vector<T> data_of(const std::string& field, std::size_t n, unsigned seed)
 {
@@ -285,16 +286,16 @@ template <> inline constexpr operation operation_of<box> = operation::box;
 
 /// One component of a result: the exact value, and what a tolerance is made of.
 struct exact_number {
-    long double value = 0;       ///< NaN and Inf are exact values, too
-    long double magnitudes = 0;  ///< of the finite operands, added up
-    bool any = false;            ///< nothing is promised: finite operands may overflow or underflow on the way
+    long double value = 0;       ///< NaN and Inf count as exact values
+    long double magnitudes = 0;  ///< the sum of those of the finite operands
+    bool any = false;            ///< nothing is promised, because finite operands may overflow or underflow on the way
 };
 
-/// What all ranks together must give for one element.
+/// What the reduction over all ranks must give for one element.
 template <class T>
 struct exact_result {
     exact_number numbers[kind<T>::components > 0 ? kind<T>::components : 1];
-    T bits{};  ///< where elements are no numbers
+    T bits{};  ///< for elements that are not numbers
 };
 
 template <class T>
@@ -385,7 +386,7 @@ exact_result<T> fold(operation op, const std::vector<T>& all)
     else {
         for (int k = 0; k < kind<T>::components; ++k) r.numbers[k] = fold_numbers(op, all, k);
         if constexpr (std::is_same_v<T, std::complex<float>>)
-            if (op == operation::prod) {  // norms multiply, so they tell of overflow, and of the size of an error
+            if (op == operation::prod) {  // norms multiply, so they show overflow and the size of an error
                 std::complex<long double> product = 1;
                 long double above_one = 1, below_one = 1;
                 bool finite = true;
@@ -404,8 +405,8 @@ exact_result<T> fold(operation op, const std::vector<T>& all)
     return r;
 }
 
-/// What p operands of T may be off in a sum, a product or an average because T rounds: docs/error_bounds.md, section Rounding, with the
-/// longest chain that there is, p - 1. The factor 1.01 is for the roundings of this function and of fold().
+/// How far a sum, a product or an average of p operands may be off because T rounds: docs/error_bounds.md, section Rounding, with the
+/// longest possible chain, p - 1. The factor 1.01 is for the roundings of this function and of fold().
 template <class T>
 long double rounding_of(operation op, const exact_number& e, int p, double worst)
 {
@@ -422,7 +423,7 @@ long double rounding_of(operation op, const exact_number& e, int p, double worst
     }
 }
 
-/// Is `found` what it must be, give or take `worst`?
+/// Is `found` within `worst` of what it must be?
 template <class T>
 bool holds(operation op, const T& found, const exact_result<T>& exact, int p, double worst)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One entry of the matrix from its data to a verdict, for one element type.
+// Runs one entry of the matrix, from its data to a verdict, for one element type.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ using ccoll::extent;
 using ccoll::part;
 using ccoll::report;
 
-/// Elements between guards. Everything is filled with a pattern first.
+/// Elements between two guards. All of it is filled with a pattern first.
 template <class T>
 class guarded {
 public:
@@ -23,7 +23,7 @@ public:
     void clear() { std::memset(static_cast<void*>(all_.data()), pattern, all_.size() * sizeof(T)); }
     std::span<T> span() { return {all_.data() + margin, n_}; }
     std::span<const T> span() const { return {all_.data() + margin, n_}; }
-    /// @param parts  what may have changed
+    /// @param parts  the parts that the call may change
     bool untouched_but(std::span<const part> parts) const
     {
         std::vector<bool> may(all_.size());
@@ -73,12 +73,12 @@ inline layout lay(const std::vector<std::size_t>& counts, cut how, fields::gener
     return l;
 }
 
-/// An entry as all ranks see it that agree with it: who contributes what, and who must get what.
+/// An entry as the ranks see it that agree on it: who contributes what, and who must get what.
 template <class T>
 struct picture {
     spec s;
     ccoll::collective_facts facts;
-    std::vector<std::vector<T>> data;                ///< by rank: its parts, one behind the other
+    std::vector<std::vector<T>> data;                ///< for each rank its parts, one behind the other
     std::vector<std::vector<std::size_t>> portions;  ///< their lengths
 
     picture(const spec& wanted, const ccoll::collective_facts& f) : s(wanted), facts(f)
@@ -169,7 +169,7 @@ struct picture {
     {
         return facts.recv == extent::own ? before(parts_of_all(r, false), static_cast<std::size_t>(r)) : 0;
     }
-    /// Data that only move: where part `index` of the result of rank r comes from. @param own  it has not travelled
+    /// Where data are only moved: the source of part `index` of the result of rank r. @param own  the part has not travelled
     const T* moved_from(int r, std::size_t index, bool& own) const
     {
         const auto me = static_cast<std::size_t>(r);
@@ -194,7 +194,7 @@ struct rank_view {
     bool threw = false, send_kept = true, guards = true, repeats = true;
 };
 
-/// Sums that are reproducible, as far as they have been seen: by what went in.
+/// The reproducible sums seen so far, found by their operands.
 template <class T>
 using memory_of_sums = std::map<std::string, std::vector<std::optional<T>>>;
 
@@ -315,7 +315,7 @@ private:
         const bool in_place = mine.in_place(rank);
         const ccoll::collective_facts& f = mine.facts;
         v.sends = mine.sends(rank), v.receives = mine.receives(rank);
-        if (in_place) {  // where what this rank gives lies in the one buffer
+        if (in_place) {  // the place of this rank's input in the one buffer
             if (f.exchanges) v.sends = v.receives;
             else if (f.send == extent::own) v.sends.parts = {v.receives.parts[static_cast<std::size_t>(rank)]};
             else if (f.recv == extent::own)
@@ -367,7 +367,7 @@ private:
             o.recv_counts = list(v.receives.counts), o.recv_displacements = list(v.receives.displacements);
         return o;
     }
-    /// In place, what is no part of the result may be used up.
+    /// In place, whatever is not part of the result may be overwritten.
     static std::vector<part> may_change(const picture<T>& mine, int rank, const rank_view<T>& v)
     {
         std::vector<part> parts = v.receives.parts;
@@ -392,7 +392,8 @@ private:
         }
         return false;
     }
-    /// Where a wrong count concerns only those whom messages of this rank reach, and nobody compares, some may have what they want.
+    /// Where nobody compares arguments, a wrong count concerns only the ranks that messages of this rank reach. Others may have a good
+    /// result.
     bool everybody_hears() const
     {
         const ccoll::collective_facts& f = all_.facts;
@@ -443,7 +444,7 @@ private:
         const bool large = whole * sizeof(T) >= ccoll::agreement_bytes;
         const bool due = collective || relative || varied || (row_.hierarchical && row_.name.check != "Local") ||
                          (row_.name.check == "Auto" && !to_mpi && (all_.facts.rooted || large));
-        // Sums of encoded values to a root, or on two levels, need it for what is too large.
+        // Sums of encoded values to a root, or on two levels, need it because values may be too large.
         const bool maybe =
             row_.name.check == "Local" && row_.name.codec == "SZp" && all_.facts.reduces && (all_.facts.rooted || row_.hierarchical);
         expect(maybe || facts.agreed == (many && due), facts.agreed ? "compared arguments" : "did not compare arguments");
@@ -534,7 +535,7 @@ private:
             for (const T& x : each)
                 for (int k = 0; k < kind<T>::components; ++k) {
                     const auto a = static_cast<double>(std::fabs(wide(component(x, k))));
-                    if (a > largest) largest = a;  // also infinity: a codec may not add these
+                    if (a > largest) largest = a;  // infinity as well, because a codec may be unable to add it
                 }
         return largest;
     }
@@ -547,9 +548,9 @@ private:
                     if (const auto a = static_cast<double>(wide(component(x, k))); std::isfinite(a))
                         low = std::min(low, a), high = std::max(high, a);
         const double range = high > low ? high - low : 0;
-        return row_.bound * range > 1e-37 && range < 1e300 ? range : 0;  // others have a rule of their own
+        return row_.bound * range > 1e-37 && range < 1e300 ? range : 0;  // other ranges follow another rule
     }
-    /// Some message must have had NaN or Inf in it, in a form that is kept as it is.
+    /// Some message must have held NaN or Inf in a form that is kept as it is.
     bool special_values_travel() const
     {
         const ccoll::collective_facts& f = all_.facts;
@@ -612,7 +613,8 @@ public:
         const row<T, Comm>& r = rows_[index];
         if (s.p == 1 || r.name.check == "Local" || r.handed_over) return false;
         s.odd = static_cast<int>(random.below(static_cast<std::size_t>(s.p)));
-        s.how = static_cast<way>(random.below(2));  // a second start would be another call for those who were not told
+        s.how = static_cast<way>(random.below(2));  // a second start would be another call for ranks that were not told of the first one's
+                                                    // failure
         if (s.parts != cut::no) s.parts = cut::even;
         s.field = "smooth";
         s.bad = static_cast<fault>(1 + random.below(5));
@@ -679,7 +681,7 @@ private:
         s.root = r.facts.rooted ? static_cast<int>(random.below(static_cast<std::size_t>(p))) : 0;
         constexpr double bounds[] = {1e-3, 1e-2, 1e-5, 0.5};
         if (r.bound_is_an_argument) s.eb = bounds[random.below(std::size(bounds))];
-        // Few, so that the same sums come up again and again.
+        // Few seeds, so that the same sums occur again and again.
         s.seed = 1 + static_cast<unsigned>(random.below(2));
         s.shift = static_cast<int>(random.below(static_cast<std::size_t>(p)));
         const bool special = ccoll::floating_element<typename kind<T>::real> && !std::is_integral_v<T> && random.below(4) == 0;

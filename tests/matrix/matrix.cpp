@@ -28,7 +28,7 @@ constexpr double slower = 1;
 #else
 constexpr double slower = 1;
 #endif
-/// A wrong call must end within 5 s on all ranks, says the promise; a right one has more to do.
+/// The library promises that a wrong call ends within 5 s on all ranks. A right one has more to do.
 constexpr double promptly = 5 * slower, patience = 10 * slower;
 
 /// Something else on the same communicator.
@@ -39,7 +39,7 @@ void another_call(const threads_comm& comm)
     if (x[0] != comm.size() || x[2] != 7 * comm.size()) throw std::runtime_error("the call in between is wrong");
 }
 
-/// Ranks that stay between entries, so that each entry meets a communicator that has seen others, also failed ones.
+/// Ranks that stay between entries, so that each entry meets a communicator that has seen other calls, failed ones among them.
 class world {
 public:
     explicit world(int p) : shared_(std::make_shared<shared>())
@@ -160,7 +160,7 @@ private:
     void fail(const spec& s, const std::string& wrong)
     {
         if (++failures_ > 20) return;
-        // Not through Catch, which would break the line.
+        // Not through Catch, because it would break the line.
         std::fprintf(stderr, "FAILED CCOLL_MATRIX_CASE=\"%s\"%s\n  the entry before it: %s\n", s.text().c_str(), wrong.c_str(),
                      before_.c_str());
     }

@@ -15,7 +15,7 @@
 
 namespace matrix {
 
-/// How the calls of this thread are run: a table has one function per plan, not three.
+/// How this thread runs its calls. With it a table needs one function per plan, not three.
 struct manner {
     way how = way::blocking;
     int turns = 0;                  ///< of test() before wait()
@@ -57,7 +57,7 @@ struct chosen_way {
     }
 };
 
-/// What a call is given beside its plan.
+/// The arguments of a call beside its plan.
 template <class T>
 struct order {
     std::span<const T> send;
@@ -114,7 +114,7 @@ using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccol
                     ccoll::Plan<Codec::PipeSZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
 using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op::BitOr, Op::BitXor, Op::And, Op::Or, Op::Xor, Op::MinLoc,
                         Op::MaxLoc, largest_magnitude, plus, equal_bits, box>;
-// The axes that do not meddle with the algorithm: each value with a few plans.
+// The axes that do not affect the algorithm: each value comes with a few plans.
 using few_codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
 using few_placements = list<Placement::Auto, Placement::PerHop>;
 using checks = list<Check::Local, Check::Collective>;
@@ -308,8 +308,8 @@ void add_algorithm(table<T, Comm>& to)
         each(tags::placements{}, [&]<class Placement>() {
             each(tags::codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
         });
-        // The other axes do not meddle with the algorithm. In full, each value comes with each algorithm and a few codecs and placements;
-        // else they are thinner, for every row takes 15 ms of a compiler.
+        // The other axes do not affect the algorithm. In full, each value comes with each algorithm and a few codecs and placements.
+        // Otherwise there are fewer, because a compiler needs 15 ms for every row.
         using placements = std::conditional_t<Full, tags::few_placements, list<ccoll::policies::Placement::Auto>>;
         if constexpr (Collective::reduces)
             each(tags::operations{}, [&]<class Op>() {
@@ -349,7 +349,7 @@ void add_facades(table<T, Comm>& to)
 }
 
 /// All rows.  @tparam Full  all operations, checks and bounds with every algorithm  @tparam Facades  plans for which the functions that a
-/// user calls are compiled, too
+/// user calls are compiled as well
 template <class T, class Comm, bool Full, class... Facades>
 table<T, Comm> all_rows()
 {

@@ -36,25 +36,25 @@ struct plan_name {
 enum class way { blocking, nonblocking, persistent, overlapped };
 inline constexpr const char* way_names[] = {"blocking", "nonblocking", "persistent", "overlapped"};
 
-/// How the parts of a v variant lie: `no` is the call without counts.
+/// How the parts of a v variant lie in a buffer; `no` is the call without counts.
 enum class cut { no, even, ragged, lone, gaps, shuffled };
 inline constexpr const char* cut_names[] = {"no", "even", "ragged", "lone", "gaps", "shuffled"};
 
-/// In what one rank differs from the others.
+/// How one rank differs from the others.
 enum class fault { no, count, root, no_such_root, bound, plan };
 inline constexpr const char* fault_names[] = {"no", "count", "root", "no_such_root", "bound", "plan"};
 
 struct spec {
     std::string element, plan;
     int p = 1, root = 0;
-    std::size_t n = 0;  ///< of the vector; where there are parts, of one part
+    std::size_t n = 0;  ///< of the vector, or of one part where there are parts
     cut parts = cut::no;
     bool in_place = false;
     way how = way::blocking;
     std::string field = "smooth";
     double eb = 1e-3;   ///< with RuntimeBound
     unsigned seed = 1;  ///< of the data
-    int shift = 0;      ///< rank r contributes the data of rank r + shift: sums that are reproducible do not notice
+    int shift = 0;      ///< rank r contributes the data of rank r + shift, which does not change reproducible sums
     fault bad = fault::no;
     int odd = 0;        ///< the rank that differs
     std::string other;  ///< its plan
@@ -80,7 +80,7 @@ void take_name(Enum& into, const char* const (&names)[Count], const std::string&
         if (text == names[i]) into = static_cast<Enum>(i);
 }
 
-/// What text() wrote. What is not named stays as it is by default.
+/// Reads what text() wrote. A value that is not named keeps its default.
 inline spec parse(const std::string& line)
 {
     spec s;
@@ -145,7 +145,7 @@ inline std::vector<spec> asked_for()
 
 inline bool everything() { return environment("CCOLL_MATRIX") != nullptr && std::string(environment("CCOLL_MATRIX")) == "all"; }
 
-/// Not the same in every run, unless the environment says which.
+/// Another one in every run, unless the environment names one.
 inline unsigned sample_seed()
 {
     if (const char* const given = environment("CCOLL_MATRIX_SEED")) return static_cast<unsigned>(std::strtoul(given, nullptr, 10));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a driver (ranks as threads, or MPI) knows of the rows of one element type: to draw an entry, to run it on a rank, to judge.
+// What a driver (ranks as threads, or MPI) knows of the rows of one element type: how to draw an entry, run it on a rank, and judge it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct summary {
     std::uint64_t everybody_equal = 0;  ///< the result must have these bits on all ranks
 };
 
-/// One entry: everybody's data, and what ranks of this process saw.
+/// One entry: the data of all ranks, and what the ranks of this process saw.
 template <class Comm>
 class job {
 public:
@@ -39,7 +39,7 @@ public:
     virtual ~suite() = default;
     virtual const char* element() const = 0;
     virtual std::size_t rows() const = 0;
-    /// A healthy entry of this row; all that is left open is drawn.
+    /// A healthy entry of this row. Whatever the row leaves open is drawn.
     virtual spec draw(std::size_t row, int p, fields::generator& random) const = 0;
     /// The same with one rank that differs. @return false if there is nothing in which it could
     virtual bool spoil(std::size_t row, spec& s, fields::generator& random) const = 0;

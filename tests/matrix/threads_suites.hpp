@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matrix over threads: each element type has a file of its own, for it has an engine of its own.
+// The matrix over threads: each element type has a file of its own, because it has an engine of its own.
 #pragma once
 
 #include <complex>

@@ -254,7 +254,7 @@ void state_is_an_attribute(MPI_Comm world)
         EXPECT(mpi_comm(first).begin_call() == 0);
         free_users(first);
     }
-    // More than MPICH has communicators (2048); of one rank, for then it is quick.
+    // More than MPICH has communicators (2048); of one rank, because that is quick.
     for (int i = 0; i < 2200; ++i) {
         MPI_Comm_dup(MPI_COMM_SELF, &first);
         if (!ring(first, i)) EXPECT(false);

@@ -52,11 +52,10 @@ CCOLL_EXACT_END
 /// Chunks of T by the float codec.
 ///
 /// The bound holds in T. Let x be in T, x' what the float codec makes of it, r the finite number of T nearest to x'. Then
-/// |r - x'| <= |x - x'|, for x is such a number too: with |x' - x| <= eb / 2, |r - x| <= eb. And |r - x'| is at most h, half the distance
-/// between the neighbours of x' in T (beyond the largest number, r lies between x and x', and |r - x| <= |x' - x|): with
-/// |x' - x| <= eb - h, |r - x| <= eb as well.
-/// The encoder takes the larger of eb - h and eb / 2, and says which.
-/// NaN and Inf are those of the float codec: bit for bit, since conversions keep what T can hold of a NaN.
+/// |r - x'| <= |x - x'|, because x is such a number as well. With |x' - x| <= eb / 2, |r - x| <= eb. And |r - x'| is at most h, half the
+/// distance between the neighbours of x' in T (beyond the largest number, r lies between x and x', and |r - x| <= |x' - x|): with |x' - x|
+/// <= eb - h, |r - x| <= eb as well. The encoder takes the larger of eb - h and eb / 2, and says which. NaN and Inf are those of the float
+/// codec: bit for bit, since conversions keep what T can hold of a NaN.
 template <class Float, small_float T>
 struct movement_coder {
     static constexpr std::size_t chunk_elements = Float::chunk_elements;

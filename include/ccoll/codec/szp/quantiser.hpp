@@ -26,7 +26,7 @@ inline constexpr bool is_f32 = sizeof(T) == 4;
 ///
 /// step is 2 eb less a margin for the rounding of the quotient, cut down to `step_bits` significant bits; it costs at most
 /// 0.0085 bits per value. Let t = x / step.
-/// - |t| < safe: q = rint(fl(x fl(1 / step))) errs by at most 1/2 + |t| 2^(1 - digits) from t, and q step is exact in T, for q and
+/// - |t| < safe: q = rint(fl(x fl(1 / step))) errs by at most 1/2 + |t| 2^(1 - digits) from t, and q step is exact in T, because q and
 ///   step have no more than `digits` significant bits together. So |x - x'| <= eb, and nothing needs to be looked at.
 /// - |t| < 2^30, in double: the same with 2^-52; x' rounds once more, which belongs to the rounding of the result.
 /// It follows from eb alone, so that all ranks and all readers agree on it.
@@ -78,7 +78,7 @@ private:
     word of_steps(unsigned exponent) const noexcept { return fields::of(step) + (word{exponent} << fields::mantissa_bits); }
 };
 
-/// A step of a chunk's own. Every q step is then a number of T, for |q| < 2^digits and q step is a multiple of the ulp of the
+/// A step of a chunk's own. Every q step is then a number of T, because |q| < 2^digits and q step is a multiple of the ulp of the
 /// result: x' is exact.
 template <element T>
 struct fine_grid {
