@@ -308,14 +308,14 @@ private:
         } else if (l.recv.result != status::ok) {
             lost(here_.found(l.recv.result));
         } else {
-            const accepted message = accept(l.inbox->message(), task_.stamp, here_);
+            const accepted message = accept(l.inbox->message(), task_.stamp, task_.slices_unasked, here_);
             if (message.what == arrival::left_over && !left_) {
                 l.inbox->used = 0;
                 post_receive(l, now);
                 return false;
             }
             // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
-            if (message.what == arrival::other_way) give_up(message.why);
+            if (message.what == arrival::other_way) give_up(trouble_.ok() ? message.why : trouble_);
             else if (message.what == arrival::trouble) poison(message.why);
             else if (message.what == arrival::data) take_frames(l, now, message.body);
         }

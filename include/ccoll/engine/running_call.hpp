@@ -224,6 +224,7 @@ private:
     void execute()
     {
         // Below the threshold one slice per block, however long: then message counts do not depend on the count.
+        what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
                                       : std::max<std::size_t>(1, what_.longest);
@@ -241,7 +242,9 @@ private:
     {
         what_.stamp = head_.stamp;
         engine_.emplace(what_, link_, *head_.talk, result_.facts.agreed);
-        engine_->poison(head_.trouble);
+        // A rank whose arguments are wrong cannot know how many messages the others expect, unless all send one per block.
+        if (what_.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
+        else engine_->poison(head_.trouble);
         stage_ = stage::executing;
     }
     void executed()
