@@ -155,7 +155,7 @@ private:
         if (relative())
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
-        if (what_.data.varied && !what_.facts.reduces) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
+        if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
         if (adds_ && !can_add(all.facts.largest)) {
             reduce_exactly();
         } else if (adds_ && all.facts.some_will_look_later != 0) {
