@@ -104,6 +104,14 @@ int main(int argc, char** argv)
                 floats v(count), all(count * static_cast<std::size_t>(ranks));
                 ccoll::gather<Codec::SZx, E>(v, all, 0, comm);
             });
+            all_throw("allreduce of different counts, Check::Local", status::count_differs, [=](MPI_Comm comm) {
+                floats v(count), sum(count);
+                ccoll::allreduce<Codec::SZp, E, Check::Local>(v, sum, comm);
+            });
+            all_throw("allgather of different counts, Check::Local", status::count_differs, [=](MPI_Comm comm) {
+                floats v(count), all(count * static_cast<std::size_t>(ranks));
+                ccoll::allgather<Algo::Ring, Check::Local>(v, all, comm);
+            });
             if (n.mine == 100) {
                 const std::string text = all_throw("bcast with Check::Collective", status::count_differs, [=](MPI_Comm comm) {
                     floats v(me == odd ? 7 : 8);

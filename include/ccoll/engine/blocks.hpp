@@ -75,6 +75,9 @@ public:
     /// The last step in which this rank sends or receives block b; -1: never.
     int last_step(int b) const { return places_[static_cast<std::size_t>(b)].last; }
 
+    /// Elements of block b, of all slices, that belong into the result.
+    std::size_t wanted(int b) const { return places_[static_cast<std::size_t>(b)].out_count; }
+
     /// Value-initialised objects in borrowed memory, which this store gives back. At most four tables.
     template <class U>
         requires std::is_trivially_destructible_v<U>

@@ -309,14 +309,14 @@ private:
         } else if (l.recv.result != status::ok) {
             lost(here_.found(l.recv.result));
         } else {
-            const accepted message = accept(l.inbox->message(), task_.stamp, here_);
+            const accepted message = accept(l.inbox->message(), task_.stamp, task_.slices_unasked, here_);
             if (message.what == arrival::left_over && !left_) {
                 l.inbox->used = 0;
                 post_receive(l, now);
                 return false;
             }
             // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
-            if (message.what == arrival::other_way) give_up(message.why);
+            if (message.what == arrival::other_way) give_up(trouble_.ok() ? message.why : trouble_);
             else if (message.what == arrival::trouble) poison(message.why);
             else if (message.what == arrival::data) take_frames(l, now, message.body);
         }
@@ -380,7 +380,7 @@ private:
         if (store_.last_step(b) != number) return;
         block& mine = l.blocks[static_cast<std::size_t>(b)];
         if (mine.out != nullptr && mine.count != mine.out_count) {
-            poison(here_.found(status::count_differs, static_cast<double>(mine.out_count), static_cast<double>(mine.count)));
+            poison(other_count(l, b, number));
         } else if (mine.out != nullptr && trouble_.ok()) {
             here_ = {me_, me_, l.step};
             byte_work<executor> transition{*this, l, mine};
@@ -390,6 +390,17 @@ private:
             if (!too_large_) transition.deliver();
         }
         release(l, mine);
+    }
+    /// A part that is longer or shorter than this rank awaits is the trouble of this rank and the one that it came from, whoever passed it
+    /// on. The numbers are those of whole parts, as far as this slice tells: a slice that is full, or empty, tells only that the part is
+    /// longer or shorter.
+    verdict other_count(const lane& l, int b, int number) const
+    {
+        const block& mine = l.blocks[static_cast<std::size_t>(b)];
+        const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me_, p_, b);
+        const std::size_t before = l.slice * task_.slice_elements;
+        return message_place{me_, sender, number}.found(status::count_differs, static_cast<double>(store_.wanted(b)),
+                                                      static_cast<double>(before + mine.count));
     }
     /// Now, or when what has been begun is done.
     void release(lane& l, block& b)

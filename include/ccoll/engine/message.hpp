@@ -58,8 +58,9 @@ struct accepted {
 };
 
 /// Reads a message of a collective. Total: any bytes are safe.
-/// @param ours  the stamp of this rank's call
-inline accepted accept(const_byte_span message, const call_stamp& ours, message_place here) noexcept
+/// @param ours            the stamp of this rank's call
+/// @param slices_unasked  the number of messages follows from count and plan: a sender with others walks another schedule
+inline accepted accept(const_byte_span message, const call_stamp& ours, bool slices_unasked, message_place here) noexcept
 {
     call_stamp theirs;
     if (const status s = read_stamp(message, theirs); s != status::ok) return {arrival::trouble, here.found(s)};
@@ -72,7 +73,9 @@ inline accepted accept(const_byte_span message, const call_stamp& ours, message_
     if (theirs.kind == message_kind::poison) v = read_verdict(body);
     else if (v.ok() && theirs.kind != message_kind::data) v = here.found(status::corrupt);
     if (v.ok()) return {arrival::data, {}, body};
-    return {same_way(theirs.arguments, ours.arguments) ? arrival::trouble : arrival::other_way, v};
+    const call_arguments &a = theirs.arguments, &b = ours.arguments;
+    const bool as_many = !slices_unasked || (a.count == b.count && a.plan == b.plan);
+    return {same_way(a, b) && as_many ? arrival::trouble : arrival::other_way, v};
 }
 
 /// A message of a point-to-point call, as far as it can be believed.

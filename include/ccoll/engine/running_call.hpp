@@ -155,7 +155,7 @@ private:
         if (relative())
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
-        if (what_.data.varied && !what_.facts.reduces) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
+        if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
         if (adds_ && !can_add(all.facts.largest)) {
             reduce_exactly();
         } else if (adds_ && all.facts.some_will_look_later != 0) {
@@ -224,6 +224,7 @@ private:
     void execute()
     {
         // Below the threshold one slice per block, however long: then message counts do not depend on the count.
+        what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
                                       : std::max<std::size_t>(1, what_.longest);
@@ -241,7 +242,9 @@ private:
     {
         what_.stamp = head_.stamp;
         engine_.emplace(what_, link_, *head_.talk, result_.facts.agreed);
-        engine_->poison(head_.trouble);
+        // A rank whose arguments are wrong cannot know how many messages the others expect, unless all send one per block.
+        if (what_.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
+        else engine_->poison(head_.trouble);
         stage_ = stage::executing;
     }
     void executed()

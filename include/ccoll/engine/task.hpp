@@ -94,6 +94,9 @@ struct task {
     std::size_t longest = 0;         ///< elements of the longest block of any rank
     std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
     std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
+    /// Slices follow from this rank's own count and codec, and ranks have not compared these: whoever has others sends another number of
+    /// messages.
+    bool slices_unasked = false;
 
     /// Block b of the whole vector, where parts are equal.
     part cut(int blocks, int b) const
