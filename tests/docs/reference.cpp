@@ -268,7 +268,7 @@ TEST_CASE("docs/reference/p2p.md runs", "[docs]")
 
         std::error_code code;
         if (me == 2) ccoll::send(edge, 3, ccoll::max_p2p_tag + 1, comm, code);
-        if (me == 2) want(code == ccoll::status::bad_argument, "tag");
+        if (me == 2) want(code == ccoll::status::bad_tag, "tag");
         if (me == 2) ccoll::send(edge, 3, tag, comm);
         if (me == 3) ccoll::recv(std::span<float>(field.data(), n - 1), 2, tag, comm, code);
         if (me == 3) want(code == ccoll::status::count_differs, "n is no limit");
