@@ -94,6 +94,16 @@ foreach(mpi ${mpis})
 endforeach()
 set(HEADERS "")
 
+# ---- an older C++ ----
+file(GLOB HEADERS CONFIGURE_DEPENDS RELATIVE ${include} ${include}/ccoll/*.hpp ${include}/ccoll/codec/*.hpp ${include}/ccoll/transport/threads.hpp)
+list(REMOVE_ITEM HEADERS ccoll/typed.hpp)  # needs MPI
+foreach(compiler ${compilers})
+  set(COMPILE ${compiler_${compiler}} -std=c++17 -fsyntax-only -I${include} -DCCOLL_NO_MPI)
+  structure_test("compile_fail/${compiler}/C++17 is told in one sentence" 120 check_standard.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/standard-${compiler})
+endforeach()
+set(COMPILE "")
+set(HEADERS "")
+
 # ---- bad programs ----
 # clang++-14 (where there is a newer one) and nvcc only try the control: one compiler of each kind is enough to see that it prints the sentence.
 set(bad_flags -std=c++20 -I${include} -I${here} -DCCOLL_NO_MPI)
