@@ -17,7 +17,6 @@
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
-namespace collective = ccoll::collective;
 
 namespace {
 
@@ -58,8 +57,8 @@ TEST_CASE("docs/reference/allreduce.md runs", "[docs]")
     });
     // [doc:allreduce_bound]
     using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
-    static_assert(ccoll::worst_case<collective::allreduce, Stack>(16) == 16e-3);              // p times the bound
-    static_assert(ccoll::worst_case<collective::allreduce, Stack, Op::Average>(16) == 1e-3);  // divided by p
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack>(16) == 16e-3);              // p times the bound
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack, Op::Average>(16) == 1e-3);  // divided by p
     // [/doc:allreduce_bound]
 }
 
