@@ -6,7 +6,7 @@
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
-# Paths in options are relative to the folder of the repository.
+# Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,10 +18,11 @@ usage() {
     exit "$1"
 }
 
-# build <target>: leaves the program in build/benchmarks/benchmarks/. Prints nothing unless it fails.
+# build <target>: leaves the program in build/benchmarks/benchmarks/.
 build() {
     local tree=build/benchmarks log options=(-DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O2 -DCCOLL_BUILD_TESTS=OFF -DCCOLL_BUILD_EXAMPLES=OFF)
     if command -v ninja >/dev/null && [ ! -f $tree/CMakeCache.txt ]; then options+=(-G Ninja); fi
+    [ -x "$tree/benchmarks/$1" ] || echo "building $1, which may take a minute" >&2
     log=$(mktemp)
     if ! { cmake -S . -B $tree "${options[@]}" && cmake --build $tree --target "$1" -j "$(nproc 2>/dev/null || echo 2)"; } >"$log" 2>&1 </dev/null; then
         cat "$log" >&2
@@ -29,6 +30,23 @@ build() {
         exit 1
     fi
     rm -f "$log"
+}
+
+# run <program> [options]: CLI11 has a code of its own for every kind of mistake in options, all of them from 100 on.
+run() {
+    local code=0
+    "$@" || code=$?
+    [ $code -lt 100 ] || code=2
+    return $code
+}
+
+# asks_for_help [options]
+asks_for_help() {
+    local argument
+    for argument in "$@"; do
+        case $argument in -h | --help) return 0 ;; esac
+    done
+    return 1
 }
 
 codec() {
@@ -51,7 +69,7 @@ codec() {
         json=out/codec.jsonl
         set -- "$@" --json "$json"
     fi
-    "$program" "$@"
+    run "$program" "$@"
     if python=$(bootstrap_python); then
         "$python" benchmarks/plot_codec.py "$json" out
     else
@@ -61,19 +79,32 @@ codec() {
 
 what=${1:-}
 [ $# -eq 0 ] || shift
+if asks_for_help "$@"; then
+    case $what in
+        codec | ratio | threads) printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
+        compile)
+            sed -n '3,6s/^# \{0,1\}//p' benchmarks/compile_time.sh
+            exit 0
+            ;;
+    esac
+fi
 case $what in
     codec) codec "$@" ;;
     ratio)
         bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
         build benchmark_ratio
-        build/benchmarks/benchmarks/benchmark_ratio "$@"
+        run build/benchmarks/benchmarks/benchmark_ratio "$@"
         ;;
     threads)
         bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build'
         build benchmark_threads
-        build/benchmarks/benchmarks/benchmark_threads "$@"
+        run build/benchmarks/benchmarks/benchmark_threads "$@"
         ;;
     compile)
+        if [ $# -gt 0 ]; then
+            echo "benchmarks/run.sh compile takes no options, and found '$1'; benchmarks/run.sh compile --help has its variables" >&2
+            exit 2
+        fi
         bootstrap g++ '?libopenmpi-dev'
         benchmarks/compile_time.sh "$@"
         ;;

@@ -79,7 +79,7 @@ struct options {
     double smooth_m = 100;
     rtm::settings wave;
     double bound = default_bound;
-    std::string codec = "PipeSZx";
+    std::string codec = "SZp";
     std::string algo = "Ring";
     std::string transport = "auto";
     int ranks = 4;

@@ -7,6 +7,21 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
+threads=no help=no out=out previous=''
+for argument in "$@"; do
+    case $previous=$argument in
+        --transport=threads | *=--transport=threads) threads=yes ;;
+        --out=*) out=$argument ;;
+        *=--out=*) out=${argument#--out=} ;;
+        *=--help | *=-h) help=yes ;;
+    esac
+    previous=$argument
+done
+if [ $help = yes ]; then
+    sed -n '3,6s/^# \{0,1\}//p' examples/run.sh
+    printf '\nOptions of the program (it is built first, which may take a minute):\n\n'
+fi
+
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
 bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build' '?libopenmpi-dev' '?openmpi-bin' '?python3-matplotlib'
@@ -24,6 +39,7 @@ for suffix in .openmpi .mpich ''; do
     fi
 done
 
+[ -x $tree/examples/image_stacking ] || echo 'building the program, which may take a minute' >&2
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! { cmake -S . -B $tree "${options[@]}" && cmake --build $tree --target image_stacking -j "$(nproc 2>/dev/null || echo 2)"; } >"$log" 2>&1 </dev/null; then
@@ -32,16 +48,6 @@ if ! { cmake -S . -B $tree "${options[@]}" && cmake --build $tree --target image
 fi
 program=$tree/examples/image_stacking
 
-threads=no help=no out=out previous=''
-for argument in "$@"; do
-    case $previous=$argument in
-        --transport=threads | *=--transport=threads) threads=yes ;;
-        --out=*) out=$argument ;;
-        *=--out=*) out=${argument#--out=} ;;
-        *=--help | *=-h) help=yes ;;
-    esac
-    previous=$argument
-done
 if [ $help = yes ]; then
     "$program" "$@"
     exit

@@ -39,23 +39,28 @@ persistent allgather_init(Arguments&&... arguments)
 namespace detail {
 template <class How, class Collective>
 struct varied_allgather {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::allgatherv;
+
     template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), 0, comm,
-                                                                std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), 0, comm,
+                                                                          std::forward<Extra>(extra)...);
     }
     template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& inout, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
-                                                              std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Buffer> || lose_counts<How, Counts>;
+        return call_ranges<How, Collective, lost, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
+                                                                    std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
-                     const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
+                       const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)),
                                               0, comm, std::forward<Extra>(extra)...);

@@ -38,26 +38,31 @@ persistent alltoall_init(Arguments&&... arguments)
 namespace detail {
 template <class How, class Collective>
 struct varied_alltoall {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::alltoallv;
+
     template <class Choice, class Send, part_counts SendCounts, class Recv, part_counts RecvCounts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, const SendCounts& send_counts, Recv&& recv, const RecvCounts& recv_counts,
-                     const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, SendCounts&& send_counts, Recv&& recv, RecvCounts&& recv_counts, const Comm& comm,
+                       Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv,
-                                                                both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))),
-                                                                0, comm, std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, SendCounts, RecvCounts>;
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
+            choice, send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
+            std::forward<Extra>(extra)...);
     }
     template <class Choice, class Buffer, part_counts Counts, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, Buffer&& inout, const Counts& counts, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& inout, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
-                                                              std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Buffer> || lose_counts<How, Counts>;
+        return call_ranges<How, Collective, lost, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
+                                                                    std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class C, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const Choice& choice, const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements, T* recv,
-                     const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
-                     Extra&&... extra)
+    static result call(const Choice& choice, const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements,
+                       T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
+                       Extra&&... extra)
     {
         return call_pointers<How, Collective>(
             choice, send, recv, 0,

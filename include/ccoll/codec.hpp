@@ -35,7 +35,15 @@ template <class Codec, buffer Buffer>
 encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
 {
     using T = std::remove_const_t<buffer_pointee<const Buffer&>>;
-    static_assert(has_codec<Codec, T>,
+    using implementation = codec_impl<Codec, T, host_space>;
+    static_assert(
+        detail::has_wire_id_of_its_own<Codec>,
+        "ccoll::encode: the wire ids 0 to 127 belong to the codecs of the library; derive this tag from ccoll::codec_tag<id, lossy> "
+        "with an id of 128 to 255");
+    static_assert(
+        !detail::throwing_chunk_codec<implementation, T>,
+        "ccoll::encode: encode_chunk and decode_chunk of a codec must be noexcept; return a ccoll::status for what cannot be done");
+    static_assert(has_codec<Codec, T> || detail::throwing_chunk_codec<implementation, T>,
                   "ccoll::encode: this codec has no host implementation for this element type; include its "
                   "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {

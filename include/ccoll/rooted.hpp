@@ -116,17 +116,20 @@ persistent reduce_init(Arguments&&... arguments)
 namespace detail {
 template <class How, class Collective>
 struct varied_scatter {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::scatterv;
+
     template <class Choice, class Send, part_counts Counts, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, const Counts& counts, Recv&& recv, int root, const Comm& comm,
-                     Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Counts&& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, send_parts(lists_of(counts)), root, comm,
-                                                                std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, send_parts(lists_of(counts)), root, comm,
+                                                                          std::forward<Extra>(extra)...);
     }
     template <class Choice, class T, std::integral Integer, class B, std::integral Count, class Comm, class... Extra>
-    static auto call(const Choice& choice, const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements,
-                     B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const T* send, const Integer* counts, const std::type_identity_t<Integer>* displacements,
+                       B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), send_parts(lists_of(counts, displacements)),
                                               root, comm, std::forward<Extra>(extra)...);
@@ -134,17 +137,20 @@ struct varied_scatter {
 };
 template <class How, class Collective>
 struct varied_gather {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::gatherv;
+
     template <class Choice, class Send, class Recv, part_counts Counts, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Counts& counts, int root, const Comm& comm,
-                     Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), root, comm,
-                                                                std::forward<Extra>(extra)...);
+        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), root, comm,
+                                                                          std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-    static auto call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
-                     const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
+                       const std::type_identity_t<Integer>* displacements, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), recv_parts(lists_of(counts, displacements)),
                                               root, comm, std::forward<Extra>(extra)...);

@@ -109,7 +109,7 @@ TEST_CASE("Buffers that overlap on one rank are told to all", "[errors][buffers]
                          float* const null = nullptr;
                          ccoll::allreduce(v.data(), comm.rank() == 1 ? null : v.data(), 10, comm);
                      }),
-              status::bad_argument);
+              status::null_buffer);
 }
 
 TEST_CASE("A root that does not exist is told", "[errors][root]")
@@ -122,22 +122,70 @@ TEST_CASE("A root that does not exist is told", "[errors][root]")
                     std::vector<float> v(n);
                     ccoll::bcast(v, bad, comm);
                 });
-                all_heard(everywhere, status::bad_argument);
-                CHECK(has(everywhere[0].text, "expected " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
+                all_heard(everywhere, status::bad_root);
+                CHECK(has(everywhere[0].text, "expected 0 to " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
                 same_sentence(listen(p,
                                      [=](threads_comm& comm) {  // one rank, and everybody listens
                                          std::vector<float> v(n);
                                          ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0, comm);
                                      }),
-                              status::bad_argument);
+                              status::bad_root);
                 if (p > 1)
                     some_heard(listen(p,
                                       [=](threads_comm& comm) {
                                           std::vector<float> v(n), sum(n);
                                           ccoll::reduce<Codec::SZx, ErrorBound<1e-3>>(v, sum, comm.rank() == p - 1 ? bad : 0, comm);
                                       }),
-                               status::bad_argument);
+                               status::bad_root);
             }
+}
+
+TEST_CASE("Sentences name the argument, what it is, and what it may be", "[errors]")
+{
+    const auto told = [](auto call) { return listen(2, call)[1].text; };
+    const auto negative = told([](threads_comm& comm) {
+        std::vector<float> a(10), b(10);
+        ccoll::allreduce(a.data(), b.data(), -5, comm);
+    });
+    INFO(negative);
+    CHECK(has(negative, "a count or displacement is negative, or larger than memory; found -5"));
+    const auto negative_part = told([](threads_comm& comm) {
+        std::vector<float> a(10), b(10);
+        ccoll::allgatherv(a, b, std::vector<int>{13, -3}, comm);
+    });
+    INFO(negative_part);
+    CHECK(has(negative_part, "a count or displacement is negative, or larger than memory; found -3"));
+    const auto null = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        float* const nothing = nullptr;
+        ccoll::allreduce(a.data(), nothing, 10, comm);
+    });
+    INFO(null);
+    CHECK(has(null, "a buffer is a null pointer, and the call reads or writes elements of it; it should have 10 elements"));
+    const auto root = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::bcast(a, 7, comm);
+    });
+    INFO(root);
+    CHECK(has(root, "the root must be a rank of the communicator; expected 0 to 1, found 7"));
+    const auto peer = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::send(a, 7, 0, comm);
+    });
+    INFO(peer);
+    CHECK(has(peer, "must be a rank of the communicator, or ccoll::nobody; expected 0 to 1, found 7"));
+    const auto tag = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::send(a, 0, 5000, comm);
+    });
+    INFO(tag);
+    CHECK(has(tag, "the tag of a message is out of range; expected 0 to 4095, found 5000"));
+    const auto bound = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, -1.0);
+    });
+    INFO(bound);
+    CHECK(has(bound, "the error bound must be positive and finite; found -1"));
 }
 
 TEST_CASE("A rank that throws before the call is lost to the others, by name", "[errors][peer_lost]")

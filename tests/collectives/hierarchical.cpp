@@ -202,5 +202,5 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, are tol
                          std::vector<float> v(10);
                          ccoll::bcast<Algo::Hierarchical<Algo::Binomial, Algo::Binomial>>(v, comm.rank() == 2 ? 7 : 1, comm);
                      }),
-              status::bad_argument, status::root_differs);
+              status::bad_root, status::root_differs);
 }

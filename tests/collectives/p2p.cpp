@@ -510,20 +510,20 @@ TEST_CASE("An argument that cannot be is told at once, and nothing is sent", "[p
             const ccoll::verdict v = thrown_by(call);
             mine.expect(v.code == code && v.rank == comm.rank(), what + ": " + describe(v.code));
         };
-        refused(status::bad_argument, "rank", [&] { ccoll::send(x, 2, 0, comm); });
-        refused(status::bad_argument, "rank below nobody", [&] { ccoll::recv(x, -2, 0, comm); });
-        refused(status::bad_argument, "tag", [&] { ccoll::send(x, 1, -1, comm); });
-        refused(status::bad_argument, "largest tag", [&] { ccoll::recv(x, 1, ccoll::max_p2p_tag + 1, comm); });
-        refused(status::bad_argument, "null", [&] { ccoll::send(static_cast<const float*>(nullptr), 3, 1, 0, comm); });
-        refused(status::bad_argument, "negative", [&] { ccoll::recv(x.data(), -1, 1, 0, comm); });
+        refused(status::bad_peer, "rank", [&] { ccoll::send(x, 2, 0, comm); });
+        refused(status::bad_peer, "rank below nobody", [&] { ccoll::recv(x, -2, 0, comm); });
+        refused(status::bad_tag, "tag", [&] { ccoll::send(x, 1, -1, comm); });
+        refused(status::bad_tag, "largest tag", [&] { ccoll::recv(x, 1, ccoll::max_p2p_tag + 1, comm); });
+        refused(status::null_buffer, "null", [&] { ccoll::send(static_cast<const float*>(nullptr), 3, 1, 0, comm); });
+        refused(status::bad_count, "negative", [&] { ccoll::recv(x.data(), -1, 1, 0, comm); });
         refused(status::overlap, "overlap", [&] { ccoll::sendrecv(x.data(), 600, 1, x.data() + 400, 600, 1, 0, comm); });
         refused(status::bad_bound, "bound", [&] { ccoll::send<Codec::SZx, RuntimeBound>(x, 1, 0, comm, 0.0); });
         request later = ccoll::isend(x, 7, 0, comm);
         mine.expect(later.test(), "isend");
-        refused(status::bad_argument, "isend", [&] { later.wait(); });
+        refused(status::bad_peer, "isend", [&] { later.wait(); });
         std::error_code code;
         const report facts = ccoll::recv(x, 5, 0, comm, code);
-        mine.expect(code == status::bad_argument && facts.trouble.code == status::bad_argument, "error code");
+        mine.expect(code == status::bad_peer && facts.trouble.code == status::bad_peer, "error code");
         std::string text;
         try {
             ccoll::sendrecv(x, 9, x, 0, 0, comm);

@@ -132,15 +132,24 @@ TEST_CASE("A persistent call is started again with what its buffers then hold", 
                     mine.check(std::fabs(gathered[static_cast<std::size_t>(r) * n + 5] - numbers_of(r, round, 6)[5]) <= 1e-2,
                                "gathered in round " + std::to_string(round));
             }
+            const auto refused = [&](auto call) {
+                try {
+                    call();
+                } catch (const ccoll::error& e) {
+                    return e.what_happened().code == status::out_of_turn ? std::string(e.what()) : std::string("another code");
+                }
+                return std::string("no error");
+            };
             sum.start();
-            bool refused = false;
-            try {
-                sum.start();
-            } catch (const ccoll::error& e) {
-                refused = e.what_happened().code == status::bad_argument;
-            }
-            mine.check(refused, "a second start without wait");
+            mine.check(has(refused([&] { sum.start(); }), "the last start has not been waited for; call wait() first"), "a second start");
             sum.wait();
+            mine.check(has(refused([&] { sum.wait(); }), "it has not been started; call start() first"), "a second wait");
+            std::error_code code;
+            mine.check(sum.wait(code).trouble.code == status::out_of_turn && code == status::out_of_turn, "a second wait with a code");
+            auto moved = std::move(sum);
+            mine.check(has(refused([&] { sum.start(); }), "there is no call in it"), "start() after a move");
+            mine.check(has(refused([&] { sum.wait(); }), "there is no call in it"), "wait() after a move");
+            mine.check(sum.test() && moved.test(), "test() has nothing to wait for");
         }));
 }
 

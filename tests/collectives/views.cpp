@@ -74,7 +74,7 @@ TEST_CASE("A negative count is refused on every rank", "[buffers][errors]")
                          std::vector<float> a(10, 1), b(10);
                          ccoll::allreduce<Algo::Ring>(a.data(), b.data(), comm.rank() == 1 ? -1 : 10, comm);
                      }),
-              status::bad_argument, status::count_differs);
+              status::bad_count, status::count_differs);
 }
 
 TEST_CASE("Complex numbers are moved and added as their parts, each within the bound", "[elements]")

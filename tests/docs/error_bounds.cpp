@@ -81,12 +81,12 @@ TEST_CASE("the example figures of docs/error_bounds.md", "[docs][error]")
     CHECK(doubling(13) == 20);
 
     // [doc:worst_case]
-    using Stack = ccoll::Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>;
-    static_assert(ccoll::worst_case<collective::allreduce, Stack>(4) == 4e-3);
-    static_assert(ccoll::worst_case<collective::allreduce, Stack, Op::Average>(4) == 1e-3);
-    static_assert(ccoll::worst_case<collective::allgather, Stack>(4) == 1e-3);
-    using Held = ccoll::Plan<Algo::Ring, Codec::PipeSZx, EndToEnd<ErrorBound<1e-3>>>;
-    static_assert(ccoll::worst_case<collective::allreduce, Held>(4) == 1e-3);
+    using Stack = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack>(4) == 4e-3);
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Stack, Op::Average>(4) == 1e-3);
+    static_assert(ccoll::worst_case<ccoll::collective::allgather, Stack>(4) == 1e-3);
+    using Held = ccoll::Plan<Algo::Ring, Codec::SZp, EndToEnd<ErrorBound<1e-3>>>;
+    static_assert(ccoll::worst_case<ccoll::collective::allreduce, Held>(4) == 1e-3);
     // [/doc:worst_case]
 
     CHECK(std::fabs(ccoll::probable_units(100, adds) - 20.0 / 3) < 1e-12);  // C-Coll's own example

@@ -89,7 +89,7 @@ TEST_CASE("docs/reference/requests.md: persistent calls", "[docs][request]")
         try {
             call.start();
         } catch (const ccoll::error& e) {
-            refused = e.what_happened().code == ccoll::status::bad_argument;
+            refused = e.what_happened().code == ccoll::status::out_of_turn;
         }
         want(refused, "a second start waits for the first");
         call.wait();

@@ -2,12 +2,14 @@
 // docs/szp.md: what it shows runs.
 #include "catch.hpp"
 
+// [doc:addends_includes]
+#include <ccoll/codec.hpp>
+#include <ccoll/exec.hpp>  // Exec::Threads
+
 #include <vector>
 
-#include <ccoll/codec.hpp>
-#include <ccoll/exec.hpp>
-
 using namespace ccoll::policies;
+// [/doc:addends_includes]
 
 TEST_CASE("the addends of docs/szp.md add", "[docs][homomorphic]")
 {

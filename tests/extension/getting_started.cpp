@@ -20,7 +20,7 @@ void average_on_four_threads()
 {
     ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
         std::vector<float> field(100000, 1.0f + static_cast<float>(comm.rank()));
-        ccoll::allreduce<Op::Average, Codec::PipeSZx, ErrorBound<1e-4>>(field, comm);  // in place; every rank now holds 2.5
+        ccoll::allreduce<Op::Average, Codec::SZp, ErrorBound<1e-4>>(field, comm);  // in place; every rank now holds 2.5
         if (std::fabs(field[0] - 2.5f) > 1e-4f) throw std::runtime_error("not the average");
     });
 }
@@ -39,7 +39,7 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         for (std::size_t i = 0; i < n; ++i) field[i] = std::sin(1e-2f * static_cast<float>(i));
 
         // [doc:plan]
-        using Fast = ccoll::Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>;
+        using Fast = ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>;
         ccoll::allreduce<Fast>(field, out, comm);
         ccoll::allreduce<Fast, Op::Max, Check::Collective>(field, out, comm);  // Fast, and two more decisions
         // [/doc:plan]
@@ -57,11 +57,11 @@ TEST_CASE("the calls of docs/getting_started.md do what it says", "[docs]")
         want(std::fabs(out[7] - 3 * field[7]) < 1e-5f, "exact");
 
         // [doc:bounds]
-        ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(field, out, comm);            // per compression
-        ccoll::allreduce<Codec::PipeSZx, EndToEnd<ErrorBound<1e-3>>>(field, out, comm);  // for the result
-        ccoll::allreduce<Codec::PipeSZx, RelativeBound<1e-3>>(field, out, comm);         // of the range of all inputs
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);            // per compression
+        ccoll::allreduce<Codec::SZp, EndToEnd<ErrorBound<1e-3>>>(field, out, comm);  // for the result
+        ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>>(field, out, comm);         // of the range of all inputs
         const double eb = 1e-3;
-        ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(field, out, comm, eb);  // known only at run time
+        ccoll::allreduce<Codec::SZp, RuntimeBound>(field, out, comm, eb);  // known only at run time
         // [/doc:bounds]
 
         // [doc:pointers]

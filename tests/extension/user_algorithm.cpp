@@ -4,6 +4,7 @@
 #include "catch.hpp"
 
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <ccoll/algo/walk.hpp>
@@ -66,6 +67,94 @@ TEST_CASE("a schedule that loses a block is not proved", "[extension][algo]")
     };
     CHECK(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<forgetful>, 1, 0));
     for (int p = 2; p <= 64; ++p) CHECK_FALSE(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<forgetful>, p, 0));
+}
+
+namespace mine {
+
+/// Ends one step too early.
+struct Forgetful : ccoll::algo_tag {
+    static constexpr const char* name = "mine::Forgetful";
+};
+struct forgetful_allgather : bruck_allgather {
+    static constexpr int steps(int p) { return p > 1 ? bruck_allgather::steps(p) - 1 : 0; }
+};
+/// Adds everything twice.
+struct Twice : ccoll::algo_tag {
+    static constexpr const char* name = "mine::Twice";
+};
+struct twice_allreduce {
+    static constexpr int blocks(int) { return 1; }
+    static constexpr int steps(int p) { return p == 2 ? 2 : 0; }
+    static constexpr ccoll::step step_at(int me, int, int, int) { return {1 - me, 1 - me, {0, 1}, {0, 1}, ccoll::on_receive::reduce}; }
+};
+/// The root sends to one rank, and the others wait for it: without a check for ever.
+struct Deaf : ccoll::algo_tag {
+    static constexpr const char* name = "mine::Deaf";
+};
+struct deaf_bcast {
+    static constexpr int blocks(int) { return 1; }
+    static constexpr int steps(int) { return 1; }
+    static constexpr ccoll::step step_at(int me, int p, int root, int)
+    {
+        if (me == root) return {(root + 1) % p, ccoll::nobody, {0, 1}, {}};
+        return {ccoll::nobody, root, {}, {0, 1}};
+    }
+};
+
+}  // namespace mine
+
+template <>
+struct ccoll::schedule_for<mine::Forgetful, ccoll::collective::allgather> : mine::forgetful_allgather {};
+template <>
+struct ccoll::schedule_for<mine::Twice, ccoll::collective::allreduce> : mine::twice_allreduce {};
+template <>
+struct ccoll::schedule_for<mine::Deaf, ccoll::collective::bcast> : mine::deaf_bcast {};
+
+TEST_CASE("a schedule that does not deliver is refused on every rank, with what is wrong, and before anything moves", "[extension][algo]")
+{
+    // Every rank tries `call`, and then a good one.
+    const auto told = [](int p, auto call) {
+        std::vector<std::string> all(static_cast<std::size_t>(p));
+        ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
+            std::string& mine = all[static_cast<std::size_t>(comm.rank())];
+            for (int again = 0; again < 2; ++again) {
+                try {
+                    call(comm);
+                } catch (const ccoll::error& e) {
+                    mine = e.what();
+                    if (e.what_happened().code != ccoll::status::bad_schedule) mine = "another code: " + mine;
+                }
+            }
+            std::vector<float> one(100, 1);
+            ccoll::allreduce<Algo::Ring>(one, comm);
+            if (one[99] != static_cast<float>(p)) mine = "does not work afterwards";
+        });
+        return all;
+    };
+    const std::string refusal = "the schedule of this algorithm does not do what the collective promises: ";
+    for (const std::string& each : told(4, [](ccoll::threads_comm& comm) {
+             std::vector<float> own(10), all(40);
+             ccoll::allgather<mine::Forgetful>(own, all, comm);
+         }))
+        CHECK(each == "ccoll::allgather: " + refusal + "mine::Forgetful on 4 ranks: rank 1 misses block 0 of 4, after the last step");
+    for (const std::string& each : told(2, [](ccoll::threads_comm& comm) {
+             std::vector<float> x(10);
+             ccoll::allreduce<mine::Twice, Codec::SZp, ErrorBound<1e-3>>(x, comm);
+         }))
+        CHECK(each == "ccoll::allreduce: " + refusal +
+                          "mine::Twice on 2 ranks: rank 0 has something else in the place of block 0 of 1, after the last step");
+    for (const std::string& each : told(3, [](ccoll::threads_comm& comm) {
+             std::vector<float> x(10);
+             ccoll::ibcast<mine::Deaf>(x, 1, comm).wait();
+         }))
+        CHECK(each ==
+              "ccoll::bcast: " + refusal + "mine::Deaf on 3 ranks: rank 0 receives from rank 1, which does not send to it in step 0");
+    std::error_code code;
+    ccoll::run_ranks(1, [&](ccoll::threads_comm& comm) {
+        std::vector<float> own(10), all(10);
+        ccoll::allgather<mine::Forgetful>(own, all, comm, code);  // right on one rank
+    });
+    CHECK_FALSE(code);
 }
 
 TEMPLATE_TEST_CASE("an algorithm from outside runs with every codec, also one from outside", "[extension][algo]", Codec::PipeSZx,

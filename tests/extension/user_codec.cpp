@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include <ccoll/ccoll.hpp>
@@ -61,6 +62,40 @@ TEST_CASE("what a codec from outside cannot hold travels raw, and the report say
         if (!(std::isinf(field[2500]) && std::fabs(field[0] - 1.0f) <= 1e-3f)) throw std::runtime_error("a value was lost");
         if (comm.rank() == 1 && report.fallback_blocks != 1) throw std::runtime_error("the raw chunk is not in the report");
     });
+}
+
+namespace acme {
+
+/// Writes what it then cannot read.
+struct Broken : ccoll::codec_tag<210, true> {
+    static constexpr const char* name = "acme::Broken";
+};
+
+}  // namespace acme
+
+template <>
+struct ccoll::codec_impl<acme::Broken, float, ccoll::host_space> {
+    static constexpr std::size_t chunk_elements = 1024;
+    static encode_result encode_chunk(std::span<const float>, byte_span, double) noexcept { return {8}; }
+    static status decode_chunk(const_byte_span, std::span<float>, double) noexcept { return status::unsupported; }
+};
+
+TEST_CASE("a decoder that fails is named on every rank", "[extension][codec]")
+{
+    std::vector<std::string> told(3);
+    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
+        std::vector<float> x(5000, 1.0f);
+        try {
+            ccoll::allreduce<Algo::Ring, acme::Broken, ErrorBound<1e-3>>(x, comm);
+        } catch (const ccoll::error& e) {
+            told[static_cast<std::size_t>(comm.rank())] = e.what();
+        }
+    });
+    for (const std::string& each : told) {
+        INFO(each);
+        CHECK(each.find("the codec cannot hold these values") != std::string::npos);
+        CHECK(each.find("the codec is acme::Broken") != std::string::npos);
+    }
 }
 
 TEST_CASE("frames of a codec from outside are told from others by its wire id", "[extension][codec]")

@@ -384,7 +384,7 @@ private:
         case fault::no: return code == status::ok;
         case fault::count: return code == status::count_differs;
         case fault::root: return code == status::root_differs;
-        case fault::no_such_root: return code == status::bad_argument || code == status::root_differs;
+        case fault::no_such_root: return code == status::bad_root || code == status::root_differs;
         case fault::bound: return code == status::bound_differs;
         case fault::plan:
             return code == status::plan_differs || code == status::count_differs || code == status::bound_differs ||

@@ -146,7 +146,7 @@ int main(int argc, char** argv)
         floats v(1000);
         ccoll::bcast<Codec::SZx, E, Check::Collective>(v, me == 0 ? 1 : 0, comm);
     })));
-    EXPECT(same_sentence(all_throw("a root that does not exist", status::bad_argument, [=](MPI_Comm comm) {
+    EXPECT(same_sentence(all_throw("a root that does not exist", status::bad_root, [=](MPI_Comm comm) {
         floats v(1000);
         ccoll::bcast<Check::Collective>(v, me == ranks - 1 ? ranks : 0, comm);
     })));

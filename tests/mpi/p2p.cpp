@@ -187,9 +187,9 @@ void ends_that_do_not_fit()
 void bad_arguments()
 {
     floats x(100, 1);
-    EXPECT(thrown_by([&] { ccoll::send(x, ranks, 0, MPI_COMM_WORLD); }).code == status::bad_argument);
-    EXPECT(thrown_by([&] { ccoll::recv(x, 0, MPI_ANY_TAG, MPI_COMM_WORLD); }).code == status::bad_argument);
-    EXPECT(thrown_by([&] { ccoll::send(x, 0, 4096, MPI_COMM_WORLD); }).code == status::bad_argument);
+    EXPECT(thrown_by([&] { ccoll::send(x, ranks, 0, MPI_COMM_WORLD); }).code == status::bad_peer);
+    EXPECT(thrown_by([&] { ccoll::recv(x, 0, MPI_ANY_TAG, MPI_COMM_WORLD); }).code == status::bad_tag);
+    EXPECT(thrown_by([&] { ccoll::send(x, 0, 4096, MPI_COMM_WORLD); }).code == status::bad_tag);
     EXPECT(thrown_by([&] { ccoll::send(x, 0, 0, MPI_COMM_NULL); }).code == status::no_communicator);
     std::error_code code;
     ccoll::recv(x, ranks, 0, MPI_COMM_WORLD, code);

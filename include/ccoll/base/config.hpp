@@ -2,6 +2,12 @@
 // base/config.hpp - floor 0. The only header that asks which compiler is reading, and the few macros of the library.
 #pragma once
 
+// Every header of the library reaches this one before it says anything itself.
+#if __cplusplus < 202002L
+#error "ccoll: this file is compiled as an older C++ than C++20; add -std=c++20 (CMake: target_compile_features(... cxx_std_20))"
+#include <compile_with_std_c++20>  // does not exist: compilers stop here, and not after thousands of other errors
+#endif
+
 #include <bit>
 
 /// The inline namespace of everything, so that two versions of the library can live in one program, or the library and a shim that calls

@@ -20,7 +20,7 @@ inline constexpr int nobody = -1;  ///< in place of a rank
 /// What went wrong, if anything. The values travel between ranks and are those of the std::error_code category "ccoll".
 enum class status : std::uint32_t {
     ok,
-    bad_argument,      ///< a bound, root or buffer that no call accepts
+    bad_argument,      ///< an argument that no call accepts, and that has no code of its own
     size_mismatch,     ///< this rank's buffers do not fit each other
     overlap,           ///< send and receive buffers share memory without being the same
     bad_bound,         ///< the error bound is not positive and finite
@@ -42,9 +42,16 @@ enum class status : std::uint32_t {
     timed_out,         ///< nothing arrived for longer than the plan's Timeout allows
     strided,           ///< the elements of a buffer are not contiguous
     no_nodes,          ///< Algo::Hierarchical does not know which ranks share a node
-    abandoned          ///< a rank destroyed its request before the call had ended
+    abandoned,         ///< a rank destroyed its request before the call had ended
+    bad_schedule,      ///< the schedule of an algorithm does not do what the collective promises
+    bad_root,          ///< the root is not a rank of the communicator
+    bad_peer,          ///< the other end of a message is not a rank of the communicator
+    bad_tag,           ///< the tag of a message is out of range
+    bad_count,         ///< a count or displacement is negative
+    null_buffer,       ///< a null pointer where elements are read or written
+    out_of_turn        ///< start() of a persistent call that runs, or wait() for one that was not started
 };
-inline constexpr status last_status = status::abandoned;
+inline constexpr status last_status = status::out_of_turn;
 
 /// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
@@ -76,6 +83,13 @@ constexpr const char* describe(status s) noexcept
     case status::no_nodes:
         return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
     case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";
+    case status::bad_schedule: return "the schedule of this algorithm does not do what the collective promises";
+    case status::bad_root: return "the root must be a rank of the communicator";
+    case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
+    case status::bad_tag: return "the tag of a message is out of range";
+    case status::bad_count: return "a count or displacement is negative, or larger than memory";
+    case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
+    case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     }
     return "unknown status";
 }
@@ -104,12 +118,18 @@ static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire"
 inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
-    const bool numbers = v.expected != v.found;
-    char text[96];
-    if (numbers) {
-        std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
-        s += text;
+    char text[96] = "";
+    switch (v.code) {
+    case status::bad_root:
+    case status::bad_peer:
+    case status::bad_tag: std::snprintf(text, sizeof text, "; expected 0 to %.17g, found %.17g", v.expected, v.found); break;
+    case status::bad_count: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
+    case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    default:
+        if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }
+    s += text;
     if (v.peer >= 0) s += " from rank " + std::to_string(v.peer);
     if (v.step >= 0) s += " in step " + std::to_string(v.step);
     if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";

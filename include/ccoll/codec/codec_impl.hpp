@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
@@ -60,11 +61,33 @@ concept homomorphic_chunk_codec = chunk_codec<Impl, T> && requires(std::span<con
                                                                    const_byte_span b, std::size_t n, byte_span dst, double eb) {
     { Impl::adds_non_finite } -> std::convertible_to<bool>;
     { Impl::max_addend_bytes(n) } -> std::convertible_to<std::size_t>;
+    typename std::integral_constant<std::size_t, Impl::max_addend_bytes(1)>;
     { Impl::can_add(eb, eb, n) } noexcept -> std::same_as<bool>;
     { Impl::encode_addend(in, dst, eb) } noexcept -> std::same_as<encode_result>;
     { Impl::decode_addend(a, out, eb) } noexcept -> std::same_as<status>;
     { Impl::add_chunks(a, b, n, dst) } noexcept -> std::same_as<encode_result>;
 };
+
+namespace detail {
+
+/// As chunk_codec, with functions that may throw: a codec that only lacks `noexcept`.
+template <class Impl, class T>
+concept throwing_chunk_codec =
+    !chunk_codec<Impl, T> && requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {
+        { Impl::chunk_elements } -> std::convertible_to<std::size_t>;
+        { Impl::encode_chunk(in, dst, eb) } -> std::same_as<encode_result>;
+        { Impl::decode_chunk(src, out, eb) } -> std::same_as<status>;
+    };
+
+/// Has a function of homomorphic codecs, but not all that they need.
+template <class Impl, class T>
+concept half_homomorphic_codec =
+    chunk_codec<Impl, T> && !homomorphic_chunk_codec<Impl, T> &&
+    (requires(std::span<const T> in, byte_span dst, double eb) { Impl::encode_addend(in, dst, eb); } ||
+     requires(const_byte_span a, std::span<T> out, double eb) { Impl::decode_addend(a, out, eb); } ||
+     requires(const_byte_span a, std::size_t n, byte_span dst) { Impl::add_chunks(a, a, n, dst); });
+
+}  // namespace detail
 
 /// A homomorphic codec may also scale: combine_chunks(factor_a, a, factor_b, b, n, dst) is the addend of factor_a a + factor_b b. A factor
 /// of 0 leaves its operand out.

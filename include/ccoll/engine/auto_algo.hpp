@@ -16,6 +16,16 @@ namespace ccoll::inline CCOLL_ABI::detail {
 template <class... Algos>
 struct algo_list {};
 
+template <class Algo, class List>
+inline constexpr bool is_one_of = false;
+template <class Algo, class... Algos>
+inline constexpr bool is_one_of<Algo, algo_list<Algos...>> = (false || ... || std::is_same_v<Algo, Algos>);
+
+/// All that the library has schedules for.
+using library_algos = algo_list<policies::Algo::Ring, policies::Algo::RecursiveDoubling, policies::Algo::Rabenseifner,
+                                policies::Algo::Binomial, policies::Algo::ScatterAllgather, policies::Algo::Chain, policies::Algo::Linear,
+                                policies::Algo::Bruck, policies::Algo::Pairwise, policies::Algo::Spread>;
+
 /// `algos` and, where there is more than one, `choose`.
 /// Here: rings where every rank ends with everybody's data, or with a share of it, because they move the fewest bytes; trees where there is
 /// a root.

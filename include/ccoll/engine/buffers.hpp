@@ -76,13 +76,13 @@ inline std::size_t lay_out(const count_list& counts, const count_list& displacem
     for (const count_list* list : {&counts, &displacements})
         if (list->given() && list->size() != ranks && list->size() != count_list::one_per_rank && trouble.ok())
             trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(p), static_cast<double>(list->size())};
-    if (!counts.given() && trouble.ok()) trouble = {status::bad_argument};
+    if (!counts.given() && trouble.ok()) trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(p)};
     if (!trouble.ok()) return 0;
     std::size_t next = 0, end = 0;
     for (int i = 0; i < p; ++i) {
         const long long n = counts[i], at = displacements.given() ? displacements[i] : static_cast<long long>(next);
         if (n < 0 || at < 0) {
-            trouble = {status::bad_argument, nobody, nobody, -1, 0, static_cast<double>(n < 0 ? n : at)};
+            trouble = {status::bad_count, nobody, nobody, -1, 0, static_cast<double>(n < 0 ? n : at)};
             return 0;
         }
         table[static_cast<std::size_t>(i)] = {static_cast<std::size_t>(at), static_cast<std::size_t>(n)};
@@ -190,7 +190,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     f.data.recv = u.recv;
     const bool own_count_stands_elsewhere = u.varied && u.send_size == count_list::one_per_rank;
     if (u.counted && u.send_size > ~std::size_t{0} / 2 && !own_count_stands_elsewhere) {  // a negative count of the user's
-        f.trouble = {status::bad_argument, me, me, -1, 0, -1};
+        f.trouble = {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
     if (facts.one_vector()) detail::fit_vector(f, u, gives, takes);
@@ -212,7 +212,10 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
     if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1)
         f.trouble = {status::overlap};
-    if (f.trouble.ok() && ((u.send == nullptr && sent > 0) || (u.recv == nullptr && taken > 0))) f.trouble = {status::bad_argument};
+    if (f.trouble.ok() && u.send == nullptr && sent > 0)
+        f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};
+    if (f.trouble.ok() && u.recv == nullptr && taken > 0)
+        f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.recv_elements)};
     if (!f.trouble.ok()) f.trouble.rank = f.trouble.peer = me;
     return f;
 }

@@ -4,10 +4,13 @@
 
 #include <iterator>
 #include <span>
+#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
+#include <ccoll/algo/delivery.hpp>
+#include <ccoll/engine/arguments.hpp>
 #include <ccoll/engine/decide.hpp>
 #include <ccoll/engine/run_modes.hpp>
 
@@ -43,18 +46,46 @@ constexpr bool is_in_place(const T* address)
     else return false;
 }
 
+/// False for what is no communicator, although its type may be that of one.
+template <class Comm>
+constexpr bool is_possible(const Comm& comm)
+{
+    if constexpr (requires { transport_for<Comm>::is_handle(comm); }) return transport_for<Comm>::is_handle(comm);
+    else return true;
+}
+inline constexpr const char* not_a_communicator =
+    "a small integer stands in its place, perhaps a root or a count; the order is buffers, counts, root, communicator, bound, error code";
+
 /// The clock of a plan.
 template <class Plan>
 using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
+
+/// Looks at a schedule from outside, once for each plan, number of ranks and root. Not within Algo::Hierarchical, which runs its schedules
+/// between other numbers of ranks. @return "" or what is wrong
+template <class Collective, element T, transport Link>
+CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, int root)
+{
+    const int p = link.size();
+    if (root < 0 || root >= p) return "";  // told later
+    std::string why;
+    const double good = link.memory().remember(&plan, root, p, [&] {
+        why = why_not_delivered<Collective>(plan.way.path, p, root);
+        return why.empty() ? 1.0 : 0.0;
+    });
+    if (good != 0) return "";
+    if (why.empty()) why = why_not_delivered<Collective>(plan.way.path, p, root);
+    return std::string(plan.way.name) + " on " + std::to_string(p) + " ranks: " + why;
+}
 
 /// Every facade ends here.
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
+    const extras more(extra...);
+    if (!is_possible(comm)) return How::refused(Collective::name, status::no_communicator, not_a_communicator, more.code);
     auto link = as_transport(comm);
     using transport_type = decltype(link);
-    const extras more(extra...);
     if (const status refusal = link.refusal(); refusal != status::ok)
         return How::refused(Collective::name, refusal, link.explain(), more.code);
 
@@ -71,6 +102,10 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     }
     const ready_plan<T, transport_type>& plan = plans[index];
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
+    if constexpr (!table::all_proved) {
+        const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
+        if (!why.empty()) return How::refused(Collective::name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
+    }
     const call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     using clock = clock_of<typename plans_of<Choice>::first>;
     using flat = running_call<T, transport_type, clock>;
@@ -93,12 +128,14 @@ constexpr auto as_elements(T* at)
     else return reinterpret_cast<to*>(at);
 }
 
-/// Ranges. `Send` and `Recv` as the user spelled them, for the rules.
-/// @param with  sets what only this form has: void(user_buffers<T>&, elements per element of the user)
-template <class How, class Collective, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
+/// Ranges. `Send` and `Recv` as the rules see them.
+/// @tparam Loses  do temporaries among the arguments die before the call has ended?
+/// @param with    sets what only this form has: void(user_buffers<T>&, elements per element of the user)
+template <class How, class Collective, bool Loses, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
-    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>; fault != call_fault::none) {
+    if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
+                  fault != call_fault::none) {
         refuse<fault, Choice>();
         return {};
     } else {
@@ -142,13 +179,29 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
     }
 }
 
-/// From a facade's arguments to a form: the plan is that of the policies, or a choice that stands in front of the other arguments.
-template <class Form, class... Policies, class First, class... Rest>
-auto ask(First&& first, Rest&&... rest)
+/// Calls the overload of a form that takes these arguments.
+template <class Form, class Choice, class... Arguments>
+typename Form::result call_form(const Choice& choice, Arguments&&... arguments)
 {
-    if constexpr (is_choice<std::remove_cvref_t<First>>::value)
-        return Form::call(with_policies<Policies...>(first), std::forward<Rest>(rest)...);
-    else return Form::call(plan_choice<plan_of<Policies...>>{}, std::forward<First>(first), std::forward<Rest>(rest)...);
+    if constexpr (constexpr form_fault fault = form_fault_of<Form, Choice, Arguments...>(); fault != form_fault::none) {
+        refuse_form<fault>();
+        return {};
+    } else {
+        return Form::call(choice, std::forward<Arguments>(arguments)...);
+    }
+}
+template <class Form, class... Policies, class Choice, class... Rest>
+typename Form::result call_form_with_choice(const Choice& choice, Rest&&... rest)
+{
+    return call_form<Form>(with_policies<Policies...>(choice), std::forward<Rest>(rest)...);
+}
+
+/// From a facade's arguments to a form: the plan is that of the policies, or a choice that stands in front of the other arguments.
+template <class Form, class... Policies, class... Arguments>
+typename Form::result ask(Arguments&&... arguments)
+{
+    if constexpr (begins_with_choice<Arguments...>) return call_form_with_choice<Form, Policies...>(std::forward<Arguments>(arguments)...);
+    else return call_form<Form>(plan_choice<plan_of<Policies...>>{}, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace detail

@@ -34,7 +34,7 @@ public:
         talk.emplace(link_, stamp);
         const int root = order.root;
         if (root < 0 || root >= p) {
-            trouble = {status::bad_argument, me, me, -1, static_cast<double>(p - 1), static_cast<double>(root)};
+            trouble = {status::bad_root, me, me, -1, static_cast<double>(p - 1), static_cast<double>(root)};
             talk->give_up(trouble);
             return false;
         }
@@ -52,7 +52,7 @@ public:
         if (!wish.lossy) return 0;
         const double asked = wish.at_run_time ? order.eb : wish.value;
         if (is_bound(asked)) return asked;
-        if (trouble.ok()) trouble = {status::bad_bound, me, me};
+        if (trouble.ok()) trouble = {status::bad_bound, me, me, -1, 0, asked};
         return 1;
     }
 

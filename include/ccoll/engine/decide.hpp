@@ -101,6 +101,15 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T, Space>};
 };
 
+/// Algorithms whose schedules the tests of the library prove. Others are looked at before their first call.
+template <class Algo>
+inline constexpr bool is_proved = false;
+template <class Algo>
+    requires is_one_of<Algo, library_algos>
+inline constexpr bool is_proved<Algo> = true;
+template <class Inner, class Outer>
+inline constexpr bool is_proved<policies::Algo::Hierarchical<Inner, Outer>> = is_proved<Inner> && is_proved<Outer>;
+
 /// A plan as a chooser sees it.
 template <class Collective, class Plan, class T, class Space>
 consteval candidate candidate_of(const char* algorithm)
@@ -168,6 +177,7 @@ struct table_of<Collective, T, Space, plan_choice<Plans...>> {
     static constexpr ready_plan<T, Link> plans[sizeof...(Plans)] = {ready<Collective, Plans, T, Space, Link>()...};
     static constexpr candidate candidates[sizeof...(Plans)] = {candidate_of<Collective, Plans, T, Space>(Plans::algo::name)...};
 
+    static constexpr bool all_proved = (true && ... && is_proved<algo_of<Collective, Plans>>);
     template <bool Two>
     static constexpr bool any_on_two_levels = (false || ... || (levels<typename Plans::algo, Plans, T, Space>::two == Two));
 };

@@ -11,35 +11,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Counts together with displacements, as MPI's v calls have them, where parts do not lie one behind the other.
-template <class Counts, class Displacements>
-struct part_layout {
-    Counts counts;
-    Displacements displacements;
-};
-
-/// @param counts, displacements  any contiguous ranges of integers, one per rank, in elements
-template <buffer Counts, buffer Displacements>
-constexpr auto parts(const Counts& counts, const Displacements& displacements)
-{
-    using count = std::span<const std::remove_const_t<buffer_pointee<const Counts&>>>;
-    using displacement = std::span<const std::remove_const_t<buffer_pointee<const Displacements&>>>;
-    return part_layout<count, displacement>{count(as_span(counts)), displacement(as_span(displacements))};
-}
-
 namespace detail {
-
-template <class C>
-struct is_layout : std::false_type {};
-template <class C, class D>
-struct is_layout<part_layout<C, D>> : std::true_type {};
-
-/// What says how long parts are.
-template <class C>
-concept part_counts = is_layout<std::remove_cvref_t<C>>::value || requires(const C& c) {
-    requires buffer<const C&>;
-    requires std::is_integral_v<std::remove_const_t<buffer_pointee<const C&>>>;
-};
 
 /// How long parts are and, unless they lie one behind the other, where.
 struct part_lists {
@@ -69,26 +41,35 @@ constexpr part_lists lists_of(const Integer* counts, const Integer* displacement
 inline constexpr auto as_they_are = [](auto&, std::size_t) {};
 inline constexpr auto in_place = [](auto& user, std::size_t) { user.in_place = true; };
 
-template <class B>
-inline constexpr bool is_range = !std::is_pointer_v<std::remove_cvref_t<B>> && !communicator<std::remove_cvref_t<B>>;
+/// A buffer that is only read, as the rules see it.
+template <class Spelled>
+using read_from = const std::remove_reference_t<Spelled>&;
+
+// A form has the overloads of `call` that a facade accepts. Their results are spelled out, so that `ask` can look for one that fits without
+// compiling it. `shape` picks the sentence for arguments that fit none.
 
 /// Two buffers of one length each, and no root.
 template <class How, class Collective>
 struct unrooted {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::unrooted;
+
     template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, Recv&& recv, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, as_they_are, 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0, comm,
+                                                                                                   std::forward<Extra>(extra)...);
     }
     template <class Choice, class Buffer, communicator Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, Buffer&& inout, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& inout, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lose_buffers<How, Buffer>, Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm,
+                                                                                         std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
-    static auto call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm,
                                               std::forward<Extra>(extra)...);
@@ -98,14 +79,18 @@ struct unrooted {
 /// Two buffers and a root.
 template <class How, class Collective>
 struct with_root {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::with_root;
+
     template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, const Send&, Recv&>(choice, send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, root,
+                                                                                                   comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class B, std::integral Count, class Comm, class... Extra>
-    static auto call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, root, comm,
                                               std::forward<Extra>(extra)...);
@@ -115,14 +100,18 @@ struct with_root {
 /// One buffer and a root.
 template <class How, class Collective>
 struct one_buffer {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::one_buffer;
+
     template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lose_buffers<How, Buffer>, Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm,
+                                                                                         std::forward<Extra>(extra)...);
     }
     template <class Choice, class T, std::integral Count, class Comm, class... Extra>
-    static auto call(const Choice& choice, T* data, Count n, int root, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, T* data, Count n, int root, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, data, data, static_cast<std::size_t>(n), as_they_are, root, comm,
                                               std::forward<Extra>(extra)...);

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include <ccoll/engine/blocks.hpp>
@@ -101,7 +100,7 @@ private:
         if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
-        if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_});
+        if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
         in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
@@ -128,20 +127,20 @@ private:
 
     verdict first_fault() const
     {
-        const int last = link_.size() - 1;
         const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
         const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces behind a colon in templates
         const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
         for (const int peer : peers)
-            if (peer != nobody && (peer < 0 || peer > last))
-                return {status::bad_argument, me_, me_, -1, static_cast<double>(last), static_cast<double>(peer)};
+            if (peer != nobody && (peer < 0 || peer >= link_.size()))
+                return {status::bad_peer, me_, me_, -1, link_.size() - 1.0, static_cast<double>(peer)};
         for (const std::size_t n : counts)  // a negative number of the user, for example
-            if (n > std::numeric_limits<std::size_t>::max() / 2 / sizeof(T)) return {status::bad_argument, me_, me_};
-        if (user_.tag < 0 || user_.tag > max_p2p_tag)
-            return {status::bad_argument, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
+            if (n > ~std::size_t{0} / 2 / sizeof(T))
+                return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
+        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
         if (user_.strided) return {status::strided, me_, me_};
-        if (user_.destination != nobody && user_.send == nullptr && sent > 0) return {status::bad_argument, me_, me_};
-        if (user_.source != nobody && user_.recv == nullptr && taken > 0) return {status::bad_argument, me_, me_};
+        const bool null_send = user_.destination != nobody && user_.send == nullptr && sent > 0;
+        if (null_send || (user_.source != nobody && user_.recv == nullptr && taken > 0))
+            return {status::null_buffer, me_, me_, -1, static_cast<double>(null_send ? user_.send_count : user_.recv_count)};
         const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
         if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
         return {};

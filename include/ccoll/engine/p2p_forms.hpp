@@ -70,7 +70,7 @@ consteval bool holds_only()
     else return std::is_same_v<std::remove_const_t<buffer_pointee<B>>, T>;
 }
 
-template <class Plan, class Send, class Recv, class Comm>
+template <class Plan, class Send, class Recv, class Comm, class... Extra>
 consteval call_fault first_shared_fault_of_plan()
 {
     if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
@@ -78,13 +78,14 @@ consteval call_fault first_shared_fault_of_plan()
     else if constexpr (!is_in<Send, moved_space<Send, Recv>>()) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<moved_space<Send, Recv>, moved_element<Send, Recv>>) return call_fault::space;
     else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
-    else if constexpr (!communicator<Comm>) return call_fault::communicator;
+    else if constexpr (first_fault_of_order<Comm, Extra...>() != call_fault::none) return first_fault_of_order<Comm, Extra...>();
     else {
         using T = p2p_element<moved_element<Send, Recv>, Plan>;
         using codec = typename Plan::codec;
         if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, moved_space<Send, Recv>>)
             return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
+        else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>) return call_fault::codec_addends;
         else return call_fault::none;
     }
 }
@@ -96,10 +97,10 @@ consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
     if constexpr (choice::fault != plan_fault::none) return call_fault::plan;
     else {
         call_fault first = call_fault::none;
-        ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm>() : first), ...);
+        ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm, Extra...>() : first), ...);
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
-        const call_fault extras = first_fault_of_extras<How, choice, Extra...>();
+        const call_fault extras = first_fault_of_extras<How, choice, Comm, Extra...>();
         return extras == call_fault::extra ? call_fault::none : extras;  // that is a p2p_fault
     }
 }
@@ -114,13 +115,13 @@ consteval p2p_fault first_p2p_fault_of_plan()
     return p2p_fault::none;
 }
 
-template <class How, class... Extra, class... Plans>
+template <class How, class Comm, class... Extra, class... Plans>
 consteval p2p_fault first_p2p_fault(const plan_choice<Plans...>*)
 {
     p2p_fault first = p2p_fault::none;
     ((first = first == p2p_fault::none ? first_p2p_fault_of_plan<Plans>() : first), ...);
     if (first != p2p_fault::none) return first;
-    const bool strange = first_fault_of_extras<How, plan_choice<Plans...>, Extra...>() == call_fault::extra;
+    const bool strange = first_fault_of_extras<How, plan_choice<Plans...>, Comm, Extra...>() == call_fault::extra;
     return strange ? p2p_fault::extra : p2p_fault::none;
 }
 
@@ -187,9 +188,10 @@ constexpr const p2p_decision<T>& p2p_plan(const plan_choice<Plans...>& choice)
 template <class How, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
+    const extras more(extra...);
+    if (!is_possible(comm)) return How::refused(user.call, status::no_communicator, not_a_communicator, more.code);
     auto link = as_transport(comm);
     using transport_type = decltype(link);
-    const extras more(extra...);
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
@@ -197,14 +199,15 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     return How::template run<p2p_call<T, transport_type, clock_of<typename plans_of<Choice>::first>>>(order, std::move(link), more.code);
 }
 
-/// Sends, receives, or both; `Send` and `Recv` as the user spelled them, or no_buffer.
-template <class How, class Choice, class Send, class Recv, class Comm, class... Extra>
+/// Sends, receives, or both; a side without a buffer has no_buffer.
+/// @tparam Loses  do temporaries among the arguments die before the call has ended?
+template <class How, bool Loses, class Choice, class Send, class Recv, class Comm, class... Extra>
 typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, int tag,
                               const Comm& comm, Extra&&... extra)
 {
     constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
-    constexpr call_fault shared = first_shared_fault<How, Send, Recv, Comm, Extra...>(plans);
-    constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Extra...>(plans);
+    constexpr call_fault shared = or_temporary<Loses>(first_shared_fault<How, Send, Recv, Comm, Extra...>(plans));
+    constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Comm, Extra...>(plans);
     if constexpr (shared != call_fault::none) {
         refuse<shared, Choice>();
         return {};
@@ -238,15 +241,19 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
 
 template <class How>
 struct p2p_send {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::send;
+
     template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, const Buffer& data, int destination, int tag, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& data, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How>(choice, "send", data, destination, no_buffer{}, nobody, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody, tag, comm,
+                                                        std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(const Choice& choice, const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
         return call(choice, std::span<const U>(data, static_cast<std::size_t>(n)), destination, tag, comm, std::forward<Extra>(extra)...);
     }
@@ -254,15 +261,19 @@ struct p2p_send {
 
 template <class How>
 struct p2p_recv {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::recv;
+
     template <class Choice, class Buffer, class Comm, class... Extra>
         requires is_range<Buffer>
-    static auto call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How>(choice, "recv", no_buffer{}, nobody, data, source, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, tag, comm,
+                                                        std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
-    static auto call(const Choice& choice, U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
     {
         return call(choice, std::span<U>(data, static_cast<std::size_t>(n)), source, tag, comm, std::forward<Extra>(extra)...);
     }
@@ -270,17 +281,21 @@ struct p2p_recv {
 
 template <class How>
 struct p2p_sendrecv {
+    using result = typename How::result;
+    static constexpr form_shape shape = form_shape::sendrecv;
+
     template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
-    static auto call(const Choice& choice, const Send& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
-                     Extra&&... extra)
+    static result call(const Choice& choice, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
+                       Extra&&... extra)
     {
-        return call_p2p<How>(choice, "sendrecv", send, destination, recv, source, tag, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source, tag, comm,
+                                                            std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<B>)
-    static auto call(const Choice& choice, const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag,
-                     const Comm& comm, Extra&&... extra)
+    static result call(const Choice& choice, const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag,
+                       const Comm& comm, Extra&&... extra)
     {
         return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination,
                     std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -14,12 +15,28 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
+/// Does this come from a codec, or from the bytes that it was to read?
+constexpr bool is_trouble_of_codec(const verdict& v) noexcept
+{
+    switch (v.code) {
+    case status::corrupt:
+    case status::foreign_frame:
+    case status::out_of_space:
+    case status::unsupported:
+    case status::too_large:
+    case status::not_an_addend: return true;
+    default: return v.code == status::bad_argument && v.step >= 0;
+    }
+}
+
 /// The report of a call that has ended; throws its trouble, or tells it to `code`.
 inline report conclude(const pending_call& call, std::error_code* code)
 {
     const outcome& result = call.result();
     if (code != nullptr) code->clear();
     if (result.trouble.ok()) return result.facts;
+    if (code == nullptr && is_trouble_of_codec(result.trouble))
+        raise(call.name(), result.trouble, (std::string("the codec is ") + result.facts.codec).c_str());
     if (code == nullptr) raise(call.name(), result.trouble, result.transport_says);
     *code = make_error_code(result.trouble.code);
     report facts = result.facts;
@@ -134,25 +151,36 @@ public:
 
     bool valid() const noexcept { return call_ != nullptr; }
 
-    /// @throw ccoll::error  (bad_argument, on this rank) when the last start has not been waited for
+    /// @throw ccoll::error  (out_of_turn, on this rank) when the last start has not been waited for, or there is no call
     CCOLL_OPAQUE void start()
     {
-        if (started_ || call_ == nullptr) raise("persistent::start", {status::bad_argument});
+        if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);
+        if (started_) raise("persistent::start", {status::out_of_turn}, "the last start has not been waited for; call wait() first");
         started_ = true;
         pending_call& call = call_->start();
         if (!call.progress()) call.join();
     }
     CCOLL_OPAQUE bool test() { return !started_ || detail::turn_of(call_->current()); }
+    /// @throw ccoll::error  as a blocking call does, and (out_of_turn, on this rank) when start() has not been called since the last wait()
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
 
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)
     {
-        if (!started_) return {};
+        if (!started_) return refuse_wait(code);
         complete(call_->current());
         started_ = false;
         return detail::conclude(call_->current(), code);
+    }
+    report refuse_wait(std::error_code* code) const
+    {
+        report facts;
+        facts.trouble = {status::out_of_turn};
+        if (code == nullptr)
+            raise("persistent::wait", facts.trouble, call_ == nullptr ? no_call : "it has not been started; call start() first");
+        *code = make_error_code(status::out_of_turn);
+        return facts;
     }
     void give_up() noexcept
     {
@@ -160,6 +188,8 @@ private:
         started_ = false;
         call_.reset();
     }
+
+    static constexpr const char* no_call = "there is no call in it, because it was moved from or never had one";
 
     std::unique_ptr<detail::prepared_call> call_;
     bool started_ = false;

@@ -32,6 +32,8 @@ enum class call_fault {
     lossless_header,
     half_header,
     codec,
+    codec_throws,
+    codec_addends,
     schedule,
     once,
     nothing_to_reduce,
@@ -41,9 +43,13 @@ enum class call_fault {
     menu_instrument,
     menu_operation,
     code_later,
+    left_over,
+    order,
+    bound_integer,
     extra,
     bound_missing,
-    bound_extra
+    bound_extra,
+    temporary
 };
 
 namespace detail {
@@ -56,8 +62,9 @@ using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Colle
 template <class Plan, class Collective, class T, class Space>
 inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_queued_addends<typename Plan::codec, T, Space>;
 
+/// No integer: where MPI's handles are integers, one behind the communicator is more likely to be a handle.
 template <class E>
-inline constexpr bool is_bound_argument = std::is_arithmetic_v<std::remove_cvref_t<E>>;
+inline constexpr bool is_bound_argument = std::is_floating_point_v<std::remove_cvref_t<E>>;
 template <class E>
 inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
 
@@ -87,10 +94,20 @@ consteval call_fault missing_codec()
     else if constexpr (std::is_same_v<Codec, policies::Codec::PipeSZx>) return call_fault::pipe_szx_header;
     else if constexpr (std::is_same_v<Codec, policies::Codec::SZp>) return call_fault::szp_header;
     else if constexpr (std::is_same_v<Codec, policies::Codec::Lossless>) return call_fault::lossless_header;
+    else if constexpr (throwing_chunk_codec<codec_impl<Codec, T, host_space>, T>) return call_fault::codec_throws;
     else return call_fault::codec;
 }
 
-template <class Collective, class Plan, class Send, class Recv, class Comm>
+/// The communicator, and that the arguments behind it are not in front of it.
+template <class Comm, class... Extra>
+consteval call_fault first_fault_of_order()
+{
+    if constexpr (communicator<Comm>) return call_fault::none;
+    else if constexpr ((false || ... || communicator<std::remove_cvref_t<Extra>>)) return call_fault::order;
+    else return call_fault::communicator;
+}
+
+template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
 consteval call_fault first_fault_of_plan()
 {
     if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
@@ -98,7 +115,7 @@ consteval call_fault first_fault_of_plan()
     else if constexpr (!std::is_same_v<buffer_space<Recv>, buffer_space<Send>>) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
-    else if constexpr (!communicator<Comm>) return call_fault::communicator;
+    else if constexpr (first_fault_of_order<Comm, Extra...>() != call_fault::none) return first_fault_of_order<Comm, Extra...>();
     else {
         using T = engine_element<buffer_pointee<Recv>, Collective, Plan>;
         using codec = typename Plan::codec;
@@ -106,6 +123,7 @@ consteval call_fault first_fault_of_plan()
         using placement = typename Plan::placement;
         if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, space>) return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, space>) return missing_codec<codec, T>();
+        else if constexpr (half_homomorphic_codec<codec_impl<codec, T, space>, T>) return call_fault::codec_addends;
         else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
         else if (Collective::reduces && std::is_same_v<placement, policies::Placement::Once>) return call_fault::once;
         else if (!Collective::reduces &&
@@ -120,10 +138,12 @@ consteval call_fault first_fault_of_plan()
 }
 
 /// The arguments behind the communicator.
-template <class How, class Choice, class... Extra>
+template <class How, class Choice, class Comm, class... Extra>
 consteval call_fault first_fault_of_extras()
 {
     constexpr int bounds = (0 + ... + int{is_bound_argument<Extra>});
+    if ((false || ... || std::is_integral_v<std::remove_cvref_t<Extra>>))
+        return std::is_integral_v<Comm> ? call_fault::left_over : call_fault::bound_integer;
     if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
     if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
     if (Choice::takes_bound && bounds == 0) return call_fault::bound_missing;
@@ -154,13 +174,20 @@ consteval call_fault first_call_fault(const plan_choice<Plans...>*)
     if constexpr (choice::fault != plan_fault::none) return call_fault::plan;
     else {
         call_fault first = call_fault::none;
-        ((first = first == call_fault::none ? first_fault_of_plan<Collective, Plans, Send, Recv, Comm>() : first), ...);
+        ((first = first == call_fault::none ? first_fault_of_plan<Collective, Plans, Send, Recv, Comm, Extra...>() : first), ...);
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
         if constexpr (buffer<Recv>)
             if (!plans_of<choice>::template one_element<buffer_pointee<Recv>, Collective>) return call_fault::menu_operation;
-        return first_fault_of_extras<How, choice, Extra...>();
+        return first_fault_of_extras<How, choice, Comm, Extra...>();
     }
+}
+
+/// The first broken rule, or else that temporaries die too early.
+template <bool Loses>
+consteval call_fault or_temporary(call_fault first)
+{
+    return Loses && first == call_fault::none ? call_fault::temporary : first;
 }
 
 }  // namespace detail
@@ -209,6 +236,14 @@ constexpr void refuse()
     static_assert(Fault != call_fault::codec,
                   "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
                   "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");
+    static_assert(
+        Fault != call_fault::codec_throws,
+        "ccoll: encode_chunk and decode_chunk of a codec must be noexcept, because messages are under way while they run; add it, "
+        "and return a ccoll::status for what cannot be done");
+    static_assert(Fault != call_fault::codec_addends,
+                  "ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes (constexpr), can_add, "
+                  "encode_addend, decode_addend and add_chunks, the last four noexcept; add what is missing, or drop the others "
+                  "(ccoll::homomorphic_chunk_codec has the signatures)");
     static_assert(Fault != call_fault::schedule,
                   "ccoll: this algorithm has no schedule for this collective; use Algo::Auto, include its header, or specialise "
                   "ccoll::schedule_for<YourTag, ccoll::collective::...>");
@@ -238,6 +273,21 @@ constexpr void refuse()
                   "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");
     static_assert(Fault != call_fault::bound_extra,
                   "ccoll: a bound is passed but the plan does not say RuntimeBound; add it, or drop the argument");
+    static_assert(Fault != call_fault::bound_integer,
+                  "ccoll: an integer stands behind the communicator, and a bound is a floating-point number; write 1.0 and not 1, or drop "
+                  "the argument");
+    static_assert(
+        Fault != call_fault::left_over,
+        "ccoll: an argument is left over from MPI's own call; drop MPI_Datatype (the elements have a type), and write MPI_Op as a "
+        "policy, allreduce<Op::Max>(send, recv, n, comm), or call ccoll::typed; a bound is a floating-point number, 1.0 and not 1");
+    static_assert(Fault != call_fault::order,
+                  "ccoll: the communicator stands too far behind; the order is buffers, counts, root, communicator, bound, error code, and "
+                  "ranges take no count of their own");
+    static_assert(
+        Fault != call_fault::temporary,
+        "ccoll: this call still uses its arguments when the expression that began it has ended, and one of them is a temporary "
+        "that owns its elements; give it a name and keep it until wait() has returned (..._init: as long as the persistent call), "
+        "or pass a view such as std::span (a view of yours says so with buffer_traits<...>::is_view)");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -16,6 +16,8 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
+    static constexpr bool outlives_arguments = false;  ///< may the call still run when the expression that began it has ended?
+    static constexpr bool begins_later = false;        ///< are even its counts read after that?
 
     template <class Call, class Order, class Link>
     CCOLL_OPAQUE static report run(const Order& order, Link link, std::error_code* code)
@@ -38,7 +40,7 @@ struct blocking {
 /// Begins.
 struct nonblocking {
     using result = request;
-    static constexpr bool takes_error_code = false;
+    static constexpr bool takes_error_code = false, outlives_arguments = true, begins_later = false;
 
     template <class Call, class Order, class Link>
     CCOLL_OPAQUE static request run(const Order& order, Link link, std::error_code*)
@@ -56,7 +58,7 @@ struct nonblocking {
 /// Prepares, to be started as often as wanted.
 struct preparing {
     using result = persistent;
-    static constexpr bool takes_error_code = false;
+    static constexpr bool takes_error_code = false, outlives_arguments = true, begins_later = true;
 
     template <class Call, class Order, class Link>
     class prepared final : public prepared_call {

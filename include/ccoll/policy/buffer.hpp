@@ -16,7 +16,8 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// How a container is seen as contiguous elements. Anything with std::data and std::size is a buffer already. For any other type B,
 /// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
-/// B, because a send buffer is seen as const.
+/// B, because a send buffer is seen as const. If B only refers to elements that live elsewhere, add `static constexpr bool is_view = true`:
+/// temporaries of it may then be passed to calls that are only begun.
 template <class Buffer>
 struct buffer_traits;
 
@@ -42,6 +43,7 @@ template <class Buffer>
         })
 struct buffer_traits<Buffer> {
     using space = host_space;
+    static constexpr bool is_view = true;
     static constexpr auto* data(Buffer& b) { return b.data_handle(); }
     static constexpr std::size_t size(Buffer& b) { return static_cast<std::size_t>(b.size()); }
 };
@@ -55,6 +57,15 @@ using buffer_pointee =
 
 template <buffer Buffer>
 using buffer_space = typename buffer_traits<std::remove_reference_t<Buffer>>::space;
+
+/// Whether the elements of a buffer outlive it, because it only refers to them: what buffer_traits says, or else
+/// std::ranges::enable_borrowed_range, as for std::span.
+template <buffer Buffer>
+inline constexpr bool is_view = [] {
+    using plain = std::remove_cvref_t<Buffer>;
+    if constexpr (requires { buffer_traits<plain>::is_view; }) return bool{buffer_traits<plain>::is_view};
+    else return std::ranges::enable_borrowed_range<plain>;
+}();
 
 /// The elements of a buffer.
 template <buffer Buffer>

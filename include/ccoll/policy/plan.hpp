@@ -2,6 +2,7 @@
 // policy/plan.hpp - floor 1. Policies in any order become one decision per axis; a wrong set is refused with one sentence.
 #pragma once
 
+#include <concepts>
 #include <type_traits>
 
 #include <ccoll/policy/error_bound.hpp>
@@ -19,6 +20,8 @@ enum class plan_fault {
     none,
     stranger,
     duplicate,
+    nameless,
+    wire_id,
     rate_without_codec,
     lossy_without_bound,
     bound_without_lossy,
@@ -51,6 +54,11 @@ template <class Axis, class Default, class First, class... Rest>
 struct pick<Axis, Default, First, Rest...>
     : std::conditional_t<is_on<Axis, First>, std::type_identity<First>, pick<Axis, Default, Rest...>> {};
 
+template <class Policy>
+concept has_name = requires {
+    { Policy::name } -> std::convertible_to<const char*>;
+};
+
 template <class... Policies>
 consteval plan_fault first_plan_fault()
 {
@@ -59,6 +67,9 @@ consteval plan_fault first_plan_fault()
     using codec = typename pick<axis::codec, policies::Codec::None, Policies...>::type;
     using bound = typename pick<axis::bound, no_bound, Policies...>::type;
     using op = typename pick<axis::op, policies::Op::Sum, Policies...>::type;
+    if (!has_name<codec> || !has_name<op> || !has_name<typename pick<axis::algo, policies::Algo::Auto, Policies...>::type>)
+        return plan_fault::nameless;
+    if (!has_wire_id_of_its_own<codec>) return plan_fault::wire_id;
     if (bound::kind == bound_kind::rate) return plan_fault::rate_without_codec;
     if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
@@ -119,13 +130,21 @@ constexpr void refuse_plan()
         "ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,
                   "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
+    static_assert(
+        Fault != plan_fault::nameless,
+        "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const char* name = \"...\";` to its tag, "
+        "because reports and errors show it and ranks compare it");
+    static_assert(
+        Fault != plan_fault::wire_id,
+        "ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library, so frames of this codec could be taken for theirs; "
+        "derive its tag from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
     static_assert(Fault != plan_fault::rate_without_codec,
                   "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an ErrorBound<E> instead");
     static_assert(Fault != plan_fault::lossy_without_bound,
                   "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
                   "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");
     static_assert(Fault != plan_fault::bound_without_lossy,
-                  "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as Codec::PipeSZx, or drop the bound");
+                  "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as Codec::SZp, or drop the bound");
     static_assert(Fault != plan_fault::bound_not_positive,
                   "ccoll::Plan: the error bound must be positive and finite; for exact results drop it and use Codec::None");
     static_assert(Fault != plan_fault::operation_without_bound,

@@ -106,6 +106,24 @@ struct Serial : policy<axis::exec> { static constexpr const char* name = "Serial
 }  // namespace policies
 
 namespace detail {
+/// The tags that may have the wire ids of the library.
+template <class Tag>
+inline constexpr bool is_library_codec = false;
+template <>
+inline constexpr bool is_library_codec<policies::Codec::None> = true;
+template <>
+inline constexpr bool is_library_codec<policies::Codec::SZx> = true;
+template <>
+inline constexpr bool is_library_codec<policies::Codec::PipeSZx> = true;
+template <>
+inline constexpr bool is_library_codec<policies::Codec::SZp> = true;
+template <>
+inline constexpr bool is_library_codec<policies::Codec::Lossless> = true;
+
+/// Whether frames of this codec can be told from those of the library.
+template <class Tag>
+inline constexpr bool has_wire_id_of_its_own = is_library_codec<Tag> || Tag::wire_id >= 128;
+
 /// For a plan of a menu of which another plan takes its bound from the call: this one may be given a bound that it does not use.
 struct spare_bound : policy<axis::spare_bound> {};
 }  // namespace detail

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <ccoll/transport/mpi_calls.hpp>
@@ -317,6 +318,13 @@ template <>
 struct transport_for<MPI_Comm> {
     static mpi_comm make(MPI_Comm comm) { return mpi_comm(comm); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
+    /// Where handles are integers (MPICH), a rank in place of the communicator compiles. No handle is as small as a rank.
+    template <class Handle>
+    static constexpr bool is_handle(Handle comm)
+    {
+        if constexpr (std::is_integral_v<Handle>) return comm < 0 || comm >= 1 << 26;
+        else return true;
+    }
 };
 
 static_assert(transport<mpi_comm>);

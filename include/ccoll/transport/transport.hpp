@@ -77,7 +77,8 @@ inline constexpr bool spins<Link> = true;
 }  // namespace detail
 
 /// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:
-/// `static bool in_place(const void*)`, true for the address that stands for "in place" (MPI_IN_PLACE).
+/// `static bool in_place(const void*)`, true for the address that stands for "in place" (MPI_IN_PLACE); `static bool is_handle(Handle)`,
+/// false for values that cannot be handles, such as a rank that was passed in place of the communicator.
 template <class Handle>
 struct transport_for {};
 

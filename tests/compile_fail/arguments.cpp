@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Arguments that are missing, too many, or in another order; as call.cpp. Case 0 is the control: every form.
+#include <system_error>
+#include <vector>
+
+#include <ccoll/allgather.hpp>
+#include <ccoll/allreduce.hpp>
+#include <ccoll/alltoall.hpp>
+#include <ccoll/codec/szx.hpp>
+#include <ccoll/p2p.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/rooted.hpp>
+#include <ccoll/transport/threads.hpp>
+
+using namespace ccoll::policies;
+
+struct arguments {
+    std::vector<float>& x;
+    std::vector<float>& y;
+    std::vector<int>& counts;
+    float *p, *q;
+    const int* list;
+    std::size_t n;
+    ccoll::threads_comm& comm;
+};
+
+void call(const arguments& a);
+void call(const arguments& a)
+{
+    [[maybe_unused]] std::error_code code;
+    [[maybe_unused]] void* const stands_for_in_place = nullptr;
+#if CCOLL_CASE == 0
+    ccoll::allreduce(a.x, a.y, a.comm);
+    ccoll::allreduce(a.p, a.q, a.n, a.comm, code);
+    ccoll::reduce(a.x, a.y, 0, a.comm);
+    ccoll::reduce(a.p, a.q, a.n, 0, a.comm);
+    ccoll::bcast(a.p, a.n, 0, a.comm);
+    ccoll::scatterv(a.x, a.counts, a.y, 0, a.comm);
+    ccoll::scatterv(a.p, a.list, a.list, a.q, a.n, 0, a.comm);
+    ccoll::gatherv(a.x, a.y, a.counts, 0, a.comm);
+    ccoll::gatherv(a.p, a.n, a.q, a.list, a.list, 0, a.comm);
+    ccoll::allgatherv(a.x, a.y, a.counts, a.comm);
+    ccoll::allgatherv(a.y, a.counts, a.comm);
+    ccoll::allgatherv(a.p, a.n, a.q, a.list, nullptr, a.comm);
+    ccoll::reduce_scatter_v(a.x, a.y, a.counts, a.comm);
+    ccoll::reduce_scatter_v(a.p, a.q, a.list, a.comm);
+    ccoll::alltoallv(a.x, a.counts, a.y, a.counts, a.comm);
+    ccoll::alltoallv(a.p, a.list, a.list, a.q, a.list, nullptr, a.comm);
+    ccoll::send(a.p, a.n, 0, 0, a.comm);
+    ccoll::recv(a.x, 0, 0, a.comm, code);
+    ccoll::sendrecv(a.p, a.n, 0, a.q, a.n, 0, 0, a.comm);
+    ccoll::allreduce(stands_for_in_place, a.p, a.n, a.comm);
+#elif CCOLL_CASE == 1   // expect: ccoll: the communicator is missing
+    ccoll::allreduce(a.x, a.y);
+#elif CCOLL_CASE == 2   // expect: ccoll: the communicator is missing
+    ccoll::allreduce();
+#elif CCOLL_CASE == 3   // expect: ccoll: the communicator is missing
+    ccoll::bcast(a.x, 0);
+#elif CCOLL_CASE == 4   // expect: ccoll: the root is missing; it stands in front of the communicator
+    ccoll::reduce(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 5   // expect: ccoll: the root is missing; it stands in front of the communicator
+    ccoll::bcast(a.x, a.comm);
+#elif CCOLL_CASE == 6   // expect: ccoll: an integer is missing; behind pointers stand a count, the root
+    ccoll::reduce(a.p, a.q, a.n, a.comm);
+#elif CCOLL_CASE == 7   // expect: ccoll: an integer is missing; behind pointers stand a count, the root
+    ccoll::allreduce(a.p, a.q, a.comm);
+#elif CCOLL_CASE == 8   // expect: ccoll: the counts of a v variant are missing
+    ccoll::allgatherv(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 9   // expect: ccoll: the counts of a v variant are missing
+    ccoll::scatterv(a.x, a.y, 0, a.comm);
+#elif CCOLL_CASE == 10  // expect: ccoll: MPI_IN_PLACE stands for a pointer and not for a range; pass the one buffer alone
+    ccoll::allreduce(stands_for_in_place, a.x, a.comm);
+#elif CCOLL_CASE == 11  // expect: ccoll: MPI_IN_PLACE stands for a pointer and not for a range; pass the one buffer alone
+    ccoll::reduce(stands_for_in_place, a.x, 0, a.comm);
+#elif CCOLL_CASE == 12  // expect: it takes (send, recv, root, comm), or with pointers
+    ccoll::reduce(a.x, a.y, a.comm, 0);
+#elif CCOLL_CASE == 13  // expect: ccoll: the communicator stands too far behind
+    ccoll::allreduce(a.x, a.y, a.n, a.comm);
+#elif CCOLL_CASE == 14  // expect: ccoll: the communicator stands too far behind
+    ccoll::allreduce<Codec::SZx, RuntimeBound>(a.x, a.y, 1e-3, a.comm);
+#elif CCOLL_CASE == 15  // expect: it takes (buffer, destination, tag, comm), or with a pointer
+    ccoll::send(a.x, 0, a.comm);
+#elif CCOLL_CASE == 16  // expect: it takes (buffer, source, tag, comm), or with a pointer
+    ccoll::recv(a.x, a.comm, 0, 0);
+#elif CCOLL_CASE == 17  // expect: it takes (send, destination, recv, source, tag, comm), or with pointers
+    ccoll::sendrecv(a.x, 0, a.y, 0, a.comm);
+#elif CCOLL_CASE == 18  // expect: it takes (send, recv, counts, comm), (inout, counts, comm), or with pointers
+    ccoll::allgatherv(a.p, a.n, a.q, a.list, a.comm);
+#elif CCOLL_CASE == 19  // expect: it takes (send, send_counts, recv, recv_counts, comm)
+    ccoll::alltoallv(a.x, a.counts, a.y, a.comm);
+#elif CCOLL_CASE == 20  // expect: an integer stands behind the communicator, and a bound is a floating-point number
+    ccoll::allreduce<Codec::SZx, RuntimeBound>(a.x, a.y, a.comm, 1);
+#elif CCOLL_CASE == 21  // expect: an integer stands behind the communicator, and a bound is a floating-point number
+    ccoll::send<Codec::SZx, RuntimeBound>(a.x, 0, 0, a.comm, 1);
+#elif CCOLL_CASE == 22  // expect: it takes (send, recv, comm), (inout, comm), or with pointers
+    ccoll::allreduce(a.comm, a.x);
+#elif CCOLL_CASE == 23  // expect: it takes (send, recv, counts, root, comm), or with pointers
+    ccoll::gatherv(a.x, a.y, 0, a.counts, a.comm);
+#elif CCOLL_CASE == 24  // expect: it takes (buffer, root, comm), or with a pointer
+    ccoll::bcast(a.x, a.comm, 0);
+#endif
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Temporaries that die before a call has ended, or before it begins; as call.cpp. Case 0 is the control: views, counts that are read at
+// once, and blocking calls.
+#include <array>
+#include <span>
+#include <vector>
+
+#include <ccoll/allgather.hpp>
+#include <ccoll/allreduce.hpp>
+#include <ccoll/alltoall.hpp>
+#include <ccoll/p2p.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/rooted.hpp>
+#include <ccoll/transport/threads.hpp>
+
+using floats = std::vector<float>;
+using ints = std::vector<int>;
+
+namespace mine {
+
+/// Refers to elements that live elsewhere, and says so.
+struct slice {
+    float* first;
+    std::size_t n;
+};
+/// Owns them, and has the same interface.
+struct field {
+    floats all;
+};
+
+}  // namespace mine
+
+template <>
+struct ccoll::buffer_traits<mine::slice> {
+    using space = host_space;
+    static constexpr bool is_view = true;
+    static float* data(mine::slice& s) { return s.first; }
+    static std::size_t size(mine::slice& s) { return s.n; }
+};
+template <>
+struct ccoll::buffer_traits<mine::field> {
+    using space = host_space;
+    static float* data(mine::field& f) { return f.all.data(); }
+    static std::size_t size(mine::field& f) { return f.all.size(); }
+};
+
+struct rows {  // what std::mdspan looks like
+    float* data_handle() const { return first; }
+    std::size_t size() const { return n; }
+    bool is_exhaustive() const { return true; }
+    float* first;
+    std::size_t n;
+};
+
+void call(floats& x, floats& y, ints& counts, ccoll::threads_comm& comm);
+void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_comm& comm)
+{
+    ccoll::request later;
+    ccoll::persistent often;
+#if CCOLL_CASE == 0
+    const floats& fixed = x;
+    later = ccoll::iallreduce(fixed, y, comm);
+    later = ccoll::iallreduce(std::span<const float>(x), std::span(y), comm);
+    later = ccoll::iallreduce(mine::slice{y.data(), y.size()}, comm);
+    later = ccoll::ibcast(rows{y.data(), y.size()}, 0, comm);
+    later = ccoll::iallgatherv(x, y, ints(4, 5), comm);
+    later = ccoll::iallgatherv(x, y, ccoll::parts(ints(4, 5), ints{0, 5, 10, 15}), comm);
+    later = ccoll::isend(std::span(x).first(1), 0, 0, comm);
+    often = ccoll::allgatherv_init(x, y, counts, comm);
+    often = ccoll::allgatherv_init(x, y, ccoll::parts(counts, counts), comm);
+    often = ccoll::allgatherv_init(x, y, std::span(counts), comm);
+    ccoll::allgather(std::array<float, 1>{1}, y, comm);
+    ccoll::allgatherv(floats(5), y, ints(4, 5), comm);
+    ccoll::send(floats(5), 0, 0, comm);
+#elif CCOLL_CASE == 1   // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::iallreduce(floats(300000, 1.f), y, comm);
+#elif CCOLL_CASE == 2   // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::iallreduce(x, std::move(y), comm);
+#elif CCOLL_CASE == 3   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::allreduce_init(floats(3), comm);
+#elif CCOLL_CASE == 4   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::allgatherv_init(x, y, ints(4, 5), comm);
+#elif CCOLL_CASE == 5   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::allgatherv_init(x, y, ccoll::parts(counts, ints(4)), comm);
+#elif CCOLL_CASE == 6   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::scatterv_init(x, ints(4, 5), y, 0, comm);
+#elif CCOLL_CASE == 7   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::gatherv_init(x, y, ints(4, 5), 0, comm);
+#elif CCOLL_CASE == 8   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::alltoallv_init(x, counts, y, ints(4, 5), comm);
+#elif CCOLL_CASE == 9   // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::reduce_scatter_v_init(x, y, ints(4, 5), comm);
+#elif CCOLL_CASE == 10  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::ibcast(mine::field{}, 0, comm);
+#elif CCOLL_CASE == 11  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::igather(std::array<float, 2>{}, y, 0, comm);
+#elif CCOLL_CASE == 12  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::isend(floats(3), 0, 0, comm);
+#elif CCOLL_CASE == 13  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::irecv(floats(3), 0, 0, comm);
+#elif CCOLL_CASE == 14  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::isendrecv(floats(3), 0, y, 0, 0, comm);
+#elif CCOLL_CASE == 15  // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::iallgatherv(floats(5), y, counts, comm);
+#elif CCOLL_CASE == 16  // expect: one of them is a temporary that owns its elements; give it a name
+    constexpr ccoll::menu<ccoll::Plan<>> plans;
+    later = ccoll::iallreduce(plans.at(0), floats(5), y, comm);
+#endif
+    (void)x, (void)y, (void)comm;
+}
