@@ -2,6 +2,9 @@
 // codec.hpp - floor 5. The codecs by themselves, for files, checkpoints and other transports. No MPI, no engine.
 #pragma once
 
+#include <ccoll/codec/bitcut.hpp>
+#include <ccoll/codec/bitzip.hpp>
+#include <ccoll/codec/bytezip.hpp>
 #include <ccoll/codec/half.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/lossless.hpp>

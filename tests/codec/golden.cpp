@@ -211,6 +211,22 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut are those of this wire version", "[codec][golden]", std::pair,
+                           ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float), (Codec::BitZip, double),
+                            (Codec::BitWise, float), (Codec::BitWise, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+{
+    using C = typename TestType::first_type;
+    using T = typename TestType::second_type;
+    writer<C, T> w;
+    w.moves("wave", wave<T>(300), 0.1);
+    w.moves("non_finite", with_non_finite<T>(150), 0.03);
+    w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    w.moves("eight_lanes", scaled(wave<T>(700), T(1.25), T(-0.5)), 0.1);
+    std::string file = C::name;
+    for (char& c : file) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    check<C, T>(with_type<T>(file), w.all);
+}
+
 TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float, double)
 {
     using T = TestType;

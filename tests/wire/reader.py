@@ -8,12 +8,13 @@ Decodes every frame of every file. What it decodes must be bit for bit what the 
 bound of the values that the frame was made of (the files have these, too).
 """
 import fractions
+import functools
 import math
 import pathlib
 import struct
 import sys
 
-NONE, SZX, PIPE_SZX, SZP, LOSSLESS = range(5)
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT = range(9)
 # dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
 STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
@@ -244,6 +245,84 @@ def lossless(chunk, n, s):
     return [v.to_bytes(s, "little") for v in out]
 
 
+def limit_of(dtype, bound):
+    """The largest number of the element type that is not above the bound."""
+    largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
+    limit = rounded(min(bound, largest), dtype)
+    if limit <= bound:
+        return limit
+    return as_float((int.from_bytes(bits_of(limit, dtype), "little") - 1).to_bytes(FLOATS[dtype][1], "little"), dtype)
+
+
+def lanes_of(n):
+    lanes = 1 if n < 512 else 8
+    return [n // lanes + (lane < n % lanes) for lane in range(lanes)]
+
+
+def predictions(a, dtype):
+    """Of orders 0 to 3, from the last four values, the newest first. Each operation is rounded."""
+    f = functools.partial(rounded, dtype=dtype)
+    d1, e1, f1 = f(a[0] - a[1]), f(a[1] - a[2]), f(a[2] - a[3])
+    d2, e2 = f(d1 - e1), f(e1 - f1)
+    p1 = f(a[0] + d1)
+    p2 = f(p1 + d2)
+    return [a[0], p1, p2, f(p2 + f(d2 - e2))]
+
+
+def bytezip(chunk, n, dtype):
+    s, at, out, i = FLOATS[dtype][1], n, [], 0
+    for length in lanes_of(n):
+        history = [0.0] * 4
+        for place in range(length):
+            symbol, i = chunk[i], i + 1
+            if symbol == 4:
+                out.append(chunk[at:at + s])
+                at += s
+                value = as_float(out[-1], dtype)
+                value = value if math.isfinite(value) else history[0]
+            else:
+                require(symbol < min(place, 4), "a symbol of ByteZip")
+                value = predictions(history, dtype)[symbol]
+                out.append(bits_of(value, dtype))
+            history = [value] + history[:3]
+    require(at == len(chunk), "values of ByteZip that fill the chunk")
+    return out
+
+
+def bitzip(chunk, n, dtype, bound, codec):
+    _, s, kind, mantissa = FLOATS[dtype]
+    exponent_bits, lanes = 8 * s - 1 - mantissa, lanes_of(n)
+    least = int.from_bytes(bits_of(limit_of(dtype, bound), dtype), "little") >> mantissa
+    offset, k = as_float(chunk[-s:], dtype), number(chunk, len(chunk) - s - 2, "H")
+    sizes = struct.unpack_from(f"<{len(lanes)}H", chunk, len(chunk) - s - 2 - 2 * len(lanes))
+    end = len(chunk) - s - 2 - 2 * len(lanes) - k * (2 + s)
+    require(end == sum(sizes) and math.isfinite(offset), "streams that fill the chunk")
+    out, begin = [], 0
+    for length, size in zip(lanes, sizes):
+        bits, at = "".join(f"{b:08b}" for b in chunk[begin:begin + size]), 0
+        history = [0.0] * 4
+        for place in range(length):
+            if codec != BIT_CUT and bits[at] == "1":
+                order, at = int(bits[at + 1:at + 3], 2), at + 3
+                require(order < min(place, 4) if codec == BIT_WISE else place >= 3, "an order of BitZip")
+                value = predictions(history, dtype)[order]
+            else:
+                sign, exponent = int(bits[at]), int(bits[at + 1:at + 1 + exponent_bits], 2)
+                b = min(max(exponent - least, 0), mantissa) if exponent else 0
+                kept, at = bits[at + 1 + exponent_bits:at + 1 + exponent_bits + b], at + 1 + exponent_bits + b
+                require(len(kept) == b and exponent + 1 < 1 << exponent_bits and exponent + 1 > sign, "a cut value")
+                field = int((kept + "1").ljust(mantissa, "0")[:mantissa], 2) if exponent else 0
+                word = (sign << exponent_bits | exponent) << mantissa | field
+                value = as_float(word.to_bytes(s, "little"), dtype)
+            history = [value] + history[:3]
+            out.append(bits_of(value if codec == BIT_CUT else rounded(value + offset, dtype), dtype))
+        require(len(bits) - at < 8 and "1" not in bits[at:], "a stream that ends with its last byte")
+        begin += size
+    for i in range(k):
+        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
+    return out
+
+
 def element_bytes(dtype):
     return FLOATS[dtype][1] if dtype < 4 else 1 << (dtype & 7) if dtype < 128 else dtype - 128
 
@@ -264,7 +343,12 @@ def decode(frame):
                 k = number(chunk, len(chunk) - 1, "b")
                 bound, chunk = bound / 2 if k == 127 else (bound - 2.0 ** k) * (1 - 2.0 ** -50), chunk[:-1]
             as_type = dtype if dtype < 2 else 0
-            values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
+            if h["codec"] == BYTE_ZIP:
+                values = bytezip(chunk, n, as_type)
+            elif h["codec"] in (BIT_ZIP, BIT_WISE, BIT_CUT):
+                values = bitzip(chunk, n, as_type, bound, h["codec"])
+            else:
+                values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
             out += values if dtype < 2 else [two_bytes(v, dtype, not addend) for v in values]
     return h, out
 

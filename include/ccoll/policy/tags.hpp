@@ -69,6 +69,10 @@ struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
 struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
 struct SZp : codec_tag<3, true> { static constexpr const char* name = "SZp"; };
 struct Lossless : codec_tag<4, false> { static constexpr const char* name = "Lossless"; };
+struct BitZip : codec_tag<5, true> { static constexpr const char* name = "BitZip"; };
+struct BitWise : codec_tag<6, true> { static constexpr const char* name = "BitWise"; };
+struct ByteZip : codec_tag<7, true> { static constexpr const char* name = "ByteZip"; };
+struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut"; };
 }  // namespace Codec
 
 /// Where compression happens; the table is in engine/placement.hpp.
