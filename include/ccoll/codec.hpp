@@ -12,6 +12,7 @@
 #include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szx.hpp>
+#include <ccoll/codec/zfp.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 

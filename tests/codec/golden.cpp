@@ -227,6 +227,22 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut ar
     check<C, T>(with_type<T>(file), w.all);
 }
 
+TEMPLATE_TEST_CASE("the frames of Zfp are those of this wire version", "[codec][golden]", float, double)
+{
+    using T = TestType;
+    writer<Codec::Zfp, T> bound;
+    bound.moves("wave", wave<T>(150), 0.1);
+    bound.moves("non_finite", with_non_finite<T>(149), 0.03);
+    bound.moves("constant", std::vector<T>(102, T(1.375)), 0.01);
+    check<Codec::Zfp, T>(with_type<T>("zfp"), bound.all);
+
+    writer<Codec::ZfpAtRate, T> rate;  // `within` is what these values happen to keep
+    for (const double bits : {4.0, 7.5, 12.0})
+        rate.keep("wave", wave<T>(151), bits, 8, round_trip::frame_of<Codec::ZfpAtRate>(wave<T>(151), bits));
+    rate.keep("non_finite", with_non_finite<T>(100), 10, 8, round_trip::frame_of<Codec::ZfpAtRate>(with_non_finite<T>(100), 10));
+    check<Codec::ZfpAtRate, T>(with_type<T>("zfp_rate"), rate.all);
+}
+
 TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float, double)
 {
     using T = TestType;

@@ -35,7 +35,7 @@ inline void require(bool condition, const char* what)
 
 /// The bit of a choice that names a codec without instruction sets, and how many of these there are.
 inline constexpr std::uint8_t portable_codec = 0x20;
-inline constexpr std::size_t portable_codecs = 4;
+inline constexpr std::size_t portable_codecs = 5;
 constexpr std::uint8_t choice_of_portable(std::size_t codec, bool f64)
 {
     return static_cast<std::uint8_t>(portable_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
@@ -57,7 +57,8 @@ void with_codec(std::uint8_t choice, What what)
         case 0: return with_element(ccoll::policies::Codec::ByteZip{});
         case 1: return with_element(ccoll::policies::Codec::BitZip{});
         case 2: return with_element(ccoll::policies::Codec::BitWise{});
-        default: return with_element(ccoll::policies::Codec::BitCut{});
+        case 3: return with_element(ccoll::policies::Codec::BitCut{});
+        default: return with_element(ccoll::policies::Codec::Zfp{});
         }
     switch (choice & 3) {
     case 0: return with_element(ccoll::policies::Codec::None{});

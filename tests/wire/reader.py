@@ -14,7 +14,7 @@ import pathlib
 import struct
 import sys
 
-NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT = range(9)
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP = range(10)
 # dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
 STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
@@ -82,7 +82,7 @@ def frame_parts(frame):
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
     require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
     require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
-    require(h["quality"] in (0, 1) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
+    require(h["quality"] in ((0, 1, 2) if h["codec"] == ZFP else (0, 1)) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
     require(h["inner"] == 0 and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
     chunks, start = h["chunks"], pad16(48 + 5 * h["chunks"])
     require(len(frame) >= start and not any(frame[48 + 5 * chunks:start]), "index")
@@ -323,6 +323,67 @@ def bitzip(chunk, n, dtype, bound, codec):
     return out
 
 
+def zfp_planes(bits, at, left, planes, lowest):
+    """Four coefficients, and where their bits end. `left`: how many bits the block may have."""
+    coefficients, known = [0] * 4, 0
+    for k in range(planes - 1, lowest - 1, -1):
+        i = 0
+        while i < known and left > 0:
+            coefficients[i] |= bits[at] << k
+            i, at, left = i + 1, at + 1, left - 1
+        while known < 4 and left > 0:
+            more, at, left = bits[at], at + 1, left - 1
+            if not more:
+                break
+            while known < 3 and left > 0:
+                found, at, left = bits[at], at + 1, left - 1
+                if found:
+                    break
+                known += 1
+            coefficients[known] |= 1 << k
+            known += 1
+    return coefficients, at
+
+
+def zfp(chunk, n, dtype, number_with_it, at_rate):
+    _, s, _, mantissa = FLOATS[dtype]
+    w, exponent_bits = 8 * s, 8 * s - 1 - mantissa
+    bias, mask, alternating = (1 << exponent_bits - 1) - 1, (1 << w) - 1, int("10" * (w // 2), 2)
+    k = number(chunk, len(chunk) - 2, "H")
+    end = len(chunk) - 2 - k * (2 + s)
+    block_bits = max(int(4 * number_with_it + 0.5), 1 + exponent_bits) if at_rate else 0
+    least = -1074 if at_rate else math.frexp(number_with_it)[1] - 1
+    bits, at, out = [b >> i & 1 for b in chunk[:end] for i in range(8)], 0, []
+    for _ in range(0, n, 4):
+        begin, e = at, -bias
+        at += 1
+        coefficients = [0] * 4
+        if bits[begin]:
+            at += exponent_bits
+            e = sum(b << i for i, b in enumerate(bits[begin + 1:at])) - bias
+            lowest = w - min(max(e - least + 4, 0), w)
+            coefficients, at = zfp_planes(bits, at, block_bits - (at - begin) if at_rate else math.inf, w, lowest)
+        if at_rate:
+            at = begin + block_bits
+        a, b, c, d = [(v ^ alternating) - alternating & mask for v in coefficients]
+        b = b + (signed(d, w) >> 1) & mask
+        d = d - (signed(b, w) >> 1) & mask
+        b = b + d & mask
+        d = 2 * d - b & mask
+        c = c + a & mask
+        a = 2 * a - c & mask
+        b = b + c & mask
+        c = 2 * c - b & mask
+        d = d + a & mask
+        a = 2 * a - d & mask
+        out += [bits_of(rounded(math.ldexp(rounded(float(signed(v, w)), dtype), e + 2 - w), dtype), dtype) for v in (a, b, c, d)]
+    require(len(bits) - at in range(8) and not any(bits[at:]), "a stream of ZFP that ends with its last byte")
+    out = out[:n]
+    for i in range(k):
+        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
+    return out
+
+
 def element_bytes(dtype):
     return FLOATS[dtype][1] if dtype < 4 else 1 << (dtype & 7) if dtype < 128 else dtype - 128
 
@@ -339,11 +400,15 @@ def decode(frame):
         elif h["codec"] == LOSSLESS:
             out += lossless(chunk, n, s)
         else:
-            if dtype > 1 and not addend:
+            if dtype > 1 and h["quality"] == 2:
+                chunk = chunk[:-1]
+            elif dtype > 1 and not addend:
                 k = number(chunk, len(chunk) - 1, "b")
                 bound, chunk = bound / 2 if k == 127 else (bound - 2.0 ** k) * (1 - 2.0 ** -50), chunk[:-1]
             as_type = dtype if dtype < 2 else 0
-            if h["codec"] == BYTE_ZIP:
+            if h["codec"] == ZFP:
+                values = zfp(chunk, n, as_type, bound, h["quality"] == 2)
+            elif h["codec"] == BYTE_ZIP:
                 values = bytezip(chunk, n, as_type)
             elif h["codec"] in (BIT_ZIP, BIT_WISE, BIT_CUT):
                 values = bitzip(chunk, n, as_type, bound, h["codec"])

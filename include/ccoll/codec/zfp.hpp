@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/zfp.hpp - floor 2. Codec::Zfp: ZFP in one dimension, with a bound or at a fixed rate.
 //
-//   chunk   u64 words[]       the stream that libzfp writes for the values of the chunk, and reads
+//   chunk   u8 stream[]       what libzfp writes for the values of the chunk, and reads; whole bytes
 //   ..      u16 place[k]      values that the stream cannot hold: where they stand in the chunk
 //   ..      T value[k]        and what they are
 //   ..      u16 k
@@ -24,6 +24,7 @@ namespace detail::zfp {
 /// @tparam AtRate  the number that comes with a chunk is not a bound but a rate: bits per value
 template <native_float T, bool AtRate>
 struct chunk_coder {
+    static constexpr bool at_rate = AtRate;
     using coder = block<T>;
     using fields = fields_of<T>;
     static constexpr std::size_t chunk_elements = max_chunk_elements;
@@ -39,7 +40,7 @@ struct chunk_coder {
         const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
         if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
 
-        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8];
+        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + 8];
         std::uint16_t places[chunk_elements / 8 + 1];
         std::size_t exceptions = 0;
         bit_writer to(stream);
@@ -71,9 +72,9 @@ struct chunk_coder {
         const exact_environment environment;
         if (!AtRate && !(bitzip::limit_of<T>(eb) > 0)) return status::corrupt;
         const precision wanted = precision_of(eb);
-        if (src.size() < 10 || wanted.block_bits > most_block_bits) return status::corrupt;
+        if (src.size() < 3 || wanted.block_bits > most_block_bits) return status::corrupt;
         const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2), behind = exceptions * (2 + sizeof(T)) + 2;
-        if (src.size() < behind + 8 || (src.size() - behind) % 8 != 0) return status::corrupt;
+        if (src.size() < behind + 1) return status::corrupt;
         const const_byte_span stream = src.first(src.size() - behind);
         const bit_source from(stream);
         std::size_t bit = 0;
@@ -82,7 +83,7 @@ struct chunk_coder {
             coder::decode(from, bit, wanted, x);
             for (std::size_t i = 0; i < std::min(block_values, n - at); ++i) out[at + i] = x[i];
         }
-        if ((bit + 63) / 64 * 8 != stream.size() || (bit % 64 != 0 && from.peek(bit) << (bit % 64) != 0)) return status::corrupt;
+        if ((bit + 7) / 8 != stream.size() || from.peek(bit) != 0) return status::corrupt;
         std::size_t lowest = 0;
         for (std::size_t k = 0; k < exceptions; ++k) {
             const std::size_t place = load<std::uint16_t>(src, stream.size() + 2 * k);
@@ -131,9 +132,10 @@ private:
 /// everything raw. Cost: one pass over a chunk in the innermost cache, no allocation.
 ///
 /// Source: Lindstrom, "Fixed-Rate Compressed Floating-Point Arrays", IEEE TVCG 20(12), 2014, in the one-dimensional form and the mode
-/// "fixed accuracy" of libzfp 1.0, with tolerance eb. The stream of a chunk is the one of libzfp for the same values, in whole words of 64
-/// bits. Differs from libzfp in: the check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the
-/// code of each bit plane instead of single bits.
+/// "fixed accuracy" of libzfp 1.0, with tolerance eb. The stream of a chunk is the one of libzfp for the same values, in whole bytes
+/// (where libzfp is built with longer words, it fills the last one up with zeros, and wants as much to read). Differs from libzfp in: the
+/// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
+/// of single bits.
 template <native_float T>
 struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_coder<T, false> {};
 

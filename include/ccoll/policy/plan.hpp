@@ -20,6 +20,7 @@ enum class plan_fault {
     stranger,
     duplicate,
     rate_without_codec,
+    rate_of_result,
     lossy_without_bound,
     bound_without_lossy,
     bound_not_positive,
@@ -51,6 +52,19 @@ template <class Axis, class Default, class First, class... Rest>
 struct pick<Axis, Default, First, Rest...>
     : std::conditional_t<is_on<Axis, First>, std::type_identity<First>, pick<Axis, Default, Rest...>> {};
 
+/// Has this codec another one in its place where the plan names a rate instead of a bound?
+template <class Codec>
+inline constexpr bool has_rate = requires { typename Codec::with_rate; };
+
+template <class Codec, class Bound> struct codec_for {
+    using type = Codec;
+};
+template <class Codec, class Bound>
+    requires(has_rate<Codec> && Bound::kind == bound_kind::rate)
+struct codec_for<Codec, Bound> {
+    using type = typename Codec::with_rate;
+};
+
 template <class... Policies>
 consteval plan_fault first_plan_fault()
 {
@@ -59,7 +73,8 @@ consteval plan_fault first_plan_fault()
     using codec = typename pick<axis::codec, policies::Codec::None, Policies...>::type;
     using bound = typename pick<axis::bound, no_bound, Policies...>::type;
     using op = typename pick<axis::op, policies::Op::Sum, Policies...>::type;
-    if (bound::kind == bound_kind::rate) return plan_fault::rate_without_codec;
+    if (bound::kind == bound_kind::rate && !has_rate<codec>) return plan_fault::rate_without_codec;
+    if (bound::kind == bound_kind::rate && bound::end_to_end) return plan_fault::rate_of_result;
     if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
     if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
@@ -97,10 +112,10 @@ struct Plan {
     static constexpr bool names = detail::count_on<Axis, Policies...> > 0;
 
     using algo = choice<axis::algo, policies::Algo::Auto>;
-    using codec = choice<axis::codec, policies::Codec::None>;
     using placement = choice<axis::placement, policies::Placement::Auto>;
     using op = choice<axis::op, policies::Op::Sum>;
     using bound = choice<axis::bound, no_bound>;
+    using codec = typename detail::codec_for<choice<axis::codec, policies::Codec::None>, bound>::type;
     using check = choice<axis::check, policies::Check::Auto>;
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
     using timeout = choice<axis::timeout, no_timeout>;
@@ -121,6 +136,9 @@ constexpr void refuse_plan()
                   "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
     static_assert(Fault != plan_fault::rate_without_codec,
                   "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an ErrorBound<E> instead");
+    static_assert(
+        Fault != plan_fault::rate_of_result,
+        "ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide; drop EndToEnd, or give an ErrorBound<E>");
     static_assert(Fault != plan_fault::lossy_without_bound,
                   "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
                   "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");

@@ -106,7 +106,8 @@ struct block {
             word coefficient[block_values];
             forward(x, e, coefficient);
             to.put(2 * static_cast<std::uint64_t>(e + bias) + 1, header_bits);
-            used = header_bits + encode_planes(coefficient, lowest, wanted.block_bits > 0 ? wanted.block_bits - header_bits : ~std::size_t{0} >> 1, to);
+            used = header_bits +
+                   encode_planes(coefficient, lowest, wanted.block_bits > 0 ? wanted.block_bits - header_bits : ~std::size_t{0} >> 1, to);
             if (decoded != nullptr) {
                 for (word& c : coefficient) c = static_cast<word>(c >> lowest << lowest);
                 inverse(coefficient, e, decoded);

@@ -13,11 +13,11 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::zfp {
 
-// A stream is words of 64 bits, little-endian. The first bit of a stream is the lowest bit of its first word.
+// The first bit of a stream is the lowest bit of its first byte. libzfp calls this words of any length, little-endian.
 
 class bit_writer {
 public:
-    /// @param to  so many bytes as will be written, rounded up to words
+    /// @param to  so many bytes as will be written, rounded up to a multiple of 8
     explicit bit_writer(std::byte* to) noexcept : begin_(to), to_(to) {}
 
     /// Appends the lowest `bits` bits of `value`, whose others are 0. 0 <= bits <= 63.
@@ -35,12 +35,12 @@ public:
         for (; bits > 63; bits -= 63) put(0, 63);
         put(0, static_cast<unsigned>(bits));
     }
-    /// Fills the last word up with zeros.
+    /// Fills the last byte up with zeros.
     /// @return the bytes of the stream
     std::size_t end() noexcept
     {
-        if (held_bits_ > 0) flush();
-        return static_cast<std::size_t>(to_ - begin_);
+        flush();
+        return static_cast<std::size_t>(to_ - begin_) - 8 + (held_bits_ + 7) / 8;
     }
 
 private:
@@ -55,11 +55,13 @@ private:
     unsigned held_bits_ = 0;
 };
 
-/// Reads from any place of a stream, and never beside it: there is nothing but copies of its last word behind it.
+/// Reads from any place of a stream, and never beside it: there is nothing but 0 behind it.
 class bit_source {
 public:
-    /// @param from  one word or more
-    explicit bit_source(const_byte_span from) noexcept : from_(from), last_(from.size() / 8 - 1) {}
+    explicit bit_source(const_byte_span from) noexcept : from_(from), whole_(from.size() / 8)
+    {
+        if (from.size() % 8 != 0) std::memcpy(&rest_, from.data() + 8 * whole_, from.size() % 8);
+    }
 
     /// The next 64 bits, from the lowest one.
     std::uint64_t peek(std::size_t bit) const noexcept
@@ -69,15 +71,16 @@ public:
     }
 
 private:
-    std::uint64_t word(std::size_t i) const noexcept { return load<std::uint64_t>(from_, 8 * std::min(i, last_)); }
+    std::uint64_t word(std::size_t i) const noexcept { return i < whole_ ? load<std::uint64_t>(from_, 8 * i) : i == whole_ ? rest_ : 0; }
 
     const_byte_span from_;
-    std::size_t last_;
+    std::size_t whole_;
+    std::uint64_t rest_ = 0;
 };
 
-/// A plane has a bit of each coefficient. Those of the first `known` coefficients stand there as they are, because they have had a 1 before.
-/// Of the others: 0 if all are 0, else 1, and bits up to the first 1, without it if it is that of the last coefficient; then the same again
-/// with the coefficients behind that one. So the code of a plane is a function of 4 bits and of `known`.
+/// A plane has a bit of each coefficient. Those of the first `known` coefficients stand there as they are, because they have had a 1
+/// before. Of the others: 0 if all are 0, else 1, and bits up to the first 1, without it if it is that of the last coefficient; then the
+/// same again with the coefficients behind that one. So the code of a plane is a function of 4 bits and of `known`.
 struct plane_code {
     std::uint8_t bits, length;  ///< from the lowest bit on; at most 7
     std::uint8_t known;         ///< of the next plane
@@ -213,7 +216,8 @@ void decode_planes(const bit_source& from, std::size_t& bit, unsigned lowest, st
             planes |= std::uint64_t{c.bits} << (4 * k);
             known = c.known;
         }
-        for (unsigned i = 0; i < 4; ++i) coefficient[i] = static_cast<Word>(coefficient[i] | static_cast<Word>(gathered(planes >> i)) << low);
+        for (unsigned i = 0; i < 4; ++i)
+            coefficient[i] = static_cast<Word>(coefficient[i] | static_cast<Word>(gathered(planes >> i)) << low);
     }
 }
 
