@@ -3,6 +3,7 @@
 #pragma once
 
 #include <ccoll/codec/bitcut.hpp>
+#include <ccoll/codec/bitmask.hpp>
 #include <ccoll/codec/bitzip.hpp>
 #include <ccoll/codec/bytezip.hpp>
 #include <ccoll/codec/half.hpp>

@@ -27,7 +27,9 @@ struct combination {
 using every_combination =
     std::tuple<combination<Codec::ByteZip, float>, combination<Codec::ByteZip, double>, combination<Codec::BitZip, float>,
                combination<Codec::BitZip, double>, combination<Codec::BitWise, float>, combination<Codec::BitWise, double>,
-               combination<Codec::BitCut, float>, combination<Codec::BitCut, double>>;
+               combination<Codec::BitCut, float>, combination<Codec::BitCut, double>, combination<Codec::BitMask<Codec::BitZip>, float>,
+               combination<Codec::BitMask<Codec::BitZip>, double>, combination<Codec::BitMask<Codec::BitCut>, float>,
+               combination<Codec::BitMask<Codec::BitWise>, double>, combination<Codec::BitMask<Codec::BitCut>, double>>;
 
 /// Loose to none: parts of the range, powers of two, one ulp around what T can express, and the ends.
 template <class T>

@@ -227,6 +227,22 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut ar
     check<C, T>(with_type<T>(file), w.all);
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("the frames of BitMask are those of this wire version", "[codec][golden]", std::pair,
+                           ((Codec::BitZip, float), (Codec::BitZip, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+{
+    using Inner = typename TestType::first_type;
+    using T = typename TestType::second_type;
+    writer<Codec::BitMask<Inner>, T> w;
+    w.moves("wave", wave<T>(300), 0.1);
+    w.moves("non_finite", with_non_finite<T>(150), 0.03);
+    w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    auto clusters = wave<T>(700);
+    for (std::size_t i = 0; i < clusters.size(); ++i)
+        clusters[i] = clusters[i] / T(64) + static_cast<T>(i * 7 % 3 * 5 + 4) * (i * 11 % 5 < 2 ? T(1) : T(-1));
+    w.moves("clusters", clusters, 0x1p-8);
+    check<Codec::BitMask<Inner>, T>(with_type<T>(std::is_same_v<Inner, Codec::BitZip> ? "bitmask_bitzip" : "bitmask_bitcut"), w.all);
+}
+
 TEMPLATE_TEST_CASE("the frames of Zfp are those of this wire version", "[codec][golden]", float, double)
 {
     using T = TestType;

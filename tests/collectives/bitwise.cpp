@@ -8,7 +8,8 @@ using namespace worlds;
 TEMPLATE_PRODUCT_TEST_CASE("Collectives hold the bounds of ByteZip, BitZip, BitWise, BitCut and Zfp",
                            "[allreduce][reduce][allgather][bcast]", std::pair,
                            ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float), (Codec::BitZip, double),
-                            (Codec::BitWise, float), (Codec::BitCut, double), (Codec::Zfp, float), (Codec::Zfp, double)))
+                            (Codec::BitWise, float), (Codec::BitCut, double), (Codec::BitMask<Codec::BitZip>, double), (Codec::Zfp, float),
+                            (Codec::Zfp, double)))
 {
     using C = typename TestType::first_type;
     using T = typename TestType::second_type;

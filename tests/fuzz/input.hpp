@@ -35,7 +35,7 @@ inline void require(bool condition, const char* what)
 
 /// The bit of a choice that names a codec without instruction sets, and how many of these there are.
 inline constexpr std::uint8_t portable_codec = 0x20;
-inline constexpr std::size_t portable_codecs = 5;
+inline constexpr std::size_t portable_codecs = 7;
 constexpr std::uint8_t choice_of_portable(std::size_t codec, bool f64)
 {
     return static_cast<std::uint8_t>(portable_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
@@ -58,7 +58,9 @@ void with_codec(std::uint8_t choice, What what)
         case 1: return with_element(ccoll::policies::Codec::BitZip{});
         case 2: return with_element(ccoll::policies::Codec::BitWise{});
         case 3: return with_element(ccoll::policies::Codec::BitCut{});
-        default: return with_element(ccoll::policies::Codec::Zfp{});
+        case 4: return with_element(ccoll::policies::Codec::Zfp{});
+        case 5: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>{});
+        default: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>{});
         }
     switch (choice & 3) {
     case 0: return with_element(ccoll::policies::Codec::None{});

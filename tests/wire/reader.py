@@ -14,7 +14,7 @@ import pathlib
 import struct
 import sys
 
-NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP = range(10)
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK = range(11)
 # dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
 STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
@@ -83,7 +83,7 @@ def frame_parts(frame):
     require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
     require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
     require(h["quality"] in ((0, 1, 2) if h["codec"] == ZFP else (0, 1)) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
-    require(h["inner"] == 0 and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
+    require((h["inner"] in (BIT_ZIP, BIT_WISE, BIT_CUT) if h["codec"] == BIT_MASK else h["inner"] == 0) and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
     chunks, start = h["chunks"], pad16(48 + 5 * h["chunks"])
     require(len(frame) >= start and not any(frame[48 + 5 * chunks:start]), "index")
     parts, begin = [], 0
@@ -289,7 +289,16 @@ def bytezip(chunk, n, dtype):
     return out
 
 
-def bitzip(chunk, n, dtype, bound, codec):
+def bitmask(chunk, n, dtype, bound, inner):
+    s, head = FLOATS[dtype][1], chunk[-1]
+    count, flags = 1 << (head & 7) - 1 if head else 0, head >> 4
+    require(head == 0 or 1 <= head & 15 <= 4 and 1 <= flags <= 3, "the head of a chunk of BitMask")
+    end = len(chunk) - 1 - s * count
+    masks = [int.from_bytes(chunk[end + s * j:end + s * (j + 1)], "little") for j in range(count)]
+    return bitzip(chunk[:end], n, dtype, bound, inner, masks, flags)
+
+
+def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
     _, s, kind, mantissa = FLOATS[dtype]
     exponent_bits, lanes = 8 * s - 1 - mantissa, lanes_of(n)
     least = int.from_bytes(bits_of(limit_of(dtype, bound), dtype), "little") >> mantissa
@@ -307,9 +316,21 @@ def bitzip(chunk, n, dtype, bound, codec):
                 require(order < min(place, 4) if codec == BIT_WISE else place >= 3, "an order of BitZip")
                 value = predictions(history, dtype)[order]
             else:
-                sign, exponent = int(bits[at]), int(bits[at + 1:at + 1 + exponent_bits], 2)
+                sign, at = int(bits[at]), at + 1
+                mask = shared = None
+                if masks and bits[at:at + flags] == "1" * flags:
+                    at += flags
+                    index_bits = (len(masks) - 1).bit_length()
+                    mask = masks[int(bits[at:at + index_bits] or "0", 2)]
+                    at += index_bits + 1
+                    if bits[at - 1] == "1":
+                        shared, at = (0, 2, 4, 8)[int(bits[at:at + 2], 2)], at + 2
+                    exponent = mask >> mantissa
+                else:
+                    exponent, at = int(bits[at:at + exponent_bits], 2), at + exponent_bits
                 b = min(max(exponent - least, 0), mantissa) if exponent else 0
-                kept, at = bits[at + 1 + exponent_bits:at + 1 + exponent_bits + b], at + 1 + exponent_bits + b
+                like = f"{mask & (1 << mantissa) - 1:0{mantissa}b}"[:b if shared is None else shared] if mask is not None else ""
+                kept, at = like + bits[at:at + b - len(like)], at + b - len(like)
                 require(len(kept) == b and exponent + 1 < 1 << exponent_bits and exponent + 1 > sign, "a cut value")
                 field = int((kept + "1").ljust(mantissa, "0")[:mantissa], 2) if exponent else 0
                 word = (sign << exponent_bits | exponent) << mantissa | field
@@ -410,6 +431,8 @@ def decode(frame):
                 values = zfp(chunk, n, as_type, bound, h["quality"] == 2)
             elif h["codec"] == BYTE_ZIP:
                 values = bytezip(chunk, n, as_type)
+            elif h["codec"] == BIT_MASK:
+                values = bitmask(chunk, n, as_type, bound, h["inner"])
             elif h["codec"] in (BIT_ZIP, BIT_WISE, BIT_CUT):
                 values = bitzip(chunk, n, as_type, bound, h["codec"])
             else:

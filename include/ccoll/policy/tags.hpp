@@ -3,7 +3,10 @@
 // know before any element type is known. The implementations are elsewhere and are looked up by the tag.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #include <ccoll/base/config.hpp>
 
@@ -37,6 +40,18 @@ struct codec_tag : policy<axis::codec> {
     static constexpr std::uint8_t wire_id = WireId;
     static constexpr bool lossy = Lossy;
 };
+
+namespace detail {
+/// "outer<inner>", with the bracket in `outer`.
+constexpr std::array<char, 64> wrapped(const char* outer, const char* inner)
+{
+    std::array<char, 64> all{};
+    std::size_t at = 0;
+    for (const char* part : {outer, inner, ">"})
+        for (; *part != 0 && at + 1 < all.size(); ++part) all[at++] = *part;
+    return all;
+}
+}  // namespace detail
 
 namespace policies {
 
@@ -76,6 +91,9 @@ struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut
 /// What Zfp stands for where the plan has a FixedRate. Users of codecs alone may name it; its `eb` is the rate.
 struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp"; static constexpr bool at_rate = true; };
 struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
+/// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
+template <class Inner>
+struct BitMask : codec_tag<10, Inner::lossy> { static constexpr auto text = detail::wrapped("BitMask<", Inner::name); static constexpr const char* name = text.data(); using inner = Inner; };
 }  // namespace Codec
 
 /// Where compression happens; the table is in engine/placement.hpp.

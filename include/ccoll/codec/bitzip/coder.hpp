@@ -25,6 +25,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::bitzip {
 
+/// More exceptions, and a chunk travels raw.
+constexpr std::size_t most_exceptions(std::size_t n) noexcept { return n / 8 + 1; }
+
 /// The facts of a chunk, with the places of its parts. Reading them is total.
 template <native_float T>
 struct chunk_facts {
@@ -52,7 +55,8 @@ struct chunk_facts {
             if (bytes[l] == 0) return status::corrupt;
             streams_end += bytes[l];
         }
-        return streams_end + tail_bytes(lanes, exceptions) == chunk.size() ? status::ok : status::corrupt;
+        return exceptions <= most_exceptions(n) && streams_end + tail_bytes(lanes, exceptions) == chunk.size() ? status::ok
+                                                                                                               : status::corrupt;
     }
     /// Behind the streams.
     void write(byte_span chunk) const noexcept
@@ -90,9 +94,6 @@ struct chunk_coder {
     }
 
 private:
-    /// More of them, and the chunk travels raw.
-    static constexpr std::size_t most_exceptions(std::size_t n) noexcept { return n / 8 + 1; }
-
     /// The least finite value; false if there is none. Of two zeros +0.
     static bool find_offset(std::span<const T> in, T& offset) noexcept
     {
