@@ -2,6 +2,10 @@
 // codec.hpp - floor 5. The codecs by themselves, for files, checkpoints and other transports. No MPI, no engine.
 #pragma once
 
+#include <ccoll/codec/bitcut.hpp>
+#include <ccoll/codec/bitmask.hpp>
+#include <ccoll/codec/bitzip.hpp>
+#include <ccoll/codec/bytezip.hpp>
 #include <ccoll/codec/half.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/codec/lossless.hpp>
@@ -9,6 +13,7 @@
 #include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szx.hpp>
+#include <ccoll/codec/zfp.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 

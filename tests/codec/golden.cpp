@@ -211,6 +211,54 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
+TEMPLATE_PRODUCT_TEST_CASE("the frames of ByteZip, BitZip, BitWise and BitCut are those of this wire version", "[codec][golden]", std::pair,
+                           ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float), (Codec::BitZip, double),
+                            (Codec::BitWise, float), (Codec::BitWise, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+{
+    using C = typename TestType::first_type;
+    using T = typename TestType::second_type;
+    writer<C, T> w;
+    w.moves("wave", wave<T>(300), 0.1);
+    w.moves("non_finite", with_non_finite<T>(150), 0.03);
+    w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    w.moves("eight_lanes", scaled(wave<T>(700), T(1.25), T(-0.5)), 0.1);
+    std::string file = C::name;
+    for (char& c : file) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    check<C, T>(with_type<T>(file), w.all);
+}
+
+TEMPLATE_PRODUCT_TEST_CASE("the frames of BitMask are those of this wire version", "[codec][golden]", std::pair,
+                           ((Codec::BitZip, float), (Codec::BitZip, double), (Codec::BitCut, float), (Codec::BitCut, double)))
+{
+    using Inner = typename TestType::first_type;
+    using T = typename TestType::second_type;
+    writer<Codec::BitMask<Inner>, T> w;
+    w.moves("wave", wave<T>(300), 0.1);
+    w.moves("non_finite", with_non_finite<T>(150), 0.03);
+    w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    auto clusters = wave<T>(700);
+    for (std::size_t i = 0; i < clusters.size(); ++i)
+        clusters[i] = clusters[i] / T(64) + static_cast<T>(i * 7 % 3 * 5 + 4) * (i * 11 % 5 < 2 ? T(1) : T(-1));
+    w.moves("clusters", clusters, 0x1p-8);
+    check<Codec::BitMask<Inner>, T>(with_type<T>(std::is_same_v<Inner, Codec::BitZip> ? "bitmask_bitzip" : "bitmask_bitcut"), w.all);
+}
+
+TEMPLATE_TEST_CASE("the frames of Zfp are those of this wire version", "[codec][golden]", float, double)
+{
+    using T = TestType;
+    writer<Codec::Zfp, T> bound;
+    bound.moves("wave", wave<T>(150), 0.1);
+    bound.moves("non_finite", with_non_finite<T>(149), 0.03);
+    bound.moves("constant", std::vector<T>(102, T(1.375)), 0.01);
+    check<Codec::Zfp, T>(with_type<T>("zfp"), bound.all);
+
+    writer<Codec::ZfpAtRate, T> rate;  // `within` is what these values happen to keep
+    for (const double bits : {4.0, 7.5, 12.0})
+        rate.keep("wave", wave<T>(151), bits, 8, round_trip::frame_of<Codec::ZfpAtRate>(wave<T>(151), bits));
+    rate.keep("non_finite", with_non_finite<T>(100), 10, 8, round_trip::frame_of<Codec::ZfpAtRate>(with_non_finite<T>(100), 10));
+    check<Codec::ZfpAtRate, T>(with_type<T>("zfp_rate"), rate.all);
+}
+
 TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire version", "[codec][golden]", float, double)
 {
     using T = TestType;

@@ -7,6 +7,7 @@
 //                 (or, choice bit 6, integers that stand for values near half steps)
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
+//         decode and encode, bit 5: a codec without instruction sets; bits 0, 1, 3 and 4 are its number
 #pragma once
 
 #include <cstdint>
@@ -32,6 +33,14 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
+/// The bit of a choice that names a codec without instruction sets, and how many of these there are.
+inline constexpr std::uint8_t portable_codec = 0x20;
+inline constexpr std::size_t portable_codecs = 7;
+constexpr std::uint8_t choice_of_portable(std::size_t codec, bool f64)
+{
+    return static_cast<std::uint8_t>(portable_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
+}
+
 /// An instruction set that the machine has.
 inline ccoll::isa isa_of(std::uint8_t choice)
 {
@@ -44,6 +53,15 @@ template <class What>
 void with_codec(std::uint8_t choice, What what)
 {
     const auto with_element = [&]<class C>(C codec) { (choice & 4) != 0 ? what(codec, 0.0) : what(codec, 0.0f); };
+    if ((choice & portable_codec) != 0) switch ((choice & 3) | (choice >> 1 & 12)) {
+        case 0: return with_element(ccoll::policies::Codec::ByteZip{});
+        case 1: return with_element(ccoll::policies::Codec::BitZip{});
+        case 2: return with_element(ccoll::policies::Codec::BitWise{});
+        case 3: return with_element(ccoll::policies::Codec::BitCut{});
+        case 4: return with_element(ccoll::policies::Codec::Zfp{});
+        case 5: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>{});
+        default: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>{});
+        }
     switch (choice & 3) {
     case 0: return with_element(ccoll::policies::Codec::None{});
     case 1: return with_element(ccoll::policies::Codec::SZx{});

@@ -99,6 +99,22 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                             encode.write(input);
                         }
                     });
+                for (std::size_t codec = 0; codec < fuzz::portable_codecs; ++codec)
+                    fuzz::with_codec(fuzz::choice_of_portable(codec, f64), [&]<class C, class E>(C, E) {
+                        if constexpr (std::is_same_v<E, T>) {
+                            bytes input;
+                            append(input, fuzz::choice_of_portable(codec, f64));
+                            append(input, round_trip::frame_of<C>(field.values, eb));
+                            decode.write(input);
+
+                            input.clear();
+                            append(input, fuzz::choice_of_portable(codec, f64));
+                            append(input, eb);
+                            append(input, static_cast<std::uint16_t>(n));
+                            for (const T v : field.values) append(input, v);
+                            encode.write(input);
+                        }
+                    });
                 const bytes one = addend<Codec::SZp>(field.values, eb), other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
                 for (const bytes& second : {one, other}) {
                     ++turn;

@@ -8,12 +8,13 @@ Decodes every frame of every file. What it decodes must be bit for bit what the 
 bound of the values that the frame was made of (the files have these, too).
 """
 import fractions
+import functools
 import math
 import pathlib
 import struct
 import sys
 
-NONE, SZX, PIPE_SZX, SZP, LOSSLESS = range(5)
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK = range(11)
 # dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
 STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
@@ -81,8 +82,8 @@ def frame_parts(frame):
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
     require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
     require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
-    require(h["quality"] in (0, 1) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
-    require(h["inner"] == 0 and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
+    require(h["quality"] in ((0, 1, 2) if h["codec"] == ZFP else (0, 1)) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
+    require((h["inner"] in (BIT_ZIP, BIT_WISE, BIT_CUT) if h["codec"] == BIT_MASK else h["inner"] == 0) and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
     chunks, start = h["chunks"], pad16(48 + 5 * h["chunks"])
     require(len(frame) >= start and not any(frame[48 + 5 * chunks:start]), "index")
     parts, begin = [], 0
@@ -244,6 +245,166 @@ def lossless(chunk, n, s):
     return [v.to_bytes(s, "little") for v in out]
 
 
+def limit_of(dtype, bound):
+    """The largest number of the element type that is not above the bound."""
+    largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
+    limit = rounded(min(bound, largest), dtype)
+    if limit <= bound:
+        return limit
+    return as_float((int.from_bytes(bits_of(limit, dtype), "little") - 1).to_bytes(FLOATS[dtype][1], "little"), dtype)
+
+
+def lanes_of(n):
+    lanes = 1 if n < 512 else 8
+    return [n // lanes + (lane < n % lanes) for lane in range(lanes)]
+
+
+def predictions(a, dtype):
+    """Of orders 0 to 3, from the last four values, the newest first. Each operation is rounded."""
+    f = functools.partial(rounded, dtype=dtype)
+    d1, e1, f1 = f(a[0] - a[1]), f(a[1] - a[2]), f(a[2] - a[3])
+    d2, e2 = f(d1 - e1), f(e1 - f1)
+    p1 = f(a[0] + d1)
+    p2 = f(p1 + d2)
+    return [a[0], p1, p2, f(p2 + f(d2 - e2))]
+
+
+def bytezip(chunk, n, dtype):
+    s, at, out, i = FLOATS[dtype][1], n, [], 0
+    for length in lanes_of(n):
+        history = [0.0] * 4
+        for place in range(length):
+            symbol, i = chunk[i], i + 1
+            if symbol == 4:
+                out.append(chunk[at:at + s])
+                at += s
+                value = as_float(out[-1], dtype)
+                value = value if math.isfinite(value) else history[0]
+            else:
+                require(symbol < min(place, 4), "a symbol of ByteZip")
+                value = predictions(history, dtype)[symbol]
+                out.append(bits_of(value, dtype))
+            history = [value] + history[:3]
+    require(at == len(chunk), "values of ByteZip that fill the chunk")
+    return out
+
+
+def bitmask(chunk, n, dtype, bound, inner):
+    s, head = FLOATS[dtype][1], chunk[-1]
+    count, flags = 1 << (head & 7) - 1 if head else 0, head >> 4
+    require(head == 0 or 1 <= head & 15 <= 4 and 1 <= flags <= 3, "the head of a chunk of BitMask")
+    end = len(chunk) - 1 - s * count
+    masks = [int.from_bytes(chunk[end + s * j:end + s * (j + 1)], "little") for j in range(count)]
+    return bitzip(chunk[:end], n, dtype, bound, inner, masks, flags)
+
+
+def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
+    _, s, kind, mantissa = FLOATS[dtype]
+    exponent_bits, lanes = 8 * s - 1 - mantissa, lanes_of(n)
+    least = int.from_bytes(bits_of(limit_of(dtype, bound), dtype), "little") >> mantissa
+    offset, k = as_float(chunk[-s:], dtype), number(chunk, len(chunk) - s - 2, "H")
+    sizes = struct.unpack_from(f"<{len(lanes)}H", chunk, len(chunk) - s - 2 - 2 * len(lanes))
+    end = len(chunk) - s - 2 - 2 * len(lanes) - k * (2 + s)
+    require(end == sum(sizes) and math.isfinite(offset), "streams that fill the chunk")
+    out, begin = [], 0
+    for length, size in zip(lanes, sizes):
+        bits, at = "".join(f"{b:08b}" for b in chunk[begin:begin + size]), 0
+        history = [0.0] * 4
+        for place in range(length):
+            if codec != BIT_CUT and bits[at] == "1":
+                order, at = int(bits[at + 1:at + 3], 2), at + 3
+                require(order < min(place, 4) if codec == BIT_WISE else place >= 3, "an order of BitZip")
+                value = predictions(history, dtype)[order]
+            else:
+                sign, at = int(bits[at]), at + 1
+                mask = shared = None
+                if masks and bits[at:at + flags] == "1" * flags:
+                    at += flags
+                    index_bits = (len(masks) - 1).bit_length()
+                    mask = masks[int(bits[at:at + index_bits] or "0", 2)]
+                    at += index_bits + 1
+                    if bits[at - 1] == "1":
+                        shared, at = (0, 2, 4, 8)[int(bits[at:at + 2], 2)], at + 2
+                    exponent = mask >> mantissa
+                else:
+                    exponent, at = int(bits[at:at + exponent_bits], 2), at + exponent_bits
+                b = min(max(exponent - least, 0), mantissa) if exponent else 0
+                like = f"{mask & (1 << mantissa) - 1:0{mantissa}b}"[:b if shared is None else shared] if mask is not None else ""
+                kept, at = like + bits[at:at + b - len(like)], at + b - len(like)
+                require(len(kept) == b and exponent + 1 < 1 << exponent_bits and exponent + 1 > sign, "a cut value")
+                field = int((kept + "1").ljust(mantissa, "0")[:mantissa], 2) if exponent else 0
+                word = (sign << exponent_bits | exponent) << mantissa | field
+                value = as_float(word.to_bytes(s, "little"), dtype)
+            history = [value] + history[:3]
+            out.append(bits_of(value if codec == BIT_CUT else rounded(value + offset, dtype), dtype))
+        require(len(bits) - at < 8 and "1" not in bits[at:], "a stream that ends with its last byte")
+        begin += size
+    for i in range(k):
+        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
+    return out
+
+
+def zfp_planes(bits, at, left, planes, lowest):
+    """Four coefficients, and where their bits end. `left`: how many bits the block may have."""
+    coefficients, known = [0] * 4, 0
+    for k in range(planes - 1, lowest - 1, -1):
+        i = 0
+        while i < known and left > 0:
+            coefficients[i] |= bits[at] << k
+            i, at, left = i + 1, at + 1, left - 1
+        while known < 4 and left > 0:
+            more, at, left = bits[at], at + 1, left - 1
+            if not more:
+                break
+            while known < 3 and left > 0:
+                found, at, left = bits[at], at + 1, left - 1
+                if found:
+                    break
+                known += 1
+            coefficients[known] |= 1 << k
+            known += 1
+    return coefficients, at
+
+
+def zfp(chunk, n, dtype, number_with_it, at_rate):
+    _, s, _, mantissa = FLOATS[dtype]
+    w, exponent_bits = 8 * s, 8 * s - 1 - mantissa
+    bias, mask, alternating = (1 << exponent_bits - 1) - 1, (1 << w) - 1, int("10" * (w // 2), 2)
+    k = number(chunk, len(chunk) - 2, "H")
+    end = len(chunk) - 2 - k * (2 + s)
+    block_bits = max(int(4 * number_with_it + 0.5), 1 + exponent_bits) if at_rate else 0
+    least = -1074 if at_rate else math.frexp(number_with_it)[1] - 1
+    bits, at, out = [b >> i & 1 for b in chunk[:end] for i in range(8)], 0, []
+    for _ in range(0, n, 4):
+        begin, e = at, -bias
+        at += 1
+        coefficients = [0] * 4
+        if bits[begin]:
+            at += exponent_bits
+            e = sum(b << i for i, b in enumerate(bits[begin + 1:at])) - bias
+            lowest = w - min(max(e - least + 4, 0), w)
+            coefficients, at = zfp_planes(bits, at, block_bits - (at - begin) if at_rate else math.inf, w, lowest)
+        if at_rate:
+            at = begin + block_bits
+        a, b, c, d = [(v ^ alternating) - alternating & mask for v in coefficients]
+        b = b + (signed(d, w) >> 1) & mask
+        d = d - (signed(b, w) >> 1) & mask
+        b = b + d & mask
+        d = 2 * d - b & mask
+        c = c + a & mask
+        a = 2 * a - c & mask
+        b = b + c & mask
+        c = 2 * c - b & mask
+        d = d + a & mask
+        a = 2 * a - d & mask
+        out += [bits_of(rounded(math.ldexp(rounded(float(signed(v, w)), dtype), e + 2 - w), dtype), dtype) for v in (a, b, c, d)]
+    require(len(bits) - at in range(8) and not any(bits[at:]), "a stream of ZFP that ends with its last byte")
+    out = out[:n]
+    for i in range(k):
+        out[number(chunk, end + 2 * i, "H")] = chunk[end + 2 * k + s * i:end + 2 * k + s * (i + 1)]
+    return out
+
+
 def element_bytes(dtype):
     return FLOATS[dtype][1] if dtype < 4 else 1 << (dtype & 7) if dtype < 128 else dtype - 128
 
@@ -260,11 +421,22 @@ def decode(frame):
         elif h["codec"] == LOSSLESS:
             out += lossless(chunk, n, s)
         else:
-            if dtype > 1 and not addend:
+            if dtype > 1 and h["quality"] == 2:
+                chunk = chunk[:-1]
+            elif dtype > 1 and not addend:
                 k = number(chunk, len(chunk) - 1, "b")
                 bound, chunk = bound / 2 if k == 127 else (bound - 2.0 ** k) * (1 - 2.0 ** -50), chunk[:-1]
             as_type = dtype if dtype < 2 else 0
-            values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
+            if h["codec"] == ZFP:
+                values = zfp(chunk, n, as_type, bound, h["quality"] == 2)
+            elif h["codec"] == BYTE_ZIP:
+                values = bytezip(chunk, n, as_type)
+            elif h["codec"] == BIT_MASK:
+                values = bitmask(chunk, n, as_type, bound, h["inner"])
+            elif h["codec"] in (BIT_ZIP, BIT_WISE, BIT_CUT):
+                values = bitzip(chunk, n, as_type, bound, h["codec"])
+            else:
+                values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
             out += values if dtype < 2 else [two_bytes(v, dtype, not addend) for v in values]
     return h, out
 

@@ -32,6 +32,18 @@ struct chunked {
         else return std::size_t{16384};
     }();
 
+    /// What the bound in a header means: a codec whose tag says `at_rate` keeps no bound.
+    static constexpr quality kind = [] {
+        if constexpr (requires { Tag::at_rate; }) return quality::rate;
+        else return Tag::lossy ? quality::absolute : quality::exact;
+    }();
+
+    /// The codec that this one wraps; 0: none.
+    static constexpr std::uint8_t inner = [] {
+        if constexpr (requires { Tag::inner::wire_id; }) return std::uint8_t{Tag::inner::wire_id};
+        else return std::uint8_t{0};
+    }();
+
     static constexpr std::size_t chunks(std::size_t n) noexcept { return n / step + (n % step != 0); }
     static constexpr std::size_t start(std::size_t n) noexcept { return payload_offset(chunks(n)); }
     static constexpr std::size_t max_payload(std::size_t n) noexcept
@@ -49,7 +61,8 @@ struct chunked {
         h.bound = eb;
         h.chunk_elements = static_cast<std::uint32_t>(step);
         h.chunks = static_cast<std::uint32_t>(chunks(n));
-        h.kind = Tag::lossy ? quality::absolute : quality::exact;
+        h.kind = kind;
+        h.inner_codec = inner;
         return h;
     }
 
@@ -182,7 +195,7 @@ struct chunked {
         if (const status s = read_frame(src, view); s != status::ok) return s;
         const frame_header& h = view.header;
         if (h.codec != Tag::wire_id || h.dtype != dtype_of<T> || h.chunk_elements != step) return status::foreign_frame;
-        if (h.inner_codec != 0 || h.kind == quality::rate) return status::foreign_frame;
+        if (h.inner_codec != inner || (h.kind == quality::rate) != (kind == quality::rate)) return status::foreign_frame;
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
         const bool addend = view.is_addend(), too_large = view.says_too_large();
         if (addend && !adds) return status::corrupt;

@@ -59,6 +59,11 @@ CCOLL_EXACT_END
 template <class Float, small_float T>
 struct movement_coder {
     static constexpr std::size_t chunk_elements = Float::chunk_elements;
+    /// Where the number that comes with a chunk is a rate, there is no bound to be divided.
+    static constexpr bool at_rate = [] {
+        if constexpr (requires { Float::at_rate; }) return bool{Float::at_rate};
+        else return false;
+    }();
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
@@ -66,8 +71,8 @@ struct movement_coder {
         float x[chunk_elements];
         std::byte room[sizeof x];  // a codec may use as many bytes as its values have
         wideners<T>.in_use()(in.data(), x, in.size());
-        const int k = rounding_exponent<T>(largest_finders.in_use()(x, in.size()), eb);
-        const double bound = bound_for(eb, k);
+        const int k = at_rate ? 0 : rounding_exponent<T>(largest_finders.in_use()(x, in.size()), eb);
+        const double bound = at_rate ? eb : bound_for(eb, k);
         if (!is_bound(bound)) return {0, status::unsupported};
         encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
         if (r.code != status::ok) return r;
@@ -82,8 +87,8 @@ struct movement_coder {
         const exact_environment environment;
         float x[chunk_elements];
         if (src.empty()) return status::corrupt;
-        const double bound = bound_for(eb, static_cast<std::int8_t>(src.back()));
-        if (!is_bound(bound)) return status::corrupt;
+        const double bound = at_rate ? eb : bound_for(eb, static_cast<std::int8_t>(src.back()));
+        if (!is_bound(bound) || (at_rate && src.back() != std::byte{0})) return status::corrupt;
         if (const status s = Float::decode_chunk(src.first(src.size() - 1), std::span<float>(x, out.size()), bound); s != status::ok)
             return s;
         range_rounders<T>.in_use()(x, out.data(), out.size());

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <system_error>
+#include <limits>
 #include <type_traits>
 #include <utility>
 
@@ -223,6 +224,7 @@ constexpr double worst_case(int p, int root = 0)
     } else {
         const auto& d = detail::decision_of<Collective, plan, float>;
         if (!d.bound.lossy || p == 1) return 0;
+        if (d.bound.kind == bound_kind::rate) return std::numeric_limits<double>::infinity();
         if (d.bound.end_to_end) return d.bound.value;
         const double units = d.bound.units(d.way.path, d.what.rules, d.bound.growth, p, root);
         return d.bound.value * units / (Collective::reduces && plan::op::divide_by_ranks ? p : 1);

@@ -415,6 +415,7 @@ private:
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
         facts.error_bound = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
+        if (d_.at_rate) facts.error_bound = std::numeric_limits<double>::infinity();
         facts.worst_case_error = facts.error_bound;
         facts.probable_error = facts.error_bound * probable_units(1, error_growth::adds);
         facts.exact = false;

@@ -161,10 +161,11 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.most_elements = longest_p2p_slice(d.codec);
     d.lossy = plan_codec::lossy;
     d.relative = plan_bound::kind == bound_kind::relative;
+    d.at_rate = plan_bound::kind == bound_kind::rate;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;
     if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
-    d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : "absolute");
+    d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : d.at_rate ? "rate" : "absolute");
     d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     return d;
 }();

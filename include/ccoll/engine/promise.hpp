@@ -51,7 +51,7 @@ public:
     /// @param p, root   of the ranks between which there is a codec
     /// @param divides   by how much the sum is divided in the end: 1, or the number of ranks whose values are averaged
     promise(const bound_wish& wish, const schedule& path, placement_rules rules, workspace& memory, int p, int root, int divides)
-        : divides_(divides), growth_(wish.growth), rules_(rules)
+        : divides_(divides), growth_(wish.growth), rules_(rules), at_rate_(wish.kind == bound_kind::rate)
     {
         const double sum = memory.remember(reinterpret_cast<const void*>(path.step_at), variant_of(rules, wish.growth, root), p,
                                            [&] { return wish.units(path, rules, wish.growth, p, root); });
@@ -65,6 +65,7 @@ public:
     /// @param eb  of one compression
     void write(report& facts, double eb) const
     {
+        if (at_rate_) eb = std::numeric_limits<double>::infinity();
         facts.error_bound = eb;
         facts.worst_case_error = eb * units_;
         facts.probable_error = eb * probable_units(units_ * divides_, growth_) / divides_;
@@ -76,6 +77,7 @@ private:
     double units_ = 0, parts_ = 1, divides_ = 1;
     error_growth growth_ = error_growth::adds;
     placement_rules rules_{};
+    bool at_rate_ = false;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

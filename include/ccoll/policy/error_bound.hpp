@@ -70,7 +70,8 @@ struct EndToEnd : Bound {
     static constexpr bool end_to_end = true;
 };
 
-/// A number of bits per value instead of a bound, for codecs with a fixed rate.
+/// A number of bits per value instead of a bound, for codecs with a fixed rate (Codec::Zfp). Nothing is promised of errors:
+/// report::worst_case_error is infinite.
 template <int Bits>
 struct FixedRate : bound_tag<bound_kind::rate> {
     static constexpr const char* name = "FixedRate";

@@ -23,6 +23,7 @@ enum class plan_fault {
     nameless,
     wire_id,
     rate_without_codec,
+    rate_of_result,
     lossy_without_bound,
     bound_without_lossy,
     bound_not_positive,
@@ -58,6 +59,18 @@ template <class Policy>
 concept has_name = requires {
     { Policy::name } -> std::convertible_to<const char*>;
 };
+/// Has this codec another one in its place where the plan names a rate instead of a bound?
+template <class Codec>
+inline constexpr bool has_rate = requires { typename Codec::with_rate; };
+
+template <class Codec, class Bound> struct codec_for {
+    using type = Codec;
+};
+template <class Codec, class Bound>
+    requires(has_rate<Codec> && Bound::kind == bound_kind::rate)
+struct codec_for<Codec, Bound> {
+    using type = typename Codec::with_rate;
+};
 
 template <class... Policies>
 consteval plan_fault first_plan_fault()
@@ -70,7 +83,8 @@ consteval plan_fault first_plan_fault()
     if (!has_name<codec> || !has_name<op> || !has_name<typename pick<axis::algo, policies::Algo::Auto, Policies...>::type>)
         return plan_fault::nameless;
     if (!has_wire_id_of_its_own<codec>) return plan_fault::wire_id;
-    if (bound::kind == bound_kind::rate) return plan_fault::rate_without_codec;
+    if (bound::kind == bound_kind::rate && !has_rate<codec>) return plan_fault::rate_without_codec;
+    if (bound::kind == bound_kind::rate && bound::end_to_end) return plan_fault::rate_of_result;
     if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
     if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
@@ -108,10 +122,10 @@ struct Plan {
     static constexpr bool names = detail::count_on<Axis, Policies...> > 0;
 
     using algo = choice<axis::algo, policies::Algo::Auto>;
-    using codec = choice<axis::codec, policies::Codec::None>;
     using placement = choice<axis::placement, policies::Placement::Auto>;
     using op = choice<axis::op, policies::Op::Sum>;
     using bound = choice<axis::bound, no_bound>;
+    using codec = typename detail::codec_for<choice<axis::codec, policies::Codec::None>, bound>::type;
     using check = choice<axis::check, policies::Check::Auto>;
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
     using timeout = choice<axis::timeout, no_timeout>;
@@ -140,6 +154,9 @@ constexpr void refuse_plan()
         "derive its tag from ccoll::codec_tag<id, lossy> with an id of 128 to 255");
     static_assert(Fault != plan_fault::rate_without_codec,
                   "ccoll::Plan: FixedRate needs a codec with a fixed rate, and this one has none; give an ErrorBound<E> instead");
+    static_assert(
+        Fault != plan_fault::rate_of_result,
+        "ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide; drop EndToEnd, or give an ErrorBound<E>");
     static_assert(Fault != plan_fault::lossy_without_bound,
                   "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
                   "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");

@@ -3,7 +3,11 @@
 // know before any element type is known. The implementations are elsewhere and are looked up by the tag.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <initializer_list>
 
 #include <ccoll/base/config.hpp>
 
@@ -38,6 +42,18 @@ struct codec_tag : policy<axis::codec> {
     static constexpr bool lossy = Lossy;
 };
 
+namespace detail {
+/// "outer<inner>", with the bracket in `outer`.
+constexpr std::array<char, 64> wrapped(const char* outer, const char* inner)
+{
+    std::array<char, 64> all{};
+    std::size_t at = 0;
+    for (const char* part : {outer, inner, ">"})
+        for (; *part != 0 && at + 1 < all.size(); ++part) all[at++] = *part;
+    return all;
+}
+}  // namespace detail
+
 namespace policies {
 
 // clang-format off: one line per tag
@@ -69,6 +85,16 @@ struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
 struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
 struct SZp : codec_tag<3, true> { static constexpr const char* name = "SZp"; };
 struct Lossless : codec_tag<4, false> { static constexpr const char* name = "Lossless"; };
+struct BitZip : codec_tag<5, true> { static constexpr const char* name = "BitZip"; };
+struct BitWise : codec_tag<6, true> { static constexpr const char* name = "BitWise"; };
+struct ByteZip : codec_tag<7, true> { static constexpr const char* name = "ByteZip"; };
+struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut"; };
+/// What Zfp stands for where the plan has a FixedRate. Users of codecs alone may name it; its `eb` is the rate.
+struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp"; static constexpr bool at_rate = true; };
+struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
+/// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
+template <class Inner>
+struct BitMask : codec_tag<10, Inner::lossy> { static constexpr auto text = detail::wrapped("BitMask<", Inner::name); static constexpr const char* name = text.data(); using inner = Inner; };
 }  // namespace Codec
 
 /// Where compression happens; the table is in engine/placement.hpp.
@@ -106,19 +132,17 @@ struct Serial : policy<axis::exec> { static constexpr const char* name = "Serial
 }  // namespace policies
 
 namespace detail {
+template <class Tag, class... Tags>
+inline constexpr bool is_any_of = (false || ... || std::is_same_v<Tag, Tags>);
+
 /// The tags that may have the wire ids of the library.
 template <class Tag>
-inline constexpr bool is_library_codec = false;
-template <>
-inline constexpr bool is_library_codec<policies::Codec::None> = true;
-template <>
-inline constexpr bool is_library_codec<policies::Codec::SZx> = true;
-template <>
-inline constexpr bool is_library_codec<policies::Codec::PipeSZx> = true;
-template <>
-inline constexpr bool is_library_codec<policies::Codec::SZp> = true;
-template <>
-inline constexpr bool is_library_codec<policies::Codec::Lossless> = true;
+inline constexpr bool is_library_codec =
+    is_any_of<Tag, policies::Codec::None, policies::Codec::SZx, policies::Codec::PipeSZx, policies::Codec::SZp, policies::Codec::Lossless,
+              policies::Codec::BitZip, policies::Codec::BitWise, policies::Codec::ByteZip, policies::Codec::BitCut, policies::Codec::Zfp,
+              policies::Codec::ZfpAtRate>;
+template <class Inner>
+inline constexpr bool is_library_codec<policies::Codec::BitMask<Inner>> = is_library_codec<Inner>;
 
 /// Whether frames of this codec can be told from those of the library.
 template <class Tag>

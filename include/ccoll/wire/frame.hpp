@@ -34,7 +34,7 @@ inline constexpr std::uint8_t wire_version = 5;
 enum class quality : std::uint8_t {
     exact,     ///< nothing is lost; bound is 0
     absolute,  ///< every value is within `bound` of the original
-    rate       ///< `bound` bits per element; nothing is promised of the error. No codec of this version writes it
+    rate       ///< `bound` bits per element; nothing is promised of the error
 };
 
 struct frame_header {

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/zfp.hpp - floor 2. Codec::Zfp: ZFP in one dimension, with a bound or at a fixed rate.
+//
+//   chunk   u8 stream[]       what libzfp writes for the values of the chunk, and reads; whole bytes
+//   ..      u16 place[k]      values that the stream cannot hold: where they stand in the chunk
+//   ..      T value[k]        and what they are
+//   ..      u16 k
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <ccoll/codec/bitzip/limit.hpp>
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/zfp/block.hpp>
+#include <ccoll/policy/tags.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+namespace detail::zfp {
+
+/// @tparam AtRate  the number that comes with a chunk is not a bound but a rate: bits per value
+template <native_float T, bool AtRate>
+struct chunk_coder {
+    static constexpr bool at_rate = AtRate;
+    using coder = block<T>;
+    using fields = fields_of<T>;
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+    {
+        const exact_environment environment;
+        const T limit = AtRate ? T(1) : bitzip::limit_of<T>(eb);
+        if (!(limit > 0)) return {0, status::unsupported};
+        const precision wanted = precision_of(eb);
+        const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
+        if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
+
+        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + 8];
+        std::uint16_t places[chunk_elements / 8 + 1];
+        std::size_t exceptions = 0;
+        bit_writer to(stream);
+        for (std::size_t b = 0; b < blocks; ++b) {
+            const std::size_t at = b * block_values, count = std::min(block_values, n - at);
+            T x[block_values], decoded[block_values];
+            for (std::size_t i = 0; i < count; ++i) x[i] = is_finite(in[at + i]) ? in[at + i] : T(0);
+            fill_up(x, count);
+            coder::encode(x, wanted, to, AtRate ? nullptr : decoded);
+            for (std::size_t i = 0; i < count; ++i) {
+                if (is_finite(in[at + i]) && (AtRate || is_within(decoded[i], in[at + i], limit))) continue;
+                if (exceptions > n / 8) return {0, status::unsupported};
+                places[exceptions++] = static_cast<std::uint16_t>(at + i);
+            }
+        }
+        const std::size_t bytes = to.end(), all = bytes + exceptions * (2 + sizeof(T)) + 2;
+        if (all >= room) return {0, status::out_of_space};
+        std::memcpy(dst.data(), stream, bytes);
+        for (std::size_t k = 0; k < exceptions; ++k) {
+            store(dst, bytes + 2 * k, places[k]);
+            std::memcpy(dst.data() + bytes + 2 * exceptions + k * sizeof(T), &in[places[k]], sizeof(T));
+        }
+        store(dst, all - 2, static_cast<std::uint16_t>(exceptions));
+        return {all, status::ok, exceptions};
+    }
+
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
+        const exact_environment environment;
+        if (!AtRate && !(bitzip::limit_of<T>(eb) > 0)) return status::corrupt;
+        const precision wanted = precision_of(eb);
+        if (src.size() < 3 || wanted.block_bits > most_block_bits) return status::corrupt;
+        const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2), behind = exceptions * (2 + sizeof(T)) + 2;
+        if (src.size() < behind + 1) return status::corrupt;
+        const const_byte_span stream = src.first(src.size() - behind);
+        const bit_source from(stream);
+        std::size_t bit = 0;
+        for (std::size_t at = 0; at < n; at += block_values) {
+            T x[block_values];
+            coder::decode(from, bit, wanted, x);
+            for (std::size_t i = 0; i < std::min(block_values, n - at); ++i) out[at + i] = x[i];
+        }
+        if ((bit + 7) / 8 != stream.size() || from.peek(bit) != 0) return status::corrupt;
+        std::size_t lowest = 0;
+        for (std::size_t k = 0; k < exceptions; ++k) {
+            const std::size_t place = load<std::uint16_t>(src, stream.size() + 2 * k);
+            if (place < lowest || place >= n) return status::corrupt;
+            std::memcpy(&out[place], src.data() + stream.size() + 2 * exceptions + k * sizeof(T), sizeof(T));
+            lowest = place + 1;
+        }
+        return status::ok;
+    }
+
+private:
+    /// Exponent, and four bits for each plane and one for each of the three searches that succeed.
+    static constexpr std::size_t most_block_bits = coder::header_bits + 4 * static_cast<std::size_t>(fields::word_bits) + 4;
+
+    static precision precision_of(double eb) noexcept
+    {
+        if constexpr (!AtRate) return {0, static_cast<int>(std::bit_cast<std::uint64_t>(eb) >> 52) - 1023};
+        const double bits = std::clamp(eb, 0.0, 1000.0) * block_values;
+        return {std::max<std::size_t>(static_cast<std::size_t>(bits + 0.5), coder::header_bits), -1074};
+    }
+    static bool is_finite(T v) noexcept { return fields::magnitude(v) < fields::exponent; }
+
+    /// A last block with fewer values, as libzfp fills it up.
+    static void fill_up(T (&x)[block_values], std::size_t count) noexcept
+    {
+        if (count <= 1) x[1] = x[0];
+        if (count <= 2) x[2] = x[1];
+        if (count <= 3) x[3] = x[0];
+    }
+
+    CCOLL_EXACT_BEGIN
+    static bool is_within(T decoded, T x, T limit) noexcept
+    {
+        CCOLL_EXACT_BODY
+        return std::fabs(decoded - x) < limit;
+    }
+    CCOLL_EXACT_END
+};
+
+}  // namespace detail::zfp
+
+/// Four values at a time become an exponent and four coefficients, of which the bit planes above the bound are kept.
+///
+/// Every decoded value is within eb: each one is decoded and compared while it is encoded. A value that is not (NaN, Inf, bounds near the
+/// precision of T) is kept exactly behind the stream; if there are many, the chunk travels raw. Bounds below the smallest normal T keep
+/// everything raw. Cost: one pass over a chunk in the innermost cache, no allocation.
+///
+/// Source: Lindstrom, "Fixed-Rate Compressed Floating-Point Arrays", IEEE TVCG 20(12), 2014, in the one-dimensional form and the mode
+/// "fixed accuracy" of libzfp 1.0, with tolerance eb. The stream of a chunk is the one of libzfp for the same values, in whole bytes
+/// (where libzfp is built with longer words, it fills the last one up with zeros, and wants as much to read). Differs from libzfp in: the
+/// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
+/// of single bits.
+template <native_float T>
+struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_coder<T, false> {};
+
+/// What Codec::Zfp with FixedRate<bits> stands for: so many bits for each value, at least header_bits / 4, and no bound at all. NaN and Inf
+/// survive as above; each one costs 2 bytes and itself.
+///
+/// Source: Zhou et al., "Accelerating MPI All-to-All Communication with Online Compression on Modern GPU Clusters", ISC 2022, uses this
+/// mode; libzfp calls it "fixed rate".
+template <native_float T>
+struct codec_impl<policies::Codec::ZfpAtRate, T, host_space> : detail::zfp::chunk_coder<T, true> {};
+
+}  // namespace ccoll::inline CCOLL_ABI
