@@ -400,7 +400,7 @@ private:
         const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me_, p_, b);
         const std::size_t before = l.slice * task_.slice_elements;
         return message_place{me_, sender, number}.found(status::count_differs, static_cast<double>(store_.wanted(b)),
-                                                      static_cast<double>(before + mine.count));
+                                                        static_cast<double>(before + mine.count));
     }
     /// Now, or when what has been begun is done.
     void release(lane& l, block& b)
