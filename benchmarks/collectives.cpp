@@ -51,6 +51,16 @@ double over_ranks(double mine, MPI_Op op)
     return all;
 }
 
+/// The first line of what MPI says of itself.
+std::string mpi_version()
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    const std::string all = text;
+    return all.substr(0, all.find('\n'));
+}
+
 template <class... P>
 row allreduce_row(std::string name)
 {
@@ -192,7 +202,7 @@ int main(int argc, char** argv)
     MPI_Comm_size(MPI_COMM_WORLD, &p);
 
     CLI::App app{"compressed collectives against plain MPI"};
-    std::string operation = "allreduce", field = "turbulence", json;
+    std::string operation = "allreduce", field = "turbulence", link = "unknown", json;
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
     double relative = 1e-3;
     int repetitions = 5;
@@ -203,6 +213,7 @@ int main(int argc, char** argv)
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
     app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
     app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
+    app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     try {
         app.parse(argc, argv);
@@ -328,6 +339,8 @@ int main(int argc, char** argv)
                        1e3 * median(r.processor), holds ? "" : "  BROKEN");
             if (!json.empty())
                 std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation},
+                                                                     {"mpi", mpi_version()},
+                                                                     {"link", link},
                                                                      {"field", field},
                                                                      {"elements", n},
                                                                      {"ranks", p},

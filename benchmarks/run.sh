@@ -5,6 +5,7 @@
 #   benchmarks/run.sh codec --quick       the table of the README
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
+#   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
 set -euo pipefail
@@ -14,7 +15,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,9s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,10s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -108,6 +109,7 @@ case $what in
         bootstrap g++ '?libopenmpi-dev'
         benchmarks/compile_time.sh "$@"
         ;;
+    collectives) exec benchmarks/lab/collectives.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

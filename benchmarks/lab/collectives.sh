@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Compressed collectives against plain MPI with its best settings, on 4 ranks whose links let 1 Gb/s through in each direction: a table per
+# data set and size, and JSON lines in out/collectives.jsonl. Where such links cannot be made, ranks talk through this machine's memory
+# instead, and the rows say so: codecs lose there, because memory is faster than they are.
+#   benchmarks/run.sh collectives [--quick] [openmpi|mpich]
+#       --quick   allreduce of 64 MiB and 4 MiB alone, some two minutes; otherwise all rows of the README, some ten minutes per MPI
+#   Environment: RANKS (4), RATE (1gbit), REPETITIONS (5)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# shellcheck source=cmake/bootstrap.sh
+. cmake/bootstrap.sh
+
+ranks=${RANKS:-4} rate=${RATE:-1gbit} repetitions=${REPETITIONS:-5}
+quick=no
+mpis=()
+for argument in "$@"; do
+    case $argument in
+        --quick) quick=yes ;;
+        openmpi | mpich) mpis+=("$argument") ;;
+        -h | --help)
+            sed -n '3,8s/^# \{0,1\}//p' benchmarks/lab/collectives.sh
+            exit 0
+            ;;
+        *)
+            echo "benchmarks/run.sh collectives takes --quick, openmpi and mpich, and found '$argument'" >&2
+            exit 2
+            ;;
+    esac
+done
+bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
+if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+
+lab=benchmarks/lab json=out/collectives.jsonl
+mkdir -p out build/collectives
+link="$ranks x $rate" limited=yes
+if ! reason=$($lab/netlab.sh --check 2>&1); then
+    echo "No limited links here: ${reason#netlab: }. The rows below are for ranks that talk through memory." >&2
+    link="$ranks ranks on one machine" limited=no
+fi
+
+# settings <file>: a line is one setting, '#' begins a comment
+settings() { grep -v '^#' "$lab/$1" | tr '\n' ' '; }
+
+# measure <mpi> <options of the program...>
+measure() {
+    local mpi=$1 program=build/collectives/$1 tuned
+    shift
+    set -- "$@" --repetitions "$repetitions" --link "$link" --json "$json"
+    tuned=$(settings "tuned.$mpi")
+    # shellcheck disable=SC2086 # a list of words
+    case $mpi.$limited in
+        openmpi.yes) $lab/netlab.sh "$ranks" "$rate" openmpi $tuned -- "$program" "$@" ;;
+        mpich.yes) env $tuned $lab/netlab.sh "$ranks" "$rate" mpich -- "$program" "$@" ;;
+        openmpi.no)
+            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe -n "$ranks" "$program" "$@"
+            ;;
+        mpich.no) mpiexec.mpich -n "$ranks" "$program" "$@" ;;
+    esac
+}
+
+: >"$json"
+measured=no
+for mpi in "${mpis[@]}"; do
+    if ! command -v "mpicxx.$mpi" >/dev/null; then
+        echo "$mpi is not installed" >&2
+        continue
+    fi
+    measured=yes
+    echo "building for $mpi, which may take a minute" >&2
+    "mpicxx.$mpi" -std=c++20 -O2 -Iinclude -DFMT_SHARED benchmarks/collectives.cpp -o "build/collectives/$mpi" -lfmt
+    printf '\n== %s, tuned (%s), %s\n' "$mpi" "$lab/tuned.$mpi" "$link"
+    if [ $quick = yes ]; then
+        measure "$mpi" --elements 16777216 1048576
+        continue
+    fi
+    measure "$mpi" --elements 16777216 1048576 65536 16384
+    measure "$mpi" --field wavefronts --elements 16777216
+    measure "$mpi" --operation bcast --elements 16777216
+    measure "$mpi" --operation alltoall --elements 16777216
+done
+[ $measured = yes ]
