@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Algo::Hierarchical: results on nodes of any size and order, the bits of all ranks, what is lossy, and disagreement.
+#include <algorithm>
+#include <random>
+
 #include "errors.hpp"
 
 using namespace ccoll::policies;
@@ -95,22 +98,187 @@ TEST_CASE("A hierarchical allreduce is within its bound and the same on all rank
         sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
 }
 
-TEST_CASE("Within one node nothing is lossy, and without neighbours all of it is as on one level", "[hierarchical]")
+TEST_CASE("Within one node nothing is lossy unless streams are added, and without neighbours all of it is as on one level",
+          "[hierarchical]")
 {
     using two_levels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
+    using decoded = Placement::DecodeReduceEncode;
     for (const int p : {2, 5}) {
         const auto maps = maps_of(p);
-        const auto together = on_nodes<float>(p, maps[0], 10000, sum<two_levels>);
+        const auto together = on_nodes<float>(p, maps[0], 10000, sum<two_levels, decoded>);
         for (const auto& each : together) {
             CHECK(each.facts.exact);
             CHECK(each.facts.worst_case_error == 0);
         }
-        const auto apart = on_nodes<float>(p, maps[1], 10000, sum<two_levels>);
-        const auto flat = on_nodes<float>(p, maps[1], 10000, sum<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>);
+        const auto apart = on_nodes<float>(p, maps[1], 10000, sum<two_levels, decoded>);
+        const auto flat = on_nodes<float>(p, maps[1], 10000, sum<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, decoded>);
         for (std::size_t r = 0; r < apart.size(); ++r) {
             CHECK(apart[r].result == flat[r].result);
             CHECK(apart[r].facts.worst_case_error == flat[r].facts.worst_case_error);
         }
+    }
+}
+
+namespace {
+
+/// Values whose sum depends on the order of plain additions. Rank `whose` contributes them; some are not finite where `special` says so.
+template <class T>
+std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, bool special)
+{
+    std::mt19937 random(static_cast<unsigned>(whose) + 1);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    std::vector<T> x(n);
+    for (T& each : x) each = static_cast<T>(uniform(random) * static_cast<float>(scale));
+    if (special && n > 900 && whose % 4 == 1) x[100] = static_cast<T>(std::numeric_limits<float>::infinity());
+    if (special && n > 900 && whose % 4 == 2) x[100 + whose] = -static_cast<T>(std::numeric_limits<float>::infinity());
+    if (special && n > 900 && whose == 6) x[500] = static_cast<T>(std::numeric_limits<float>::quiet_NaN());
+    return x;
+}
+
+/// The sum over p ranks of which rank r contributes what `order` says, on these nodes.
+template <class T, class Call>
+std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const std::vector<int>& nodes, std::size_t n, double scale,
+                                   bool special, Call call)
+{
+    return run<outcome_of<T>>(static_cast<int>(order.size()), [=](threads_comm& comm, outcome_of<T>& mine) {
+        ccoll::set_nodes(comm, nodes);
+        const auto send = contribution_of<T>(order[static_cast<std::size_t>(comm.rank())], n, scale, special);
+        mine.result.assign(n, T(-77.0f));
+        mine.facts = call(comm, send, mine.result);
+    });
+}
+
+/// Every order of the ranks and all nodes give the bits of a flat call, wherever the report says Homomorphic. @return how often it did
+template <class T, class Call, class Flat>
+std::size_t check_same_bits(int p, std::size_t n, double scale, bool special, Call call, Flat flat)
+{
+    std::vector<std::size_t> order(static_cast<std::size_t>(p));
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::mt19937 random(static_cast<unsigned>(p));
+    const auto wanted = sums_of<T>(order, maps_of(p)[1], n, scale, special, flat);
+    std::size_t homomorphic = 0;
+    for (const auto& nodes : maps_of(p))
+        for (int turn = 0; turn < 3; ++turn) {
+            std::shuffle(order.begin(), order.end(), random);
+            INFO("p " << p << ", n " << n << ", scale " << scale << ", node of rank 1: " << nodes[1] << ", turn " << turn);
+            const auto all = sums_of<T>(order, nodes, n, scale, special, call);
+            for (const auto& each : all) {
+                CHECK(each.facts.placement == std::string(all[0].facts.placement));
+                CHECK(each.facts.worst_case_error <= wanted[0].facts.worst_case_error);
+                if (std::string(each.facts.placement) != "Homomorphic") continue;
+                ++homomorphic;
+                CHECK(each.facts.worst_case_error == wanted[0].facts.worst_case_error);
+                CHECK(each.facts.error_bound == wanted[0].facts.error_bound);
+                CHECK(std::memcmp(each.result.data(), wanted[0].result.data(), n * sizeof(T)) == 0);
+            }
+        }
+    return homomorphic;
+}
+
+}  // namespace
+
+TEST_CASE("Sums of encoded streams have the same bits in any order and on any nodes", "[hierarchical][homomorphic]")
+{
+    using E = ErrorBound<1e-3>;
+    using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
+    for (const int p : {2, 3, 7, 13})
+        for (const std::size_t n : {std::size_t{1}, std::size_t{5121}}) {
+            const bool special = p > 7;
+            const auto everywhere = [&](std::size_t times) { CHECK(times == 15 * static_cast<std::size_t>(p)); };
+            everywhere(check_same_bits<float>(p, n, 1, special, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>));
+            everywhere(check_same_bits<float>(p, n, 100, special,
+                                              sum<Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Codec::SZp, E, Op::Average>,
+                                              sum<Codec::SZp, E, Op::Average>));
+            everywhere(check_same_bits<double>(p, n, 1e6, special, sum<two_levels, Codec::SZp, E, Check::Local>,
+                                               sum<Codec::SZp, E, Check::Local>));
+            everywhere(check_same_bits<float>(p, n, 1, false, sum<two_levels, Codec::SZp, EndToEnd<RelativeBound<1e-3>>>,
+                                              sum<Codec::SZp, EndToEnd<RelativeBound<1e-3>>>));
+            everywhere(check_same_bits<ccoll::half>(p, n, 1, special, sum<two_levels, Codec::SZp, ErrorBound<4e-2>>,
+                                                    sum<Codec::SZp, ErrorBound<4e-2>>));
+        }
+}
+
+TEST_CASE("Sums that would not survive decoding are added decoded, on all ranks, and the report says so", "[hierarchical][homomorphic]")
+{
+    using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::RecursiveDoubling>;
+    using E = ErrorBound<1e-3>;
+    // From 2^22 steps on, some 8400, a float no longer tells between which steps it was rounded.
+    for (const int p : {3, 13}) {
+        const auto far = [&](double factor) { return 8388 * factor / p; };
+        CHECK(check_same_bits<float>(p, 5121, far(0.99), false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) > 0);
+        CHECK(check_same_bits<float>(p, 5121, far(1.05), false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) == 0);
+        check_same_bits<ccoll::bfloat16>(p, 5121, 1, false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>);
+    }
+    const auto all = on_nodes<float>(8, maps_of(8)[2], 5000, [](threads_comm& comm, const auto&, auto& recv) {
+        const std::vector<float> send(recv.size(), 3000.5f);
+        return ccoll::allreduce<two_levels, Codec::SZp, E>(send, recv, comm);
+    });
+    for (const auto& each : all) {
+        CHECK(std::string(each.facts.placement) == "DecodeReduceEncode");
+        CHECK(std::string(each.facts.codec) == "SZp");
+        CHECK(!each.facts.exact);
+        CHECK(each.facts.worst_case_error <= 8e-3);
+        CHECK(std::fabs(each.result[77] - 24004) <= 8e-3f + 24004 * 0x1p-22f);
+    }
+}
+
+namespace {
+
+double sent_by(const std::vector<outcome_of<float>>& all)
+{
+    double sum = 0;
+    for (const auto& each : all) sum += static_cast<double>(each.facts.sent_bytes);
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("A hierarchical average whose bound is that of the result uses all of it", "[hierarchical]")
+{
+    using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
+    using whole = EndToEnd<ErrorBound<1e-3>>;
+    const int p = 13;
+    const std::vector<int> nodes = maps_of(p)[2];  // 5 nodes
+    const std::size_t n = 200000;
+    const auto both = [&](auto hierarchical, auto flat) {
+        const auto two = on_nodes<float>(p, nodes, n, hierarchical), one = on_nodes<float>(p, nodes, n, flat);
+        for (const auto& each : two) {
+            CHECK(each.facts.worst_case_error <= 1e-3);
+            CHECK(each.facts.worst_case_error >= 0.999e-3);
+            double beside = 0;
+            CHECK(largest_error(each.result, p, oracle::op::average, 1e-3, beside) <= 1e-3 + beside);
+        }
+        CHECK(one[0].facts.worst_case_error >= 0.999e-3);
+        return std::pair(two, one);
+    };
+    {  // encoded between nodes alone: 5 compressions, of which each counts for a thirteenth
+        using placed = Placement::DecodeReduceEncode;
+        const auto [two, one] =
+            both(sum<two_levels, Codec::PipeSZx, whole, Op::Average, placed>, sum<Algo::Ring, Codec::PipeSZx, whole, Op::Average, placed>);
+        CHECK(two[0].facts.error_bound == Approx(1e-3 * 13 / 5));
+        CHECK(one[0].facts.error_bound == Approx(1e-3));
+        // Between nodes it sends what a ring of 5 ranks with the sums of the nodes sends, for this bound and not for a tighter one.
+        const auto ring_of_nodes = [&](double eb) {
+            return sent_by(run<outcome_of<float>>(5, [=](threads_comm& comm, outcome_of<float>& mine) {
+                std::vector<float> v(n);
+                for (int r = 3 * comm.rank(); r < std::min(p, 3 * comm.rank() + 3); ++r) {
+                    const auto each = fields::smooth<float>(n, static_cast<unsigned>(r + 1));
+                    for (std::size_t i = 0; i < n; ++i) v[i] += each[i];
+                }
+                if (eb > 0) mine.facts = ccoll::allreduce<Algo::Ring, Codec::PipeSZx, RuntimeBound, Check::Local>(v, comm, eb);
+                else mine.facts = ccoll::allreduce<Algo::Ring, Check::Local>(v, comm);
+            }));
+        };
+        const double within_nodes = sent_by(on_nodes<float>(p, nodes, n, sum<two_levels, Op::Average>)) - ring_of_nodes(0);
+        const double between_nodes = sent_by(two) - within_nodes;
+        CHECK(between_nodes == Approx(ring_of_nodes(1e-3 * 13 / 5)).epsilon(0.002));
+        CHECK(between_nodes < 0.9 * ring_of_nodes(1e-3 / 5));
+    }
+    {  // added encoded: each of 13 compressions counts for a thirteenth
+        const auto [two, one] = both(sum<two_levels, Codec::SZp, whole, Op::Average>, sum<Codec::SZp, whole, Op::Average>);
+        CHECK(two[0].facts.error_bound == one[0].facts.error_bound);
+        CHECK(two[0].facts.error_bound == Approx(1e-3));
+        CHECK(two[0].result == one[0].result);
     }
 }
 

@@ -331,11 +331,11 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         const std::vector<int> node_of_rank{0, 0, 1};  // with MPI this is not needed
         ccoll::set_nodes(comm, node_of_rank);
         using TwoLevels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
-        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // two nodes: within 2e-3
+        const ccoll::report facts = ccoll::allreduce<TwoLevels>(field, out, comm);  // three ranks: within 3e-3
         // [/doc:hierarchical]
-        want(facts.worst_case_error == 2e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
+        want(facts.worst_case_error == 3e-3 && std::string(facts.algorithm) == "Hierarchical", "report");
         for (std::size_t i = 0; i < out.size(); ++i)
-            want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 2e-3 + 1e-5), "hierarchical");
+            want(near(out[i], 3 * std::sin(1e-2f * static_cast<float>(i)) + 3, 3e-3 + 1e-5), "hierarchical");
 
         // [doc:strided]
         struct column {  // what std::mdspan and Kokkos::View look like

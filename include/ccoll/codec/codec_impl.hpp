@@ -55,6 +55,9 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 /// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. Returns too_large for values that cannot be added.
 /// self_checked_addends (optional): for up to so many addends, encode_addend returns too_large for exactly those values for which can_add
 /// says no. Ranks that all see all results then need not look at their data beforehand.
+/// addend_step(eb) (optional): the step of the grid on which addends and their sums lie: a value is encoded as the nearest multiple, and a
+/// sum is decoded as a multiple, rounded once. 0: there is none for this bound. Algo::Hierarchical adds encoded streams only where sums can
+/// be decoded and encoded again without loss, and learns it from this.
 /// add_chunks(a, b, n, dst): the sum of two addends of n values, whose bytes may be anything; total. too_large if the sum cannot be held.
 template <class Impl, class T>
 concept homomorphic_chunk_codec = chunk_codec<Impl, T> && requires(std::span<const T> in, std::span<T> out, const_byte_span a,

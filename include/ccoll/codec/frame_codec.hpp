@@ -60,6 +60,7 @@ struct addend_codec {
     encode_result (*add)(const frame_view& a, const frame_view& b, byte_span dst, between_chunks) noexcept = nullptr;
     bool adds_non_finite = false;
     std::size_t self_checked_addends = 0;
+    double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -111,6 +111,12 @@ struct coder<Float, T> : movement_coder<Float, T> {
     }();
     static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
 
+    static double addend_step(double eb) noexcept
+    {
+        if constexpr (requires { Float::addend_step(eb); }) return Float::addend_step(eb);
+        else return 0;
+    }
+
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
     {
         float x[Float::chunk_elements];

@@ -36,7 +36,9 @@ inline constexpr addend_codec<T> addend_codec_of = [] {
         if constexpr (requires { impl::self_checked_addends; }) return std::size_t{impl::self_checked_addends};
         else return std::size_t{0};
     }();
-    return addend_codec<T>{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
+    addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
+    if constexpr (requires { impl::addend_step(0.0); }) c.step = &impl::addend_step;
+    return c;
 }();
 
 }  // namespace ccoll::inline CCOLL_ABI

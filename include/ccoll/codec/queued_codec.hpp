@@ -46,6 +46,7 @@ struct queued_addends {
                        codec_work&) noexcept = nullptr;
     bool adds_non_finite = false;
     std::size_t self_checked_addends = 0;
+    double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
 };
 
 namespace detail {
@@ -104,8 +105,9 @@ struct queued_sums {
     }
     static constexpr queued_addends<T> all = [] {
         constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-        return queued_addends<T>{table.max_bytes,           table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite,
-                                 table.self_checked_addends};
+        return queued_addends<T>{
+            table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends,
+            table.step};
     }();
 };
 

@@ -68,6 +68,12 @@ struct chunk_coder {
         return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
     }
 
+    static double addend_step(double eb) noexcept
+    {
+        const quantiser<T> z(eb);
+        return z.usable ? static_cast<double>(z.step) : 0;
+    }
+
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
     {
         const exact_environment<denormals::flush> environment;

@@ -210,7 +210,7 @@ typename Form::result ask(Arguments&&... arguments)
 /// The bound that a collective with this plan promises on p ranks, as report::worst_case_error: `worst_case<collective::allreduce,
 /// Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. Bounds known before the call only.
 /// Algo::Hierarchical: p counts nodes, and for Op::Average the result is an upper bound, because the sum is divided by
-/// ranks.
+/// ranks. Where it adds encoded streams, p counts ranks.
 template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other, of which only the one between
-// nodes has a codec.
+// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other. The one between nodes has the
+// plan's codec.
 //
 //   allreduce   reduce to the first rank of every node, allreduce between these, bcast within the nodes
 //   reduce      reduce to the first rank of every node, reduce between these to the root
 //   bcast       bcast from the root to the first ranks of the nodes, bcast within the nodes
 //
-// With a root, the root is the first rank of its node.
+// With a root, the root is the first rank of its node. Where encoded streams are added, they are added within nodes as well: then the bits
+// of a sum do not depend on which ranks share a node.
 #pragma once
 
 #include <ccoll/algo/hierarchical.hpp>
@@ -70,6 +71,16 @@ private:
     const call_order<T, Link>& order() const { return head_.order; }
     const collective_facts& facts() const { return order().plan.what.facts; }
     bool moves_only() const { return !facts().reduces; }
+    /// Are encoded streams added, on all levels?
+    bool adds() const { return outer_.what.rules.reduce_encoded; }
+    bool lossy() const { return outer_.bound.lossy && (adds() ? head_.p > 1 : leaders_.size() > 1); }
+    /// Each rank encodes its values once where these are added; else only the first ranks of the nodes encode.
+    detail::promise promised()
+    {
+        const int among = adds() ? head_.p : static_cast<int>(leaders_.size());
+        return {order().plan.bound,     outer_.way.path, outer_.what.rules, link_.memory(), among, adds() ? order().root : root_index_,
+                divides() ? head_.p : 1};
+    }
     bool relative() const { return order().plan.bound.kind == bound_kind::relative; }
     bool divides() const { return order().plan.what.op.divide != nullptr; }
 
@@ -91,11 +102,10 @@ private:
         // From here on the levels keep to themselves: what has to be agreed upon is agreed upon here.
         head_.stamp.arguments.bound = head_.asked_bound();
         if (plan.bound.lossy) {
-            promise_ = {plan.bound,  outer_.way.path,        outer_.what.rules, link_.memory(), static_cast<int>(leaders_.size()),
-                        root_index_, divides() ? head_.p : 1};
+            promise_ = promised();
             eb_ = promise_.of_one(head_.stamp.arguments.bound);
         }
-        adds_ = outer_.what.rules.reduce_encoded && leaders_.size() > 1;
+        adds_ = adds() && head_.p > 1;
         if ((outer_.checks == check_level::local && !relative() && !adds_) || head_.p == 1) {
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
@@ -168,7 +178,7 @@ private:
         shared_facts mine;
         mine.lowest = found.lowest;
         mine.highest = found.highest;
-        mine.largest = static_cast<double>(here_.size()) * found.largest;  // the sum of a node may be that many times as large
+        mine.largest = found.largest;
         head_.compare(mine, false);
         stage_ = stage::comparing;
     }
@@ -178,7 +188,7 @@ private:
         if (stage_ == stage::closing || !all.trouble.ok()) return end(all.trouble);
         result_.facts.agreed = head_.p > 1;
         if (relative()) eb_ = detail::bound_from_range<T>(promise_.of_one(order().plan.bound.value), all.facts.lowest, all.facts.highest);
-        if (adds_ && !outer_.what.addends.can_add(all.facts.largest, eb_, leaders_.size())) reduce_exactly();
+        if (adds_) choose_addition(all.facts.largest);
         go_up();
     }
     void level_ended()
@@ -215,13 +225,32 @@ private:
         return v;
     }
 
-    /// What quanta between nodes cannot hold: known to all ranks, those that take no part there as well.
+    /// All ranks know the largest value, so they choose alike; and which ranks share a node plays no part in it.
+    void choose_addition(double largest)
+    {
+        const queued_addends<T>& addends = outer_.what.addends;
+        const double step = addends.step != nullptr ? addends.step(eb_) : 0;
+        if (!addends.can_add(largest, eb_, static_cast<std::size_t>(head_.p))) reduce_exactly();
+        else if (detail::survives_decoding<T>(head_.p * (largest + eb_), step)) outer_.what.sums_fit = true;
+        else add_decoded();
+    }
+    /// What quanta cannot hold.
     void reduce_exactly()
     {
         outer_.what.reduce_exactly();
         outer_.bound = {};
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
+    }
+    /// Sums of a node that, once decoded, would not be encoded as what they were. Within nodes they are added exactly then, and between
+    /// nodes they are decoded, added and encoded. The result keeps what was promised for encoded sums.
+    void add_decoded()
+    {
+        const double worst = promise_.of_result(eb_);
+        outer_.what.rules = decode_reduce_encode;
+        result_.facts.placement = outer_.what.rules.name;
+        promise_ = promised();
+        eb_ = std::min(eb_, promise_.within(worst));
     }
 
     void run(stage now, const decision<T>& plan, std::span<const int> members, int me, int root, const T* send, T* recv, double eb)
@@ -234,10 +263,27 @@ private:
     }
     void run_within(stage now, const decision<T>& plan, const T* send, T* recv)
     {
+        const bool encodes = now == stage::up && adds();
         within_ = plan;
+        if (encodes) {
+            within_.what = outer_.what;
+            within_.what.facts = plan.what.facts;
+            within_.codec_name = outer_.codec_name;
+            within_.bound = of_one_compression();
+            within_.bound.units = plan.bound.units;
+        }
         within_.what.op.divide = nullptr;  // once, at the very end
         within_.patience = order().plan.patience;
-        run(now, within_, here_, my_place_, leader_place_, send, recv, 0);
+        run(now, within_, here_, my_place_, leader_place_, send, recv, encodes ? eb_ : 0);
+    }
+    /// The bound of one compression, which is known by now.
+    bound_wish of_one_compression() const
+    {
+        bound_wish known = outer_.bound;
+        known.kind = bound_kind::absolute;
+        known.at_run_time = true;
+        known.end_to_end = false;
+        return known;
     }
 
     void go_up()
@@ -255,11 +301,7 @@ private:
         if (leader_index_ == nobody) return go_down();
         outer_.checks = check_level::local;
         outer_.what.op.divide = nullptr;
-        if (outer_.bound.lossy) {  // the bound of one compression, which is known by now
-            outer_.bound.kind = bound_kind::absolute;
-            outer_.bound.at_run_time = true;
-            outer_.bound.end_to_end = false;
-        }
+        if (outer_.bound.lossy) outer_.bound = of_one_compression();
         const bool moves = moves_only();
         const call_buffers<T>& data = head_.fitted.data;
         run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_, moves ? data.recv : target(),
@@ -276,7 +318,7 @@ private:
     void close()
     {
         level_.reset();
-        if (outer_.bound.lossy && leaders_.size() > 1) promise_.write(result_.facts, eb_);
+        if (lossy()) promise_.write(result_.facts, eb_);
         if (order().plan.checks != check_level::collective || head_.p == 1) return end({});
         head_.compare({}, true);
         stage_ = stage::closing;

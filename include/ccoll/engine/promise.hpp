@@ -37,6 +37,23 @@ double bound_from_range(double fraction, double lowest, double highest)
     }
 }
 
+/// Does every sum of addends up to this magnitude come out the same when it is decoded to T and encoded again? The decoded sum is a
+/// multiple of the step, rounded to T. If rounding moves it by less than a quarter of the step, the nearest multiple is still the same.
+/// @param step  of the codec's grid; 0: not known
+template <element T>
+bool survives_decoding(double magnitude, double step)
+{
+    if constexpr (floating_element<T>) {
+        constexpr int exponent_bits = exponent_bits_of<T>;
+        constexpr int digits = exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
+        constexpr double least = exponent_bits == 5 ? 0x1p-24 : 0;  // a usable step is far above the denormals of other types
+        constexpr double greatest = exponent_bits == 5 ? 65504 : static_cast<double>(std::numeric_limits<looked_at<T>>::max());
+        return magnitude < greatest && std::max(std::ldexp(magnitude, -digits), least / 2) < step / 4;
+    } else {
+        return false;
+    }
+}
+
 /// What worst_case_units depends on beside the schedule.
 constexpr int variant_of(placement_rules rules, error_growth growth, int root)
 {
@@ -61,6 +78,11 @@ public:
 
     /// The bound of one compression. @param asked  of one compression or of the result, as the plan says
     double of_one(double asked) const { return share_of(asked, parts_); }
+
+    /// The worst case for the result. @param eb  of one compression
+    double of_result(double eb) const { return eb * units_; }
+    /// The bound of one compression with which the result keeps `worst`.
+    double within(double worst) const { return units_ > 0 ? share_of(worst, units_) : worst; }
 
     /// @param eb  of one compression
     void write(report& facts, double eb) const

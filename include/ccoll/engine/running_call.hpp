@@ -60,7 +60,7 @@ private:
         facts.codec = d_.codec_name;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
-        adds_ = what_.rules.reduce_encoded && p > 1;
+        adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;
         if (!head_.open()) return end();
 
         what_.data = head_.fitted.data;
@@ -360,7 +360,8 @@ private:
     detail::promise promise_;
     stage stage_ = stage::ended;
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
-    bool adds_ = false, lossy_ = false;
+    bool adds_ = false;  // and values may be too large for it
+    bool lossy_ = false;
     bool unasked_ = false, looks_later_ = false;  // may values be too large to be added, here or elsewhere?
     bool must_close_ = false, moved_ = false;
 };

@@ -88,6 +88,7 @@ struct task {
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
     bool refuses = false;   ///< this rank's values are too large to be added encoded: its frames say so
+    bool sums_fit = false;  ///< ranks know that all values can be added encoded
     bool unlooked = false;  ///< no rank has looked whether its values are too large: a frame may turn out to say so
     int root = 0;
     call_stamp stamp;
