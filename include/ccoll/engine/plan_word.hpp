@@ -3,6 +3,7 @@
 // and still readable, so that ranks which disagree are told on what. Drawn in docs/wire_format.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <string>
@@ -70,14 +71,14 @@ constexpr bool is_library_op(const char* name)
         if (alike(each, name)) return true;
     return false;
 }
-static_assert(
-    [] {
-        for (const char* a : op_names)
-            for (const char* b : op_names)
-                if (a != b && code_of_op(a) == code_of_op(b)) return false;
-        return true;
-    }(),
-    "ccoll: the codes of operations must differ");
+constexpr bool op_codes_differ()
+{
+    for (std::size_t i = 0; i < std::size(op_names); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (code_of_op(op_names[i]) == code_of_op(op_names[j])) return false;
+    return true;
+}
+static_assert(op_codes_differ());
 
 template <class Collective, class Plan, class T>
 constexpr std::uint32_t plan_word_of(const char* placement)
