@@ -6,6 +6,7 @@
 #include <ccoll/algo/binomial.hpp>
 #include <ccoll/algo/bruck.hpp>
 #include <ccoll/algo/chain.hpp>
+#include <ccoll/algo/delivery.hpp>
 #include <ccoll/algo/linear.hpp>
 #include <ccoll/algo/pairwise.hpp>
 #include <ccoll/algo/rabenseifner.hpp>
@@ -30,6 +31,7 @@ struct entry {
     std::string name;
     schedule path;
     bool (*delivers)(const schedule&, int p, int root);
+    std::string (*why_not_delivered)(const schedule&, int p, int root);
     block_set (*after)(int me, int root, int blocks);
     bool rooted, same_bits;  ///< same_bits: MPI says that all ranks end with the same values
     bool rotates;            ///< so the schedule says
@@ -46,6 +48,7 @@ entry listed(int (*steps)(int), int (*busiest)(int), int (*total)(int))
     return {std::string(Algo::name) + " " + Collective::name,
             schedule_view<schedule_for<Algo, Collective>>,
             &delivers<Collective>,
+            &why_not_delivered<Collective>,
             &Collective::after,
             Collective::rooted,
             same_bits,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One rank with a bad argument, or one that never comes: the others hear of it, and so does a caller without exceptions.
+#include <cstdint>
 #include <limits>
 #include <system_error>
+#include <type_traits>
 
 #include "errors.hpp"
 
@@ -186,6 +188,74 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
     });
     INFO(bound);
     CHECK(has(bound, "the error bound must be positive and finite; found -1"));
+}
+
+TEST_CASE("Ranks whose plans differ are told in what", "[errors]")
+{
+    using E = ErrorBound<1e-3>;
+    const std::size_t n = GENERATE(std::size_t{100}, std::size_t{400000});
+    // Rank 0 makes one call and the others another.
+    const auto differ = [](auto one, auto other, const std::string& mine, const std::string& theirs) {
+        const auto all = listen(3, [=](threads_comm& comm) { comm.rank() == 0 ? one(comm) : other(comm); });
+        all_heard(all, status::plan_differs);
+        for (const heard& each : all) {
+            INFO(each.text);
+            const bool there =
+                has(each.text, ": expected " + mine + ", found " + theirs) || has(each.text, ": expected " + theirs + ", found " + mine);
+            CHECK(there);
+            CHECK(has(each.text, "ranks disagree on the plan"));
+            CHECK(!has(each.text, "; expected"));  // nothing else differs
+        }
+    };
+    const auto sum = [n]<class... P>(std::type_identity<ccoll::Plan<P...>>) {
+        return [n](threads_comm& comm) {
+            std::vector<float> v(n, 1);
+            ccoll::allreduce<Algo::Ring, P...>(v, comm);
+        };
+    };
+    const auto plan = []<class... P>() { return std::type_identity<ccoll::Plan<P...>>{}; };
+    const auto szp = sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode>());
+    differ(szp, sum(plan.template operator()<Codec::SZx, E>()), "Codec::SZp", "Codec::SZx");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E>()), "Placement::DecodeReduceEncode", "Placement::Homomorphic");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Op::Max>()), "Op::Sum", "Op::Max");
+    differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Check::Local>()), "Check::Auto", "Check::Local");
+    differ(szp, sum(plan.template operator()<Codec::SZp, EndToEnd<E>, Placement::DecodeReduceEncode>()), "ErrorBound",
+           "EndToEnd<ErrorBound>");
+    differ(
+        sum(plan.template operator()<>()),
+        [n](threads_comm& comm) {
+            std::vector<std::int32_t> v(n, 1);
+            ccoll::allreduce<Algo::Ring>(v, comm);
+        },
+        "float", "int32");
+    differ(
+        sum(plan.template operator()<>()),
+        [n](threads_comm& comm) {
+            std::vector<float> v(n, 1);
+            ccoll::alltoall<Algo::Spread>(std::span(v).first(n / 3 * 3), comm);
+        },
+        "allreduce", "alltoall");
+    const auto other_way = listen(3, [=](threads_comm& comm) {
+        std::vector<float> v(n, 1);
+        if (comm.rank() == 0) ccoll::allreduce<Algo::Ring, Codec::SZx, E>(v, comm);
+        else ccoll::allreduce<Algo::RecursiveDoubling, Codec::SZx, E>(v, comm);
+    });
+    all_heard(other_way, status::plan_differs);
+    for (const heard& each : other_way) CHECK(has(each.text, "their algorithms differ (Algo::"));
+}
+
+TEST_CASE("An error of a v variant has its name", "[errors]")
+{
+    for (const heard& each : listen(2, [](threads_comm& comm) {
+             std::vector<float> a(10), b(19);
+             ccoll::allgatherv(a, b, std::vector<int>{10, 10}, comm);
+         }))
+        CHECK(has(each.text, "ccoll::allgatherv: "));
+    for (const heard& each : listen(2, [](threads_comm& comm) {
+             std::vector<float> a(10), b(19);
+             ccoll::gatherv(a, b, std::vector<int>{10, 10}, 0, comm);
+         }))
+        CHECK((each.text.empty() || has(each.text, "ccoll::gatherv: ")));
 }
 
 TEST_CASE("A rank that throws before the call is lost to the others, by name", "[errors][peer_lost]")

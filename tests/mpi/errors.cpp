@@ -3,6 +3,7 @@
 // ranks: 2 3 4 5 8
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <vector>
 
 #include "check.hpp"
@@ -150,6 +151,18 @@ int main(int argc, char** argv)
         floats v(1000);
         ccoll::bcast<Check::Collective>(v, me == ranks - 1 ? ranks : 0, comm);
     })));
+
+    // Where handles are integers, root and communicator can be exchanged.
+    if constexpr (std::is_integral_v<MPI_Comm>) {
+        std::string text;
+        floats x(10), y(10);
+        try {
+            ccoll::reduce(x, y, MPI_COMM_WORLD, 0);
+        } catch (const ccoll::error& e) {
+            text = e.what();
+        }
+        EXPECT(text.find("the order is buffers, counts, root, communicator") != std::string::npos);
+    }
 
     // Good calls between bad ones.
     const double begin = MPI_Wtime();

@@ -29,49 +29,49 @@ struct numbered_by_part {
 };
 
 struct allreduce : numbered_by_part {
-    static constexpr const char* name = "allreduce";
+    static constexpr const char *name = "allreduce", *varied_name = name;
     static constexpr bool reduces = true, rooted = false;
     static constexpr extent send = extent::whole, recv = extent::whole;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }
     static constexpr block_set after(int, int, int blocks) { return all(blocks); }
 };
 struct reduce : numbered_by_part {
-    static constexpr const char* name = "reduce";
+    static constexpr const char *name = "reduce", *varied_name = name;
     static constexpr bool reduces = true, rooted = true;
     static constexpr extent send = extent::whole, recv = extent::whole;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }
     static constexpr block_set after(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
 };
 struct reduce_scatter : numbered_by_part {
-    static constexpr const char* name = "reduce_scatter";
+    static constexpr const char *name = "reduce_scatter", *varied_name = "reduce_scatter_v";
     static constexpr bool reduces = true, rooted = false;
     static constexpr extent send = extent::whole, recv = extent::own;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }
     static constexpr block_set after(int me, int, int) { return {me, 1, 1}; }
 };
 struct allgather : numbered_by_part {
-    static constexpr const char* name = "allgather";
+    static constexpr const char *name = "allgather", *varied_name = "allgatherv";
     static constexpr bool reduces = false, rooted = false;
     static constexpr extent send = extent::own, recv = extent::whole;
     static constexpr block_set before(int me, int, int) { return {me, 1, 1}; }
     static constexpr block_set after(int, int, int blocks) { return all(blocks); }
 };
 struct bcast : numbered_by_part {
-    static constexpr const char* name = "bcast";
+    static constexpr const char *name = "bcast", *varied_name = name;
     static constexpr bool reduces = false, rooted = true;
     static constexpr extent send = extent::whole, recv = extent::whole;
     static constexpr block_set before(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
     static constexpr block_set after(int, int, int blocks) { return all(blocks); }
 };
 struct scatter : numbered_by_part {
-    static constexpr const char* name = "scatter";
+    static constexpr const char *name = "scatter", *varied_name = "scatterv";
     static constexpr bool reduces = false, rooted = true;
     static constexpr extent send = extent::whole, recv = extent::own;
     static constexpr block_set before(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
     static constexpr block_set after(int me, int, int) { return {me, 1, 1}; }
 };
 struct gather : numbered_by_part {
-    static constexpr const char* name = "gather";
+    static constexpr const char *name = "gather", *varied_name = "gatherv";
     static constexpr bool reduces = false, rooted = true;
     static constexpr extent send = extent::own, recv = extent::whole;
     static constexpr block_set before(int me, int, int) { return {me, 1, 1}; }
@@ -82,7 +82,7 @@ struct gather : numbered_by_part {
 /// came from the rank j before it. Both ends of a message therefore use the same number for a block, even where it only passes through
 /// (Bruck). Block 0 stays where it is. A block must be sent before another one takes its place, or in the same step.
 struct alltoall {
-    static constexpr const char* name = "alltoall";
+    static constexpr const char *name = "alltoall", *varied_name = "alltoallv";
     static constexpr bool reduces = false, rooted = false;
     static constexpr extent send = extent::whole, recv = extent::whole;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }

@@ -73,7 +73,7 @@ constexpr const char* describe(status s) noexcept
     case status::count_differs: return "ranks disagree on the element count";
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";
-    case status::plan_differs: return "ranks disagree on collective, algorithm, codec, placement, operation or element type";
+    case status::plan_differs: return "ranks disagree on the plan";
     case status::truncated: return "a message is larger than any that this plan sends (sizes in bytes)";
     case status::peer_lost: return "a rank ended before it sent what the schedule promises";
     case status::transport_failed: return "the transport failed";
@@ -107,7 +107,7 @@ struct verdict {
     std::int32_t rank = nobody;  ///< the rank that found it
     std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong
     std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
-    double expected = 0;         ///< a number of elements, bytes or seconds, a bound or a root, depending on `code`
+    double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`
     double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
 
     constexpr bool ok() const noexcept { return code == status::ok; }
@@ -126,6 +126,7 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     case status::bad_count: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
     case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    case status::plan_differs: break;  // the numbers are plans, which whoever knows the call puts into words
     default:
         if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }

@@ -84,11 +84,11 @@ template <class How, class Collective, class Space, class Choice, element T, cla
 typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
     const extras more(extra...);
-    if (!is_possible(comm)) return How::refused(Collective::name, status::no_communicator, not_a_communicator, more.code);
+    const char* const name = user.varied ? Collective::varied_name : Collective::name;
+    if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     auto link = as_transport(comm);
     using transport_type = decltype(link);
-    if (const status refusal = link.refusal(); refusal != status::ok)
-        return How::refused(Collective::name, refusal, link.explain(), more.code);
+    if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
 
     using table = table_of<Collective, T, Space, Choice>;
     constexpr auto& plans = table::template plans<transport_type>;
@@ -96,8 +96,7 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     if constexpr (is_rule<Choice>) {
         index = choice.choose(facts_for(*plans[0].usual, user, root, link, table::candidates));
         if (index >= std::size(plans))  // on all ranks, because the facts are the same
-            return How::refused(Collective::name, status::bad_argument, "the chooser of a menu must return the index of one of its plans",
-                                more.code);
+            return How::refused(name, status::bad_argument, "the chooser of a menu must return the index of one of its plans", more.code);
     } else {
         index = choice.index;
     }
@@ -105,7 +104,7 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     if constexpr (!table::all_proved) {
         const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
-        if (!why.empty()) return How::refused(Collective::name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
+        if (!why.empty()) return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
     }
     const call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     using clock = clock_of<typename plans_of<Choice>::first>;

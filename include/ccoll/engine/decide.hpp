@@ -11,6 +11,7 @@
 #include <ccoll/codec/none.hpp>
 #include <ccoll/engine/hierarchy.hpp>
 #include <ccoll/engine/native.hpp>
+#include <ccoll/engine/plan_word.hpp>
 #include <ccoll/engine/rules.hpp>
 #include <ccoll/engine/running_call.hpp>
 
@@ -51,6 +52,7 @@ inline constexpr decision<T> decision_of = [] {
     constexpr placement_rules rules = rules_for<Plan, Collective, T, Space>();
     decision<T> d;
     d.way = way_of<Algo, Collective>;
+    d.way.hash = with_names_of_users<Plan>(d.way.hash);
     d.codec_name = plan_codec::name;
     d.what.facts = facts_of<Collective>;
     d.what.codec = queued_codecs<plan_codec, T, Space, typename Plan::exec>::frames;
@@ -62,13 +64,7 @@ inline constexpr decision<T> decision_of = [] {
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
     if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
     d.what.rules = rules;
-    std::uint32_t& hash = d.what.stamp.arguments.plan;
-    hash = hash_seed;
-    for (const char* name : {Collective::name, plan_codec::name, rules.name, plan_op::name, plan_bound::name, plan_check::name})
-        hash = mixed(hash, name);
-    hash = mixed(hash, std::uint64_t{plan_bound::end_to_end} * 16 + static_cast<std::uint64_t>(plan_bound::kind) * 2 +
-                           std::uint64_t{plan_bound::given_at_run_time});
-    hash = mixed(hash, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
+    d.what.stamp.arguments.plan = plan_word_of<Collective, Plan, T>(rules.name);
     d.bound.lossy = plan_codec::lossy;
     d.bound.kind = plan_bound::kind;
     d.bound.end_to_end = plan_bound::end_to_end;

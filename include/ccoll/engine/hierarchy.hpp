@@ -90,7 +90,7 @@ private:
         first_number_ = head_.numbers.next();
         head_.stamp.arguments.path = plan.way.hash;
         const std::span<const int> nodes = nodes_of(link_);  // the first time that may be a collective of the transport's own
-        for (const int node : nodes) head_.stamp.arguments.plan = mixed(head_.stamp.arguments.plan, static_cast<std::uint64_t>(node) + 1);
+        for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
         result_.facts.placement = plan.what.rules.name;

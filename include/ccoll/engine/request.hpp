@@ -10,6 +10,7 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/engine/pending.hpp>
+#include <ccoll/engine/plan_word.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -29,15 +30,23 @@ constexpr bool is_trouble_of_codec(const verdict& v) noexcept
     }
 }
 
+/// What a sentence tells beside the verdict.
+inline std::string says_more(const outcome& result)
+{
+    if (is_trouble_of_codec(result.trouble)) return std::string("the codec is ") + result.facts.codec;
+    if (result.trouble.code != status::plan_differs) return result.transport_says;
+    if (alike(result.facts.algorithm, "PointToPoint")) return "the codec, the kind of bound or the element type";
+    const auto word = [](double x) { return x >= 0 && x <= 4294967295.0 ? static_cast<std::uint32_t>(x) : 0; };  // it came over the wire
+    return what_differs(word(result.trouble.expected), word(result.trouble.found));
+}
+
 /// The report of a call that has ended; throws its trouble, or tells it to `code`.
 inline report conclude(const pending_call& call, std::error_code* code)
 {
     const outcome& result = call.result();
     if (code != nullptr) code->clear();
     if (result.trouble.ok()) return result.facts;
-    if (code == nullptr && is_trouble_of_codec(result.trouble))
-        raise(call.name(), result.trouble, (std::string("the codec is ") + result.facts.codec).c_str());
-    if (code == nullptr) raise(call.name(), result.trouble, result.transport_says);
+    if (code == nullptr) raise(call.name(), result.trouble, says_more(result).c_str());
     *code = make_error_code(result.trouble.code);
     report facts = result.facts;
     facts.trouble = result.trouble;

@@ -45,7 +45,7 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
-    const char* name() const override { return d_.what.facts.name; }
+    const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
 
 private:
     enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_verdicts, ended };

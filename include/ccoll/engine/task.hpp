@@ -19,6 +19,7 @@ namespace ccoll::inline CCOLL_ABI {
 /// A collective as the engine sees it: values, no type. The members are those of collective.hpp.
 struct collective_facts {
     const char* name = "";
+    const char* varied_name = "";  ///< of the call with counts, where there is one
     bool reduces = false, rooted = false;
     bool exchanges = false;  ///< whole buffers at both ends, each of p parts: alltoall
     extent send = extent::whole, recv = extent::whole;
@@ -32,9 +33,9 @@ struct collective_facts {
 };
 
 template <class C>
-inline constexpr collective_facts facts_of{C::name,       C::reduces,   C::rooted,  std::is_same_v<C, collective::alltoall>,
-                                           C::send,       C::recv,      &C::before, &C::after,
-                                           &C::send_part, &C::recv_part};
+inline constexpr collective_facts facts_of{C::name,      C::varied_name, C::reduces, C::rooted, std::is_same_v<C, collective::alltoall>,
+                                           C::send,      C::recv,        &C::before, &C::after, &C::send_part,
+                                           &C::recv_part};
 
 /// Where something lies in a buffer, in elements.
 struct part {

@@ -27,7 +27,7 @@ struct call_arguments {
     std::uint64_t count = 0;  ///< elements of the whole vector
     double bound = 0;         ///< 0: exact
     std::uint32_t path = 0;   ///< hash of collective and algorithm: who talks to whom
-    std::uint32_t plan = 0;   ///< hash of codec, placement, operation, element type, kind of bound, check
+    std::uint32_t plan = 0;   ///< collective, codec, placement, operation, element type, kind of bound, check (engine/plan_word.hpp)
     std::int32_t root = 0;
     std::int32_t rank = 0;  ///< whose arguments these are; 0 in a stamp, which is the same on all ranks
 
@@ -101,13 +101,14 @@ inline constexpr std::uint32_t hash_seed = 2166136261u;
 /// Do two ranks walk the same schedule? Only then does each send what the other waits for.
 constexpr bool same_way(const call_arguments& a, const call_arguments& b) noexcept { return a.path == b.path && a.root == b.root; }
 
-/// Where two ranks differ, most basic first, as {code, -, -, -, mine, theirs}; ok when they do not.
+/// Where two ranks differ, most basic first, as {code, -, -, -, mine, theirs}; ok when they do not. plan_differs with the words of both
+/// plans, or with 0 and 0 for algorithms.
 constexpr verdict compare(const call_arguments& mine, const call_arguments& theirs) noexcept
 {
     const auto differs = [](status code, auto a, auto b) {
         return verdict{code, nobody, nobody, -1, static_cast<double>(a), static_cast<double>(b)};
     };
-    if (mine.plan != theirs.plan) return differs(status::plan_differs, 0, 0);
+    if (mine.plan != theirs.plan) return differs(status::plan_differs, mine.plan, theirs.plan);
     if (mine.count != theirs.count) return differs(status::count_differs, mine.count, theirs.count);
     if (mine.root != theirs.root) return differs(status::root_differs, mine.root, theirs.root);
     if (mine.path != theirs.path) return differs(status::plan_differs, 0, 0);

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/plan_word.hpp - floor 3. What ranks of a collective must have in common of their plans, in 32 bits: small enough for every stamp,
+// and still readable, so that ranks which disagree are told on what. Drawn in docs/wire_format.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string>
+#include <type_traits>
+
+#include <ccoll/algo/collective.hpp>
+#include <ccoll/policy/element.hpp>
+#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/wire/message.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+struct plan_word {
+    unsigned codec = 0;  ///< bits 0..7: its wire id
+    unsigned dtype = 0;  ///< bits 8..15: as in frames
+    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the size of elements whose dtype does not tell it
+    unsigned placement = 0, check = 0, bound = 0, collective = 0;  ///< bits 22, 24, 26, 29: indices of the lists below
+
+    constexpr std::uint32_t packed() const
+    {
+        return codec | dtype << 8 | op << 16 | placement << 22 | check << 24 | bound << 26 | collective << 29;
+    }
+    static constexpr plan_word unpacked(std::uint32_t word)
+    {
+        return {word & 255, word >> 8 & 255, word >> 16 & 63, word >> 22 & 3, word >> 24 & 3, word >> 26 & 7, word >> 29};
+    }
+};
+
+inline constexpr const char* codec_names[] = {"None", "SZx", "PipeSZx", "SZp", "Lossless"};
+inline constexpr const char* placement_names[] = {"PerHop", "Once", "DecodeReduceEncode", "Homomorphic"};
+inline constexpr const char* check_names[] = {"Auto", "Local", "Collective"};
+inline constexpr const char* bound_names[] = {
+    "no bound", "ErrorBound", "EndToEnd<ErrorBound>", "RuntimeBound", "EndToEnd<RuntimeBound>", "RelativeBound", "EndToEnd<RelativeBound>"};
+inline constexpr const char* collective_names[] = {"allreduce", "reduce",  "reduce_scatter", "allgather",
+                                                   "bcast",     "scatter", "gather",         "alltoall"};
+inline constexpr const char* op_names[] = {"Sum",    "Average", "Min",    "Max", "Prod", "MinLoc", "MaxLoc",
+                                           "BitAnd", "BitOr",   "BitXor", "And", "Or",   "Xor"};
+
+constexpr bool alike(const char* a, const char* b)
+{
+    for (; *a != 0 && *a == *b; ++a, ++b) {}
+    return *a == *b;
+}
+/// Its place in a list of names; 0 if it is not there.
+template <std::size_t N>
+constexpr unsigned index_of(const char* name, const char* const (&names)[N])
+{
+    for (unsigned i = 0; i < N; ++i)
+        if (alike(name, names[i])) return i;
+    return 0;
+}
+
+/// Any odd factor that tells the library's operations apart.
+inline constexpr std::uint32_t op_factor = 0x9e3779b3u;
+
+/// @param size  bytes of an element, where its dtype does not tell; else 0
+constexpr unsigned code_of_op(const char* name, std::size_t size = 0)
+{
+    return mixed(mixed(hash_seed, name), std::uint64_t{size}) * op_factor >> 26;
+}
+constexpr bool is_library_op(const char* name)
+{
+    for (const char* each : op_names)
+        if (alike(each, name)) return true;
+    return false;
+}
+constexpr bool op_codes_differ()
+{
+    for (std::size_t i = 0; i < std::size(op_names); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (code_of_op(op_names[i]) == code_of_op(op_names[j])) return false;
+    return true;
+}
+static_assert(op_codes_differ());
+
+template <class Collective, class Plan, class T>
+constexpr std::uint32_t plan_word_of(const char* placement)
+{
+    using bound = typename Plan::bound;
+    const unsigned kind = bound::kind == bound_kind::none ? 0 : bound::kind == bound_kind::relative ? 5 : bound::given_at_run_time ? 3 : 1;
+    return plan_word{Plan::codec::wire_id,
+                     dtype_of<T>,
+                     code_of_op(Plan::op::name, dtype_of<T> == 255 ? sizeof(T) : 0),
+                     index_of(placement, placement_names),
+                     index_of(Plan::check::name, check_names),
+                     kind + (kind != 0 && bound::end_to_end ? 1u : 0u),
+                     index_of(Collective::name, collective_names)}
+        .packed();
+}
+
+/// Six bits of a name, and a wire id that anybody may take, do not tell all tags of users apart. So their names join the hash of the
+/// algorithm. @param way  that hash
+template <class Plan>
+constexpr std::uint32_t with_names_of_users(std::uint32_t way)
+{
+    if (!is_library_codec<typename Plan::codec>) way = mixed(way, Plan::codec::name);
+    if (!is_library_op(Plan::op::name)) way = mixed(way, Plan::op::name);
+    return way;
+}
+
+inline std::string name_of_op(unsigned code)
+{
+    for (const char* name : op_names)
+        if (code_of_op(name) == code) return std::string("Op::") + name;
+    return "another operation";
+}
+inline std::string name_of_elements(unsigned dtype)
+{
+    constexpr const char* floats[] = {"float", "double", "half", "bfloat16"};
+    if (dtype < 4) return floats[dtype];
+    if (dtype >= 16 && dtype < 32) return (dtype < 24 ? "int" : "uint") + std::to_string(8u << dtype % 8);
+    return "elements of " + std::to_string(dtype - 128) + (dtype == 255 ? " bytes or more" : " bytes");
+}
+inline std::string name_of_codec(unsigned id)
+{
+    return "Codec::" + (id < std::size(codec_names) ? std::string(codec_names[id]) : "<wire id " + std::to_string(id) + ">");
+}
+
+/// In words, for plans that differ: "expected Codec::SZp, found Codec::SZx". @param mine, theirs  words of two ranks; equal ones mean that
+/// ranks run different algorithms
+inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
+{
+    const plan_word a = plan_word::unpacked(mine), b = plan_word::unpacked(theirs);
+    std::string all;
+    const auto add = [&](const std::string& expected, const std::string& found) {
+        if (expected != found) all += (all.empty() ? "expected " : "; expected ") + expected + ", found " + found;
+    };
+    const auto named = [](const auto& names, unsigned i) { return std::string(i < std::size(names) ? names[i] : "something else"); };
+    add(named(collective_names, a.collective), named(collective_names, b.collective));
+    if (!all.empty()) return all;  // placements and operations then differ as a matter of course
+    add(name_of_codec(a.codec), name_of_codec(b.codec));
+    add(named(bound_names, a.bound), named(bound_names, b.bound));
+    add(name_of_elements(a.dtype), name_of_elements(b.dtype));
+    add("Placement::" + named(placement_names, a.placement), "Placement::" + named(placement_names, b.placement));
+    if (a.op != b.op)
+        add(name_of_op(a.op), name_of_op(b.op) + (name_of_op(a.op) == name_of_op(b.op) ? " (one of them not the library's)" : ""));
+    add("Check::" + named(check_names, a.check), "Check::" + named(check_names, b.check));
+    return all.empty() ? "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node)" : all;
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail
