@@ -90,11 +90,17 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr bool two = true;
     using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
     using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
-    static constexpr const decision<T>* reduces = [] {
-        if constexpr (operation_on<typename Plan::op, T>) return &decision_of<collective::reduce, inner_plan, T, Space>;
-        else return nullptr;
+    /// Hierarchical calls put the codec of the plan in where it adds encoded streams, so there is an error model.
+    static constexpr decision<T> reduce_of_node = [] {
+        decision<T> d;
+        if constexpr (operation_on<typename Plan::op, T>) {
+            d = decision_of<collective::reduce, inner_plan, T, Space>;
+            d.bound.units = &worst_case_units<collective::reduce>;
+        }
+        return d;
     }();
-    static constexpr inner_decisions<T> inner{reduces, &decision_of<collective::bcast, mover_plan, T, Space>};
+    static constexpr inner_decisions<T> inner{operation_on<typename Plan::op, T> ? &reduce_of_node : nullptr,
+                                              &decision_of<collective::bcast, mover_plan, T, Space>};
 };
 
 /// Algorithms whose schedules the tests of the library prove. Others are looked at before their first call.
