@@ -52,11 +52,14 @@ using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, po
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
-    auto link = as_transport(comm);
+    using first_plan = typename plans_of<Choice>::first;
+    auto link = as_transport(comm, first_plan::timeout::seconds);
     using transport_type = decltype(link);
     const extras more(extra...);
-    if (const status refusal = link.refusal(); refusal != status::ok)
+    if (const status refusal = link.refusal(); refusal != status::ok) {
+        if (refusal == status::timed_out) link.begin_call();  // the next call has the next number here, too
         return How::refused(Collective::name, refusal, link.explain(), more.code);
+    }
 
     using table = table_of<Collective, T, Space, Choice>;
     constexpr auto& plans = table::template plans<transport_type>;

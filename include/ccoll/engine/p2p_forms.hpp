@@ -187,7 +187,7 @@ constexpr const p2p_decision<T>& p2p_plan(const plan_choice<Plans...>& choice)
 template <class How, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
-    auto link = as_transport(comm);
+    auto link = as_transport(comm, plans_of<Choice>::first::timeout::seconds);
     using transport_type = decltype(link);
     const extras more(extra...);
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);

@@ -138,8 +138,8 @@ public:
     CCOLL_OPAQUE void start()
     {
         if (started_ || call_ == nullptr) raise("persistent::start", {status::bad_argument});
+        pending_call& call = call_->start();  // throws if the communicator is gone
         started_ = true;
-        pending_call& call = call_->start();
         if (!call.progress()) call.join();
     }
     CCOLL_OPAQUE bool test() { return !started_ || detail::turn_of(call_->current()); }
