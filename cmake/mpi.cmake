@@ -61,7 +61,7 @@ function(add_mpi_tests)
     if("${top}" MATCHES "// sanitize: *([a-z]+)")
       set(sanitizer ${CMAKE_MATCH_1})
       # The hooks of UCX and of AddressSanitizer into the allocator do not work together.
-      list(APPEND environment UCX_MEM_EVENTS=n ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions=${here}/mpi/${subject}.suppressions)
+      list(APPEND environment UCX_MEM_EVENTS=n ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions=${here}/mpi/leaks.suppressions)
     endif()
     foreach(mpi ${mpis})
       set(program mpi_${subject}_${mpi})

@@ -41,7 +41,11 @@ COUNTED(Allgather, (const void* send, int n, MPI_Datatype t, void* recv, int m, 
         (send, n, t, recv, m, u, comm))
 COUNTED(Iallreduce, (const void* send, void* recv, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request* r),
         (send, recv, n, type, op, comm, r))
-COUNTED(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* fresh), (comm, info, fresh))
+#if MPI_VERSION >= 4
+COUNTED(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* fresh, MPI_Request* r), (comm, info, fresh, r))
+#else
+COUNTED(Comm_idup, (MPI_Comm comm, MPI_Comm* fresh, MPI_Request* r), (comm, fresh, r))
+#endif
 COUNTED(Comm_rank, (MPI_Comm comm, int* rank), (comm, rank))
 COUNTED(Comm_size, (MPI_Comm comm, int* size), (comm, size))
 COUNTED(Comm_get_attr, (MPI_Comm comm, int key, void* value, int* found), (comm, key, value, found))

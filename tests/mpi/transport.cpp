@@ -22,11 +22,19 @@ int duplicates_made = 0, communicators_freed = 0;
 }  // namespace
 
 // MPI's profiling interface: what the library duplicates must be freed, at the latest by MPI_Finalize.
-extern "C" int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* fresh)
+#if MPI_VERSION >= 4
+extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* fresh, MPI_Request* r)
 {
     ++duplicates_made;
-    return PMPI_Comm_dup_with_info(comm, info, fresh);
+    return PMPI_Comm_idup_with_info(comm, info, fresh, r);
 }
+#else
+extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* fresh, MPI_Request* r)
+{
+    ++duplicates_made;
+    return PMPI_Comm_idup(comm, fresh, r);
+}
+#endif
 extern "C" int MPI_Comm_free(MPI_Comm* comm)
 {
     ++communicators_freed;

@@ -83,12 +83,16 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
 {
+    using first_plan = typename plans_of<Choice>::first;
     const extras more(extra...);
     const char* const name = user.varied ? Collective::varied_name : Collective::name;
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
-    auto link = as_transport(comm);
+    auto link = as_transport(comm, first_plan::timeout::seconds);
     using transport_type = decltype(link);
-    if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
+    if (const status refusal = link.refusal(); refusal != status::ok) {
+        if (refusal == status::timed_out) link.begin_call();  // the next call has the next number on this rank as well
+        return How::refused(name, refusal, link.explain(), more.code);
+    }
 
     using table = table_of<Collective, T, Space, Choice>;
     constexpr auto& plans = table::template plans<transport_type>;

@@ -165,8 +165,8 @@ public:
     {
         if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);
         if (started_) raise("persistent::start", {status::out_of_turn}, "the last start has not been waited for; call wait() first");
+        pending_call& call = call_->start();  // throws if the communicator is gone
         started_ = true;
-        pending_call& call = call_->start();
         if (!call.progress()) call.join();
     }
     CCOLL_OPAQUE bool test() { return !started_ || detail::turn_of(call_->current()); }

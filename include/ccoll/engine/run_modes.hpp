@@ -64,7 +64,12 @@ struct preparing {
     class prepared final : public prepared_call {
     public:
         prepared(const Order& order, Link link) : order_(order), link_(std::move(link)) {}
-        pending_call& start() override { return call_.emplace(order_, link_, false); }
+        pending_call& start() override
+        {
+            if (const status refusal = link_.refusal(); refusal != status::ok)
+                raise(order_.plan.what.facts.name, {refusal}, link_.explain());
+            return call_.emplace(order_, link_, false);
+        }
         pending_call& current() override { return *call_; }
 
     private:

@@ -13,6 +13,7 @@
 #include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ccoll/transport/mpi_calls.hpp>
@@ -22,8 +23,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transport behind an MPI_Comm, valid as long as that. One is made for each call, which costs a few local calls of MPI. The first one
-/// on a communicator is collective.
+/// The transport behind an MPI_Comm. One is made for each call, which costs a few local calls of MPI. The first one on a communicator is
+/// collective. It remains usable when the communicator has been freed, so that calls that are under way can end. After MPI_Finalize it
+/// calls MPI no more: messages fail, and one line on stderr says that something was still under way.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
 /// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. On truncation MPICH 4.0 aborts all the
@@ -47,13 +49,45 @@ public:
         bool receives_ = false;
     };
 
-    explicit mpi_comm(MPI_Comm users) : state_(detail::mpi_library::one().state_of(users, why_)) {}
+    /// @param seconds  how long to wait for the other ranks, if this is the first one on the communicator; 0: for ever
+    explicit mpi_comm(MPI_Comm users, double seconds = 0) : state_(detail::mpi_library::one().state_of(users, seconds, why_))
+    {
+        if (state_ != nullptr) detail::mpi_library::take(*state_);
+    }
+    mpi_comm(const mpi_comm& other) noexcept : why_(other.why_), state_(other.state_), vain_(other.vain_)
+    {
+        if (state_ != nullptr) detail::mpi_library::take(*state_);
+    }
+    mpi_comm(mpi_comm&& other) noexcept : why_(other.why_), state_(std::exchange(other.state_, nullptr)), vain_(other.vain_) {}
+    mpi_comm& operator=(mpi_comm other) noexcept
+    {
+        std::swap(why_, other.why_);
+        std::swap(state_, other.state_);
+        std::swap(vain_, other.vain_);
+        return *this;
+    }
+    ~mpi_comm()
+    {
+        if (state_ != nullptr) detail::mpi_library::give_back(*state_);
+    }
 
     static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
     int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
     int size() const noexcept { return state_ != nullptr ? state_->size : 1; }
-    status refusal() const noexcept { return state_ != nullptr ? status::ok : status::no_communicator; }
-    const char* explain() const noexcept { return state_ != nullptr ? state_->says : why_; }
+    /// ok; no_communicator, also once the user's communicator has been freed; timed_out
+    status refusal() const noexcept
+    {
+        if (state_ == nullptr) return status::no_communicator;
+        if (why_ == detail::mpi_library::too_late) return status::timed_out;
+        return is_gone() ? status::no_communicator : status::ok;
+    }
+    const char* explain() const noexcept
+    {
+        if (*why_ != 0) return why_;
+        if (*state_->says != 0 || !is_gone()) return state_->says;
+        return state_->finalized ? "MPI has been finalised since this call was prepared; let it go before MPI_Finalize"
+                                 : "the communicator has been freed since this call was prepared; free it afterwards";
+    }
     std::uint32_t begin_call() noexcept { return state_->calls++; }
     workspace& memory() noexcept { return state_->memory; }
 
@@ -79,6 +113,7 @@ public:
     request post_send(int peer, int tag, const_byte_span data)
     {
         request r;
+        if (over(r)) return r;
         if (in_one_message(r, data.size()))
             r.result =
                 posted(r, CCOLL_MPI(Isend)(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
@@ -88,6 +123,7 @@ public:
     {
         request r;
         r.receives_ = true;
+        if (over(r)) return r;
         if (in_one_message(r, target.size()))
             r.result =
                 posted(r, CCOLL_MPI(Irecv)(target.data(), static_cast<int>(target.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
@@ -96,7 +132,7 @@ public:
 
     bool test(request& r)
     {
-        if (r.handle_ == MPI_REQUEST_NULL) return true;
+        if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
         int done = 0, count = 0;
         MPI_Status s{};
         const int rc = CCOLL_MPI(Test)(&r.handle_, &done, &s);
@@ -112,7 +148,7 @@ public:
     /// True for a receive. A send cannot be called back in MPI: true only when it is done.
     bool cancel(request& r)
     {
-        if (r.handle_ == MPI_REQUEST_NULL) return true;
+        if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
         if (r.receives_) {
             CCOLL_MPI(Cancel)(&r.handle_);
             CCOLL_MPI(Wait)(&r.handle_, MPI_STATUS_IGNORE);  // local for a cancelled request, says MPI
@@ -128,6 +164,7 @@ public:
     {
         int found = 0;
         MPI_Status s;
+        if (state_->finalized) return nobody;
         const int rc = CCOLL_MPI(Iprobe)(MPI_ANY_SOURCE, tag, state_->comm, &found, &s);
         return rc == MPI_SUCCESS && found != 0 ? s.MPI_SOURCE : nobody;
     }
@@ -135,6 +172,7 @@ public:
     /// At most mpi_aside::most_bytes.
     void send_aside(int peer, int tag, const_byte_span data)
     {
+        if (state_->finalized) return;
         auto& all = state_->asides;
         auto place = std::find_if(all.begin(), all.end(), [](auto& a) { return detail::is_over(a->handle); });
         if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
@@ -295,6 +333,21 @@ private:
         return true;
     }
 
+    bool is_gone() const noexcept { return state_->finalized || state_->users == MPI_COMM_NULL; }
+
+    /// After MPI_Finalize: the request has failed.
+    bool over(request& r) noexcept
+    {
+        if (!state_->finalized) return false;
+        if (!std::exchange(state_->told, true)) {
+            std::snprintf(state_->says, sizeof state_->says, "MPI_Finalize came before the end of the call; wait for all requests first");
+            std::fprintf(stderr, "ccoll: a request was still under way when MPI was finalised; wait for it, or let it go, before\n");
+        }
+        r.handle_ = MPI_REQUEST_NULL;
+        r.result = status::transport_failed;
+        return true;
+    }
+
     bool in_one_message(request& r, std::size_t size)
     {
         if (size <= INT_MAX) return true;
@@ -317,6 +370,7 @@ private:
 template <>
 struct transport_for<MPI_Comm> {
     static mpi_comm make(MPI_Comm comm) { return mpi_comm(comm); }
+    static mpi_comm make_within(MPI_Comm comm, double seconds) { return mpi_comm(comm, seconds); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
     /// Where handles are integers (MPICH), a rank in place of the communicator compiles. No handle is as small as a rank.
     template <class Handle>

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -38,10 +39,15 @@ struct mpi_aside {
     std::array<std::byte, most_bytes> bytes;
 };
 
-/// What ccoll keeps for one communicator of the user: an attribute of it, freed with it.
+/// What ccoll keeps for one communicator of the user: an attribute of it. It lives as long as the communicator, or longer if calls are
+/// under way then.
 struct mpi_state {
-    MPI_Comm users = MPI_COMM_NULL;
-    MPI_Comm comm = MPI_COMM_NULL;  ///< the private duplicate
+    MPI_Comm users = MPI_COMM_NULL;          ///< MPI_COMM_NULL once it has been freed
+    MPI_Comm comm = MPI_COMM_NULL;           ///< the private duplicate
+    MPI_Request forming = MPI_REQUEST_NULL;  ///< under way while not all ranks have asked for the duplicate
+    std::atomic<int> owners{1};              ///< the attribute, and each mpi_comm
+    bool told = false;                       ///< somebody has been told of `finalized`
+    std::atomic<bool> finalized{false};      ///< MPI must not be called any more
     int rank = 0;
     int size = 1;
     std::uint32_t calls = 0;
@@ -125,7 +131,10 @@ public:
     }
 
     /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
-    mpi_state* state_of(MPI_Comm users, const char*& why)
+    ///
+    /// Other ranks are awaited for so many seconds, or for ever if that is 0. A state that is not formed by then is returned all the same,
+    /// with `why` as too_late, and a later call goes on waiting.
+    mpi_state* state_of(MPI_Comm users, double seconds, const char*& why)
     {
         why = unusable(users);
         if (*why != 0) return nullptr;
@@ -136,7 +145,7 @@ public:
         void* stored = nullptr;
         int found = 0;
         CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found);
-        if (found != 0) return static_cast<mpi_state*>(stored);
+        if (found != 0) return formed(static_cast<mpi_state*>(stored), seconds, why);
         int inter = 0;
         CCOLL_MPI(Comm_test_inter)(users, &inter);
         if (inter != 0) {
@@ -146,24 +155,28 @@ public:
         free_empty(false);
         auto fresh = std::make_unique<mpi_state>();
         fresh->users = users;
-        // Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths).
-        if (CCOLL_MPI(Comm_dup_with_info)(users, MPI_INFO_NULL, &fresh->comm) != MPI_SUCCESS) {
-            why =
-                "MPI_Comm_dup failed, and ccoll needs a duplicate of each communicator that it works on; free communicators "
-                "that are no longer used";
-            return nullptr;
-        }
-        CCOLL_MPI(Comm_set_errhandler)(fresh->comm, MPI_ERRORS_RETURN);
-        CCOLL_MPI(Comm_rank)(fresh->comm, &fresh->rank);
-        CCOLL_MPI(Comm_size)(fresh->comm, &fresh->size);
+        CCOLL_MPI(Comm_rank)(users, &fresh->rank);
+        CCOLL_MPI(Comm_size)(users, &fresh->size);
         if (CCOLL_MPI(Comm_set_attr)(users, key_, fresh.get()) != MPI_SUCCESS) {
-            CCOLL_MPI(Comm_free)(&fresh->comm);
             why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
             return nullptr;
         }
-        const held lock(mutex_);
-        states_.push_back(fresh.get());
-        return fresh.release();
+        mpi_state* const state = fresh.release();
+        {
+            const held lock(mutex_);
+            states_.push_back(state);
+        }
+        if (duplicate(*state) == MPI_SUCCESS) return formed(state, seconds, why);
+        why = no_duplicate;
+        CCOLL_MPI(Comm_delete_attr)(users, key_);
+        return nullptr;
+    }
+
+    static void take(mpi_state& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
+    /// By an mpi_comm. If the communicator has been freed, its last call gives the state back.
+    static void give_back(mpi_state& state) noexcept
+    {
+        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) one().put_away(std::unique_ptr<mpi_state>(&state));
     }
 
     /// @param floats  then minimum and maximum are ours
@@ -184,6 +197,9 @@ public:
         return MPI_LXOR;
     }
 
+    /// What `why` points to if other ranks have not come in time.
+    static constexpr const char* too_late = "the other ranks have not made their first call on this communicator, which all make together";
+
     /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
     std::size_t native_limit() const noexcept { return limit_; }
 
@@ -194,6 +210,52 @@ private:
     {
         if (text == nullptr || *text < '0' || *text > '9') return INT_MAX;
         return static_cast<std::size_t>(std::min<unsigned long long>(std::strtoull(text, nullptr, 10), INT_MAX));
+    }
+
+    static constexpr const char* no_duplicate =
+        "MPI_Comm_idup failed, and ccoll needs a duplicate of each communicator that it works on; free communicators "
+        "that are no longer used";
+
+    /// Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths). Open
+    /// MPI 4.1, which has no call that leaves them out, does not copy them.
+    static int duplicate(mpi_state& state)
+    {
+#if MPI_VERSION >= 4
+        return CCOLL_MPI(Comm_idup_with_info)(state.users, MPI_INFO_NULL, &state.comm, &state.forming);
+#else
+        return CCOLL_MPI(Comm_idup)(state.users, &state.comm, &state.forming);
+#endif
+    }
+
+    /// Waits until the duplicate is there.
+    static mpi_state* formed(mpi_state* state, double seconds, const char*& why)
+    {
+        if (state->forming == MPI_REQUEST_NULL) return state;
+        int rc = MPI_SUCCESS;
+        const auto there = [&] {
+            int done = 0;
+            rc = CCOLL_MPI(Test)(&state->forming, &done, MPI_STATUS_IGNORE);
+            return rc != MPI_SUCCESS || done != 0;
+        };
+        if (!within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there)) {
+            why = too_late;
+            return state;
+        }
+        if (rc != MPI_SUCCESS) {
+            why = no_duplicate;
+            return nullptr;
+        }
+        state->forming = MPI_REQUEST_NULL;
+        CCOLL_MPI(Comm_set_errhandler)(state->comm, MPI_ERRORS_RETURN);
+        return state;
+    }
+
+    /// A state that nobody uses. Its duplicate is freed when no messages are left in it.
+    void put_away(std::unique_ptr<mpi_state> state) noexcept
+    {
+        const held lock(mutex_);
+        std::erase(states_, state.get());
+        if (!state->finalized) left_.push_back(std::move(state));
     }
 
     /// "" when MPI can be called with `users` from this thread. Only calls that are legal at any time from any thread.
@@ -247,8 +309,16 @@ private:
     /// empty. This waits for 10 ms at most, because Open MPI holds a lock meanwhile and other ranks may come much later.
     static int forget(MPI_Comm, int, void* stored, void*)
     {
-        std::unique_ptr<mpi_state> mine(static_cast<mpi_state*>(stored));
+        mpi_state& state = *static_cast<mpi_state*>(stored);
+        state.users = MPI_COMM_NULL;
+        // Calls that are under way end on the duplicate, which the last of them gives back.
+        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
+        std::unique_ptr<mpi_state> mine(&state);
         mine->memory.trim();
+        if (mine->forming != MPI_REQUEST_NULL || mine->comm == MPI_COMM_NULL) {  // no duplicate, or not yet
+            one().put_away(std::move(mine));
+            return MPI_SUCCESS;
+        }
         const bool empty = !mine->unread && within(0.01, [&] { return mine->is_empty(false); });
         {
             mpi_library& library = one();
@@ -268,8 +338,8 @@ private:
             left.swap(left_);
         }
         for (const auto& each : left)
-            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
-        const auto freed = [](const auto& each) { return each->comm == MPI_COMM_NULL; };
+            if (is_over(each->forming) && each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
+        const auto freed = [](const auto& each) { return each->forming == MPI_REQUEST_NULL && each->comm == MPI_COMM_NULL; };
         const bool all = std::all_of(left.begin(), left.end(), freed);
         if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
         const held lock(mutex_);
@@ -288,8 +358,13 @@ private:
             left = library.states_;  // in order of creation: MPI_Comm_free is collective
         }
         for (const mpi_state* each : left)
-            if (each->users != MPI_COMM_SELF) CCOLL_MPI(Comm_delete_attr)(each->users, library.key_);  // SELF's own goes by itself
+            if (each->users != MPI_COMM_SELF && each->users != MPI_COMM_NULL)
+                CCOLL_MPI(Comm_delete_attr)(each->users, library.key_);  // SELF's own goes by itself
         within(1, [&] { return library.free_empty(true); });
+        {
+            const held lock(library.mutex_);
+            for (mpi_state* each : library.states_) each->finalized = true;  // calls that nobody has waited for
+        }
         CCOLL_MPI(Op_free)(&library.min_);
         CCOLL_MPI(Op_free)(&library.max_);
         CCOLL_MPI(Comm_free_keyval)(&library.key_);

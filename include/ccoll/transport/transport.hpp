@@ -21,7 +21,7 @@ inline constexpr int max_tag = 32767;
 /// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
 ///   rank, size       of this communicator
-///   refusal          ok, or no_communicator if the communicator cannot be used at all; then only explain may be called
+///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only explain may be called
 ///   explain          the transport's own words about the last failure; "" if there are none
 ///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each call
 ///   memory           working memory that is kept between calls
@@ -77,8 +77,9 @@ inline constexpr bool spins<Link> = true;
 }  // namespace detail
 
 /// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:
-/// `static bool in_place(const void*)`, true for the address that stands for "in place" (MPI_IN_PLACE); `static bool is_handle(Handle)`,
-/// false for values that cannot be handles, such as a rank that was passed in place of the communicator.
+/// `static Link make_within(Handle, double seconds)`, if making one may wait for other ranks; `static bool in_place(const void*)`, true for
+/// the address that stands for "in place" (MPI_IN_PLACE); and `static bool is_handle(Handle)`, false for values that cannot be handles, such
+/// as a rank that was passed in place of the communicator.
 template <class Handle>
 struct transport_for {};
 
@@ -88,10 +89,13 @@ concept communicator = transport<std::remove_cvref_t<Comm>> || requires(std::rem
 };
 
 /// The transport behind `comm`: a copy of it if it is a transport, else one that is made from the handle.
+/// @param seconds  how long that may wait for other ranks; 0: for ever. In vain: its refusal is timed_out.
 template <communicator Comm>
-auto as_transport(const Comm& comm)
+auto as_transport(const Comm& comm, double seconds = 0)
 {
     if constexpr (transport<Comm>) return comm;
+    else if constexpr (requires { transport_for<Comm>::make_within(comm, seconds); })
+        return transport_for<Comm>::make_within(comm, seconds);
     else return transport_for<Comm>::make(comm);
 }
 
