@@ -140,11 +140,11 @@ ccoll::report call_engine(const order<T>& o, const Comm& comm)
 {
     std::span<T> recv = o.recv;
     if constexpr (takes_bound<Plan>)
-        return ccoll::detail::call_ranges<chosen_way, Collective, const std::span<const T>&, std::span<T>&>(
+        return ccoll::detail::call_ranges<chosen_way, Collective, false, const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm, o.eb);
     else
-        return ccoll::detail::call_ranges<chosen_way, Collective, const std::span<const T>&, std::span<T>&>(ccoll::plan_choice<Plan>{},
-                                                                                                            o.send, recv, o, o.root, comm);
+        return ccoll::detail::call_ranges<chosen_way, Collective, false, const std::span<const T>&, std::span<T>&>(
+            ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm);
 }
 
 /// Runs what a user writes in the manner of this thread.
