@@ -93,16 +93,9 @@ CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, cons
         unsigned escape = 0;
         const bool brief = !over(m, z.brief);
         if (!brief && over(m, z.safe)) [[unlikely]] {
-            if (rule == beyond_safe::stop) {
+            if (rule != beyond_safe::addend) {
                 all.code = status::unsupported;
                 return all;
-            }
-            if (rule != beyond_safe::addend) {
-                std::memcpy(p, block, sizeof tail);
-                p += sizeof tail;
-                codes[k] = raw_code;
-                ++all.escaped;
-                continue;
             }
             if (over(m, z.narrow)) {
                 i32 spelled[block_elements];
