@@ -208,6 +208,10 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     w.moves("wave", wave<T>(300), 0.01);
     w.moves("non_finite", with_non_finite<T>(150), 1e-4);
     w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    auto missing = wave<T>(300);
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        if (i < 40 || i % 100 > 60 || i % 32 == 7) missing[i] = i == 7 ? std::numeric_limits<T>::infinity() : T(0x1p70);
+    w.moves("missing", missing, 0.01);
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 

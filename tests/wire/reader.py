@@ -97,52 +97,6 @@ def frame_parts(frame):
     return h, parts
 
 
-def szx(chunk, n, dtype, bound):
-    _, s, kind, mantissa = FLOATS[dtype]
-    largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
-    limit = rounded(min(bound, largest), dtype)
-    if limit > bound:  # rounded up: the number below
-        bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
-        limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
-    step = rounded(min(limit, largest / 16) * 1.9375, dtype)
-    blocks, at, out = -(-n // 128), -(-n // 128), []
-    for b in range(blocks):
-        code, m = chunk[b], min(128, n - 128 * b)
-        require(code <= s, "a code of SZx")
-        if code == s:
-            out += [chunk[at + s * i:at + s * i + s] for i in range(m)]
-            at += m * s
-            continue
-        middle = chunk[at:at + s]
-        at += s
-        offset = min(1 << (8 * code - 1), 1 << (mantissa - 1)) if code else 0
-        for i in range(m):
-            if code == 0:
-                out.append(middle)
-                continue
-            count = int.from_bytes(chunk[at:at + code], "little")
-            at += code
-            product = rounded((count - offset) * step, dtype)
-            out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
-    require(at == len(chunk), "blocks of SZx that fill the chunk")
-    return out
-
-
-def szp_step(dtype, bound):
-    most, margin, significant = STEPS[dtype]
-    exact = 2 * min(bound, 2.0 ** most) / (1 + 1.001 * 2.0 ** margin)
-    bits = struct.unpack("<Q", struct.pack("<d", exact))[0] >> (53 - significant) << (53 - significant)
-    return struct.unpack("<d", struct.pack("<Q", bits))[0]
-
-
-def signed(value, width):
-    return value - (1 << width) if width and value >> (width - 1) else value
-
-
-def differences_of_planes(planes):
-    return [signed(sum((p >> i & 1) << k for k, p in enumerate(planes)), len(planes)) for i in range(32)]
-
-
 def add_specials(section, values, s):
     """Puts the special values of a chunk, as bytes, among the others."""
     n, at = len(values), 0
@@ -185,6 +139,57 @@ def add_specials(section, values, s):
             at += s * own
         at += 0 if own else s
     require(at == len(section), "layers that fill the section")
+
+
+def szx(chunk, n, dtype, bound):
+    _, s, kind, mantissa = FLOATS[dtype]
+    largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
+    limit = rounded(min(bound, largest), dtype)
+    if limit > bound:  # rounded up: the number below
+        bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
+        limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
+    step = rounded(min(limit, largest / 16) * 1.9375, dtype)
+    special = chunk[0] == 255
+    if special:
+        chunk = chunk[1:]
+    blocks, at, out = -(-n // 128), -(-n // 128), []
+    for b in range(blocks):
+        code, m = chunk[b], min(128, n - 128 * b)
+        require(code <= s, "a code of SZx")
+        if code == s:
+            out += [chunk[at + s * i:at + s * i + s] for i in range(m)]
+            at += m * s
+            continue
+        middle = chunk[at:at + s]
+        at += s
+        offset = min(1 << (8 * code - 1), 1 << (mantissa - 1)) if code else 0
+        for i in range(m):
+            if code == 0:
+                out.append(middle)
+                continue
+            count = int.from_bytes(chunk[at:at + code], "little")
+            at += code
+            product = rounded((count - offset) * step, dtype)
+            out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
+    require(at < len(chunk) if special else at == len(chunk), "blocks of SZx that fill the chunk")
+    if special:
+        add_specials(chunk[at:], out, s)
+    return out
+
+
+def szp_step(dtype, bound):
+    most, margin, significant = STEPS[dtype]
+    exact = 2 * min(bound, 2.0 ** most) / (1 + 1.001 * 2.0 ** margin)
+    bits = struct.unpack("<Q", struct.pack("<d", exact))[0] >> (53 - significant) << (53 - significant)
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def signed(value, width):
+    return value - (1 << width) if width and value >> (width - 1) else value
+
+
+def differences_of_planes(planes):
+    return [signed(sum((p >> i & 1) << k for k, p in enumerate(planes)), len(planes)) for i in range(32)]
 
 
 def szp(chunk, n, dtype, bound, addend):
