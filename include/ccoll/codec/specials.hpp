@@ -248,7 +248,7 @@ u8* put_layer(const T* x, std::size_t n, const u32* masks, const T* one, u8* to,
         const auto f = static_cast<u8>(forms[k]);
         if (forms[k] == form::none) continue;
         u8& place = l.dense ? to[l.numbers + k / 4] : to[next[f]++];
-        place = static_cast<u8>(l.dense ? place | f << 2 * (k % 4) : k);
+        place = l.dense ? static_cast<u8>(place | f << 2 * (k % 4)) : static_cast<u8>(k);
         if (forms[k] == form::run) {
             const std::uint16_t run = run_of(masks[k], whole(n, k));
             std::memcpy(run_at, &run, sizeof run);

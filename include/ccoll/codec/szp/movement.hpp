@@ -34,7 +34,10 @@ public:
     {
         if (room < most_chunk_bytes<T>(1)) return {0, status::out_of_space};
         const attempt first = common(sequence(in_), out, room);
-        return first.steep == nowhere && first.result.code != status::unsupported ? first.result : unusual(first, out, room);
+        if (first.result.code != status::unsupported &&
+            (first.steep == nowhere || marker_at(in_.data(), first.steep) == specials::rule<T>::nothing))
+            return first.result;
+        return unusual(first, out, room);
     }
 
 private:
@@ -179,7 +182,7 @@ private:
     /// The values around block k are those nearer to the one side of its largest jump, and those nearer to the other. A marker is a side
     /// where all values are equal, bit for bit, and there are two at least; of two such sides the one with more values.
     /// @return  its bits, or rule::nothing
-    word marker_at(const T* x, std::size_t k) const noexcept
+    [[gnu::noinline]] word marker_at(const T* x, std::size_t k) const noexcept
     {
         CCOLL_EXACT_BODY
         const std::size_t n = in_.size(), begin = block_elements * k, end = std::min(n, begin + block_elements);
