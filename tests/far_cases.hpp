@@ -213,7 +213,7 @@ private:
         if (algorithm != "MPI" && (found.sent_bytes != expected.sent_bytes || found.placement != placement || found.algorithm != algorithm))
             wrong_ += what + ": other bytes or another way; ";
         if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact ||
-            found.fallback_blocks != expected.fallback_blocks)
+            found.fallback_blocks != expected.fallback_blocks || found.special_values != expected.special_values)
             wrong_ += what + ": another promise; ";
     }
     static bool same_bits(std::span<const float> a, std::span<const float> b)

@@ -208,6 +208,10 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     w.moves("wave", wave<T>(300), 0.01);
     w.moves("non_finite", with_non_finite<T>(150), 1e-4);
     w.moves("constant", std::vector<T>(200, T(1.375)), 0.01);
+    auto missing = wave<T>(300);
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        if (i < 40 || i % 100 > 60 || i % 32 == 7) missing[i] = i == 7 ? std::numeric_limits<T>::infinity() : T(0x1p70);
+    w.moves("missing", missing, 0.01);
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
@@ -264,7 +268,23 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     using T = TestType;
     writer<Codec::SZp, T> w;
     w.moves("narrow", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
-    w.moves("raw_blocks", with_non_finite<T>(100), 0.05);
+    w.moves("special_values", with_non_finite<T>(100), 0.05);
+    auto missing = wave<T>(500), of_each_kind = wave<T>(400), marked = scaled(wave<T>(300), T(1.25), T(0.5)), far = marked;
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        if (i < 40 || i % 100 > 60 || i % 32 == 7) missing[i] = T(0x1p70);
+    for (std::size_t i = 3; i < of_each_kind.size(); i += i % 7 + 1) {  // two kinds of their own layers, and others
+        of_each_kind[i] = i % 5 < 2 ? T(0x1p70) : i % 5 < 4 ? -std::numeric_limits<T>::infinity() : T(0x1p80) * static_cast<T>(i);
+    }
+    for (std::size_t i = 0; i < marked.size(); ++i)
+        if (i % 70 < 20) marked[i] = T(-9999), far[i] = T(-32768);
+    far[250] = T(0x1p90);
+    w.moves("missing", missing, 0.003);
+    w.moves("specials_of_each_kind", of_each_kind, 0.003);
+    w.moves("missing_alone", std::vector<T>(90, std::numeric_limits<T>::infinity()), 0.003);
+    w.moves("marker", marked, 1.0);
+    w.moves("marker_beyond_the_grid", far, 0.03);
+    w.moves("missing_on_a_fine_grid", scaled(missing, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
+    w.moves("no_grid", scaled(marked, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 2e-4 : 4e-13);
     w.moves("flat", std::vector<T>(200, T(1.375)), 0.003);
     w.moves("lattice", wave<T>(70), 1e-3);
     w.moves("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
@@ -274,6 +294,11 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     for (std::size_t i = 0; i < noise.size(); ++i) noise[i] = (i % 2 == 0 ? noise[i] : -noise[i]) * T(1.0625);
     for (std::size_t i = 200; i < 206; ++i) rare[i] = noise[i - 200];
     w.moves("lists", scaled(rare, T(1.25), T(0)), 0.2);
+    auto rare_missing = scaled(rare, T(1.25), T(0)), noise_missing = noise;
+    rare_missing[100] = noise_missing[50] = std::numeric_limits<T>::quiet_NaN();
+    for (std::size_t i = 64; i < 96; ++i) noise_missing[i] = T(0x1p70);
+    w.moves("lists_missing", rare_missing, 0.2);
+    w.moves("alone_missing", noise_missing, 0.003);
     w.moves("alone", noise, 0.003);
     w.moves("lists_alone", scaled(both, T(1.25), T(0)), 0.2);
     // Long enough for the estimate of what lists save: in each quarter of 16 blocks it looks at the first 8, which lists would (not)

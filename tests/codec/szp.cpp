@@ -272,12 +272,12 @@ TEMPLATE_TEST_CASE("SZp loses nothing of data that are multiples of a power of t
         }
 }
 
-TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a block, and only that block raw", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a chunk, exactly and for 16 bytes", "[codec][szp]", float, double)
 {
     using T = TestType;
     using limits = std::numeric_limits<T>;
     const auto calm = numbers<T>(320, [](std::size_t i) { return 1.234e-2 * static_cast<double>(mixed(i)); });
-    const std::size_t without = round_trip::frame_of<C>(calm, 1e-3).size();
+    const std::size_t without = frame_edit::without_fill(round_trip::frame_of<C>(calm, 1e-3)).size();
     for (const T stranger :
          {limits::quiet_NaN(), limits::signaling_NaN(), limits::infinity(), -limits::infinity(), T(1e30), -limits::max()})
         for (std::size_t at = 0; at < calm.size(); ++at) {
@@ -286,9 +286,14 @@ TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a block, and onl
             const auto outcome = round_trip::check<C>(x, 1e-3);
             INFO("at " << at);
             CHECK(outcome.good());
-            CHECK(outcome.encoded.raw_blocks == 1);
-            // At most the block as it is and one byte per block instead of a half.
-            CHECK(outcome.encoded.bytes <= without + 32 * sizeof(T) + 8 + 15);
+            CHECK(outcome.encoded.raw_blocks == 0);
+            CHECK(outcome.encoded.special_values == 1);
+            const bytes frame = round_trip::frame_of<C>(x, 1e-3);
+            std::vector<T> y(x.size());
+            REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
+            CHECK(round_trip::same_bits(y[at], stranger));
+            // The head of the section, the number of the block, a mask, the value; and a difference may take one plane more.
+            CHECK(frame_edit::without_fill(frame).size() <= without + 12 + sizeof(T) + 4);
         }
 }
 
@@ -436,21 +441,25 @@ TEMPLATE_TEST_CASE("a chunk of SZp is raw if and only if it would not be shorter
                    double)
 {
     using T = TestType;
-    // Blocks with a NaN are raw, and beside them the codes are not packed: 12 bytes, 256 codes, 32 elements for each raw block.
-    const auto expected = [](std::size_t raw_blocks) { return 12 + 256 + raw_blocks * 32 * sizeof(T); };
+    // NaN of payloads of their own, `many` of them in a row from the middle on: a flat chunk of 12 bytes; behind it a head, numbers of
+    // blocks, and the values.
+    const auto expected = [](std::size_t many) { return 12 + 4 + (many / 32 <= 64 ? (many / 32 + 3) / 4 * 4 : 64) + many * sizeof(T); };
     std::size_t shorter = 0, longer = 0;
-    for (const std::size_t raw_blocks : {100u, 240u, 250u, 251u, 252u, 253u, 254u, 255u})
-        for (const bool raw_first : {true, false}) {
+    for (const std::size_t many : {320u, 4096u, 8160u, 8192u})
+        for (const bool at_end : {true, false}) {
             std::vector<T> x(8192, T(0));
-            for (std::size_t k = 0; k < raw_blocks; ++k) x[32 * (raw_first ? k : 255 - k) + k % 32] = std::numeric_limits<T>::quiet_NaN();
-            INFO(raw_blocks << (raw_first ? " raw blocks in front" : " raw blocks at the end"));
+            for (std::size_t i = 0; i < many; ++i) {
+                const auto nan = std::bit_cast<fields::word<T>>(std::numeric_limits<T>::quiet_NaN());
+                fields::set_bits(x[at_end ? 8191 - i : i], static_cast<fields::word<T>>(nan + i));
+            }
+            INFO(many << (at_end ? " at the end" : " in front"));
             const bytes frame = round_trip::frame_of<C>(x, 1e-3);
             ccoll::frame_view view;
             REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, x.size(), view) == status::ok);
-            const bool raw = expected(raw_blocks) >= 8192 * sizeof(T);
+            const bool raw = expected(many) >= 8192 * sizeof(T);
             (raw ? longer : shorter) += 1;
             CHECK(view.is_raw(0) == raw);
-            if (!raw) CHECK(view.chunk(0).data.size() == expected(raw_blocks));
+            if (!raw) CHECK(view.chunk(0).data.size() == expected(many));
             CHECK(round_trip::check<C>(x, 1e-3).good());
         }
     CHECK(shorter > 0);
@@ -509,10 +518,12 @@ std::vector<sample<T>> samples()
           sizeof(T) == 4 ? 0.3 : 1e-7);
     moved("a lattice", sizeof(T) == 4 ? fine : narrow, numbers<T>(70, [](std::size_t i) { return static_cast<double>(mixed(i)) / 16; }),
           1e-3);
-    moved("raw blocks", narrow, numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : i == 129 ? 1e30 : calm(i); }), 1e-3);
-    moved("raw blocks on a grid of its own", fine,
+    moved("special values", narrow, numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : i == 129 ? 1e30 : calm(i); }), 1e-3);
+    moved("special values on a grid of its own", fine,
           numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
           sizeof(T) == 4 ? 0.3 : 1e-7);
+    moved("special values, many of a kind", flat, numbers<T>(300, [&](std::size_t i) { return i < 40 || i % 3 == 0 ? 1e30 : 1.3; }), 1e-3);
+    moved("special values of a flat chunk", flat, std::vector<T>(70, std::numeric_limits<T>::infinity()), 1e-3);
     moved("two chunks", flat, numbers<T>(8192 + 10, [&](std::size_t i) { return i < 8192 ? 0 : calm(i); }), 1e-3);
     const auto rare = [](std::size_t i) { return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0; };
     moved("lists", narrow, numbers<T>(230, [&](std::size_t i) { return 100.1 + rare(i); }), 0.45);

@@ -25,13 +25,15 @@ using quanta = std::vector<std::int64_t>;
 constexpr double eb = 1e-3;
 constexpr std::size_t chunk = 8192, start = frame_edit::start_of_one;  // of the first chunk of a frame with one
 
-/// Values that have these quanta, off the middle of their steps, so that no lattice is found.
+/// Values that have these quanta, off the middle of their steps, so that no lattice is found, and not equal where their quanta are, so that
+/// none is a marker.
 template <class T>
 std::vector<T> values_of(const quanta& q)
 {
     const auto step = static_cast<double>(ccoll::detail::szp::quantiser<T>(eb).step);
     std::vector<T> x(q.size());
-    for (std::size_t i = 0; i < q.size(); ++i) x[i] = static_cast<T>((static_cast<double>(q[i]) + 0.137) * step);
+    for (std::size_t i = 0; i < q.size(); ++i)
+        x[i] = static_cast<T>((static_cast<double>(q[i]) + 0.137 + 0.05 * static_cast<double>(i % 3)) * step);
     return x;
 }
 
@@ -186,7 +188,7 @@ TEMPLATE_TEST_CASE("SZp stores quanta of noise as they are, with lists or withou
     CHECK(static_cast<double>(there - here) * 8 / chunk > 0.4);
 }
 
-TEMPLATE_TEST_CASE("SZp stores quanta alone beside raw blocks", "[codec][szp][lists]", float, double)
+TEMPLATE_TEST_CASE("SZp stores quanta alone beside special values", "[codec][szp][lists]", float, double)
 {
     auto x = values_of<TestType>(noise(chunk, 500));
     x[5000] = std::numeric_limits<TestType>::quiet_NaN();

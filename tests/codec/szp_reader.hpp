@@ -103,7 +103,7 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
 
 }  // namespace detail
 
-/// @param frame  one that ccoll::decode has accepted; if it is for movement, of narrow and flat chunks without raw blocks
+/// @param frame  one that ccoll::decode has accepted; if it is for movement, of narrow and flat chunks without special values
 inline contents read(ccoll::const_byte_span frame)
 {
     contents all;

@@ -110,7 +110,8 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps one non-finite value anywhere in a block, bit
                 const auto outcome = round_trip::check<typename TestType::codec>(x, eb);
                 INFO("at " << at << ", eb = " << eb);
                 CHECK(outcome.good());
-                CHECK(outcome.encoded.raw_blocks == 1);
+                CHECK(outcome.encoded.raw_blocks == 0);
+                CHECK(outcome.encoded.special_values == 1);
             }
 }
 
@@ -228,9 +229,71 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     using C = typename TestType::codec;
     std::vector<T> x(1280, T(1));
     CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 0);
-    x[0] = x[300] = x[301] = std::numeric_limits<T>::infinity();
-    CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 2);
-    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 2));  // f32: no such bound, one raw chunk
+    CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));  // f32: no such bound, one raw chunk
+    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for special values, but too far for counts
+    x[0] = x[301] = -x[300];
+    x[1] = x[300];
+    const auto outcome = round_trip::check<C>(x, 1e-3);
+    CHECK(outcome.good());
+    CHECK(outcome.encoded.raw_blocks == 2);
+    CHECK(outcome.encoded.special_values == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("SZx takes special values out of a chunk where it is shorter for that, and only there", "[codec][szx][specials]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    const auto clean = fields::smooth<T>(20000);
+    const auto bytes_without = round_trip::check<C>(clean, 1e-3).encoded.bytes;
+    for (const T marker : {T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+        auto x = clean;
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (i % 700 < 200 || i % 601 == 3) x[i] = marker;
+        const auto outcome = round_trip::check<C>(x, 1e-3);
+        CHECK(outcome.good());
+        CHECK(outcome.encoded.raw_blocks == 0);
+        CHECK(outcome.encoded.special_values > 5000);
+        CHECK(8 * outcome.encoded.bytes <= 8 * bytes_without + 2 * x.size() / 5);  // 0.4 bits per value
+    }
+    // One constant, however large, is a block of its own; values that all differ are raw.
+    CHECK(round_trip::check<C>(std::vector<T>(300, T(1e30)), 1e-3).encoded.special_values == 0);
+    auto own = clean;
+    for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<T>(1e30 * static_cast<double>(i + 1));
+    const auto raw = round_trip::check<C>(own, 1e-3);
+    CHECK(raw.good());
+    CHECK(raw.encoded.special_values == 0);
+}
+
+TEMPLATE_LIST_TEST_CASE("a chunk of SZx with special values is refused if anything of it is missing or too much",
+                        "[codec][szx][specials][total]", every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    auto x = fields::smooth<T>(300);
+    x[7] = x[200] = x[201] = std::numeric_limits<T>::infinity();
+    const auto frame = round_trip::frame_of<C>(x, 1e-3);
+    std::vector<T> y(x.size());
+    REQUIRE(frame[frame_edit::start_of_one] == std::byte{255});
+    REQUIRE(ccoll::decode<C>(frame, y) == ccoll::status::ok);
+    const auto whole = frame_edit::without_fill(frame);
+    for (std::size_t size = frame_edit::start_of_one; size < whole.size(); ++size) {
+        auto cut = whole;
+        cut.resize(size);
+        frame_edit::end_at(cut, frame_edit::start_of_one);
+        CHECK(ccoll::decode<C>(cut, y) == ccoll::status::corrupt);
+    }
+    auto longer = whole;
+    longer.resize(whole.size() + 4);
+    frame_edit::end_at(longer, frame_edit::start_of_one);
+    CHECK(ccoll::decode<C>(longer, y) == ccoll::status::corrupt);
+    // Any byte changed: a status or values.
+    for (std::size_t at = frame_edit::start_of_one; at < frame.size(); ++at) {
+        auto other = frame;
+        other[at] ^= std::byte{0x41};
+        const ccoll::status s = ccoll::decode<C>(other, y);
+        CHECK((s == ccoll::status::ok || s == ccoll::status::corrupt));
+    }
 }
 
 TEMPLATE_LIST_TEST_CASE("SZx is worth its time: constant fields shrink over 50 times, calm ones to less than half", "[codec][szx]",

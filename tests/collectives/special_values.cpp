@@ -111,3 +111,115 @@ TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign end as th
         same(collect<all_reduce, T, Codec::PipeSZx, E, Op::Max>(s, inputs), "ring max PipeSZx");
     }
 }
+
+namespace {
+
+/// From 0 to 10, with both ends on each rank.
+template <class T>
+std::vector<T> between_0_and_10(std::size_t n, unsigned seed)
+{
+    std::vector<T> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<T>(5 + 5 * std::sin(0.01 * static_cast<double>(i + 31 * seed)));
+    if (n > 1) v[0] = 0, v[1] = 10;
+    return v;
+}
+/// The same with land on some of it.
+template <class T>
+std::vector<T> with_fill(std::size_t n, unsigned seed)
+{
+    auto v = between_0_and_10<T>(n, seed);
+    for (std::size_t i = 2; i < n; ++i)
+        if (i % 300 < 100) v[i] = T(1e20);
+    return v;
+}
+
+template <class T>
+ccoll::value_survey seen_in(const std::vector<T>& x, bool counts_non_finite = false)
+{
+    ccoll::value_survey found;
+    found.range = found.magnitude = true;
+    found.counts_non_finite = counts_non_finite;
+    ccoll::look_at(x.data(), x.size(), found);
+    return found;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a relative bound follows from the values that are there, and the report tells how many are not", "[nan][bounds]", float,
+                   double)
+{
+    using T = TestType;
+    const setting s{3, 1, 5000, false};
+    const auto clean = inputs_of<worlds::bcast, T>(s, &between_0_and_10<T>), missing = inputs_of<worlds::bcast, T>(s, &with_fill<T>);
+    const auto one_of = [&]<class C>(C) {
+        const auto without = collect<worlds::bcast, T, C, RelativeBound<1e-3>>(s, clean);
+        const auto with = collect<worlds::bcast, T, C, RelativeBound<1e-3>>(s, missing);
+        for (std::size_t r = 0; r < 3; ++r) {
+            CHECK(with[r].facts.error_bound == without[r].facts.error_bound);
+            CHECK(without[r].facts.special_values == 0);
+            CHECK((with[r].facts.special_values >= 1600) == (r == 1));  // it encodes
+            CHECK(with[r].facts.fallback_blocks == 0);
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < s.n; ++i) {
+                const T x = missing[1][i], y = with[r].result[i];
+                wrong += x == T(1e20) ? y != x : !(std::fabs(static_cast<double>(y) - static_cast<double>(x)) <= 0.01);
+            }
+            CHECK(wrong == 0);
+        }
+    };
+    one_of(Codec::SZp{});
+    one_of(Codec::SZx{});
+    one_of(Codec::PipeSZx{});
+}
+
+TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and nothing else", "[nan][bounds]", float, double)
+{
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    const std::vector<T> both{T(1), T(-3)};
+    for (const double fill : {1e15, 1e20, -1e20, 1e30, -1e34, 1e35, -9e33, 1e36, 1e37, 9.96920996838687e36, 3.402823466e38,
+                              static_cast<double>(limits::max()), static_cast<double>(limits::lowest()), 1e20 * (1 + 4e-8)}) {
+        std::vector<T> x{both[0], static_cast<T>(fill), both[1]};
+        const auto found = seen_in(x);
+        INFO(fill);
+        CHECK(found.lowest == -3);
+        CHECK(found.highest == 1);
+        CHECK(found.largest == std::fabs(static_cast<double>(x[1])));  // which addends have to hold
+        CHECK(seen_in(std::vector<T>{x[1], x[1]}).lowest > seen_in(std::vector<T>{x[1], x[1]}).highest);
+        x.push_back(limits::quiet_NaN());
+        CHECK(seen_in(x).lowest == -3);
+        CHECK(std::isinf(seen_in(x, true).largest));
+        CHECK(seen_in(x, false).largest == found.largest);
+    }
+    for (const double datum : {9.9e14, 1.5e15, 1.23e18, 5.5e21, -9.96e36, 1.0001e20, 3.2e38, 9999.0, -32768.0}) {
+        const std::vector<T> x{both[0], static_cast<T>(datum), both[1]};
+        const auto found = seen_in(x);
+        INFO(datum);
+        CHECK((datum > 0 ? found.highest : found.lowest) == static_cast<double>(x[1]));
+        CHECK(found.largest == std::fabs(static_cast<double>(x[1])));
+    }
+    if (sizeof(T) == 8) {
+        CHECK(seen_in(std::vector<double>{1, 1e20f, -3}).highest == 1);  // of a file of floats
+        CHECK(seen_in(std::vector<double>{1, 1e300, -3}).highest == 1);
+        CHECK(seen_in(std::vector<double>{1, 1.1e300, -3}).highest == 1.1e300);
+    }
+    CHECK(seen_in(std::vector<ccoll::bfloat16>{ccoll::bfloat16(1.0f), ccoll::bfloat16(1e20f), ccoll::bfloat16(-3.0f)}).highest == 1);
+}
+
+TEMPLATE_TEST_CASE("a sum of addends with fill values under a relative bound is exact, and says so", "[nan][homomorphic]", float, double)
+{
+    using T = TestType;
+    const setting s{3, 0, 3000, false};
+    const auto inputs = inputs_of<all_reduce, T>(s, &with_fill<T>);
+    const auto all = collect<all_reduce, T, Codec::SZp, RelativeBound<1e-3>>(s, inputs);
+    for (const auto& mine : all) {
+        CHECK(mine.facts.exact);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < s.n; ++i) {
+            const double sum = static_cast<double>(inputs[0][i]) + static_cast<double>(inputs[1][i]) + static_cast<double>(inputs[2][i]);
+            wrong +=
+                !(std::fabs(static_cast<double>(mine.result[i]) - sum) <= 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * sum);
+        }
+        CHECK(wrong == 0);
+    }
+}

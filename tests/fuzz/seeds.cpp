@@ -2,6 +2,7 @@
 // Writes inputs for the fuzz targets: valid frames of every codec and kind of chunk, so that the fuzzer begins behind the header.
 //   seeds <folder>     <folder>/<target>/ is emptied first: what a fuzzer found before does not change its next run
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -61,6 +62,10 @@ std::vector<fields::named<T>> values(std::size_t n)
     add("fine", [](double i) { return 100 + 1e-3 * static_cast<int>(7 * i) / 50; });
     add("wide", [](double i) { return (static_cast<int>(i) % 2 == 0 ? 1e9 : -1e9) + i; });
     add("outlier", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 : 0.01 * i; });
+    add("outliers that differ", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 * (i + 1) : 0.01 * i; });
+    add("missing values", [](double i) { return static_cast<int>(i) % 90 < 40 || static_cast<int>(i) % 7 == 1 ? 1e20 : 0.01 * i; });
+    add("two kinds", [](double i) { return static_cast<int>(i) % 90 < 40 ? 1e20 : static_cast<int>(i) % 90 < 44 ? -HUGE_VAL : 0.01 * i; });
+    add("marker", [](double i) { return static_cast<int>(i) % 90 < 40 ? -9999 : 0.001 * i; });
     add("rare", [](double i) { return 100 + (static_cast<int>(i) % 11 == 3 ? 0.002 * (static_cast<int>(i) % 7 - 3) : 0); });
     add("alone", [](double i) { return 0.01 * (97 * static_cast<int>(i) % 251) - 1.253; });
     add("rare, alone", [](double i) { return static_cast<int>(i) % 11 == 3 ? 0.0021 * (static_cast<int>(i) % 7 - 3) : 0; });

@@ -273,7 +273,7 @@ public:
         const rank_view<T>& v = views_[static_cast<std::size_t>(rank)];
         summary s;
         s.bits = oracle::hash(v.result);
-        s.fallback_blocks = v.facts.fallback_blocks;
+        s.kept_exactly = v.facts.fallback_blocks + v.facts.special_values;
         s.told = v.threw;
         const ccoll::collective_facts& f = all_.facts;
         s.everybody_equal =
@@ -283,10 +283,10 @@ public:
     std::string judge_all(const std::vector<summary>& ranks) const override
     {
         std::string wrong;
-        std::size_t told = 0, fallback_blocks = 0;
+        std::size_t told = 0, kept_exactly = 0;
         for (std::size_t r = 0; r < ranks.size(); ++r) {
             told += ranks[r].told;
-            fallback_blocks += ranks[r].fallback_blocks;
+            kept_exactly += ranks[r].kept_exactly;
             if (all_.s.bad == fault::no && ranks[0].everybody_equal != 0 && ranks[r].bits != ranks[0].bits)
                 wrong += "\n  rank " + std::to_string(r) + " has other bits than rank 0";
         }
@@ -297,8 +297,8 @@ public:
             for (const rank_view<T>& v : views_)
                 if (v.threw && told > 0) return wrong + "\n  " + v.text;
         }
-        if (all_.s.bad == fault::no && row_.lossy && all_.s.p > 1 && !fell_back_ && special_values_travel() && fallback_blocks == 0)
-            wrong += "\n  NaN or Inf travelled, and no block is said to have been kept as it is";
+        if (all_.s.bad == fault::no && row_.lossy && all_.s.p > 1 && !fell_back_ && special_values_travel() && kept_exactly == 0)
+            wrong += "\n  NaN or Inf travelled, and no block or value is said to have been kept as it is";
         return wrong;
     }
 

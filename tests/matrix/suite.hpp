@@ -13,8 +13,8 @@ namespace matrix {
 
 /// What one rank tells the others of an entry.
 struct summary {
-    std::uint64_t bits = 0;  ///< a hash of its result
-    std::uint64_t fallback_blocks = 0;
+    std::uint64_t bits = 0;             ///< a hash of its result
+    std::uint64_t kept_exactly = 0;     ///< blocks and values
     std::uint64_t told = 0;             ///< the call threw ccoll::error
     std::uint64_t everybody_equal = 0;  ///< the result must have these bits on all ranks
 };

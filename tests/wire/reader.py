@@ -98,6 +98,50 @@ def frame_parts(frame):
     return h, parts
 
 
+def add_specials(section, values, s):
+    """Puts the special values of a chunk, as bytes, among the others."""
+    n, at = len(values), 0
+    blocks = -(-n // 32)
+    length = [min(32, n - 32 * k) for k in range(blocks)]
+    while at < len(section):
+        head = number(section, at, "I")
+        counts, dense, own = [head & 511, head >> 9 & 511, head >> 18 & 511], head >> 27 & 1, head >> 28 & 1
+        require(head >> 29 == 0 and 0 < sum(counts) <= blocks, "the head of a layer")
+        at += 4
+        if dense:
+            state = [section[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
+            groups = [[k for k in range(blocks) if state[k] == form] for form in (1, 2, 3)]
+            require([len(g) for g in groups] == counts, "the states of blocks")
+            at += pad4(-(-blocks // 4))
+        else:
+            numbers = list(section[at:at + sum(counts)])
+            require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
+            groups = [numbers[:counts[0]], numbers[counts[0]:counts[0] + counts[1]], numbers[counts[0] + counts[1]:]]
+            at += pad4(sum(counts))
+        places = []
+        for j, k in enumerate(groups[1]):
+            run = number(section, at + 2 * j, "H")
+            require(run >> 11 == 0, "a run")
+            inside = range(run & 31, (run >> 5 & 31) + 1)
+            require(max(inside, default=32) < length[k], "the end of a run")
+            places += [32 * k + i for i in range(length[k]) if (i in inside) != bool(run >> 10)]
+        at += pad4(2 * counts[1])
+        for j, k in enumerate(groups[0]):
+            mask = number(section, at + 4 * j, "I")
+            require(mask >> length[k] == 0, "a mask")
+            places += [32 * k + i for i in range(32) if mask >> i & 1]
+        at += 4 * counts[0]
+        for k in groups[2]:
+            places += range(32 * k, 32 * k + length[k])
+        require(len({i // 32 for i in places}) == sum(counts), "a block without special values")
+        for i in sorted(places):
+            values[i] = section[at:at + s]
+            require(len(values[i]) == s, "a special value")
+            at += s * own
+        at += 0 if own else s
+    require(at == len(section), "layers that fill the section")
+
+
 def szx(chunk, n, dtype, bound):
     _, s, kind, mantissa = FLOATS[dtype]
     largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
@@ -106,6 +150,9 @@ def szx(chunk, n, dtype, bound):
         bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
         limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
     step = rounded(min(limit, largest / 16) * 1.9375, dtype)
+    special = chunk[0] == 255
+    if special:
+        chunk = chunk[1:]
     blocks, at, out = -(-n // 128), -(-n // 128), []
     for b in range(blocks):
         code, m = chunk[b], min(128, n - 128 * b)
@@ -125,7 +172,9 @@ def szx(chunk, n, dtype, bound):
             at += code
             product = rounded((count - offset) * step, dtype)
             out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
-    require(at == len(chunk), "blocks of SZx that fill the chunk")
+    require(at < len(chunk) if special else at == len(chunk), "blocks of SZx that fill the chunk")
+    if special:
+        add_specials(chunk[at:], out, s)
     return out
 
 
@@ -150,6 +199,11 @@ def szp(chunk, n, dtype, bound, addend):
     what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
     escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
     require(what <= 4 and (what != 2 if addend else what < 3), "kind")
+    if not addend and escaped:
+        require(4 * escaped <= len(chunk) - 12, "a section of special values")
+        values = szp(struct.pack("<I", head & ~(0x3FFFF << 12)) + chunk[4:len(chunk) - 4 * escaped], n, dtype, bound, addend)
+        add_specials(chunk[len(chunk) - 4 * escaped:], values, s)
+        return values
     step, largest = szp_step(dtype, bound), 0
     if what == 2:
         base, step = number(chunk, 4, "q" if s == 8 else "i"), struct.unpack_from(kind, chunk, 4 + s)[0]
@@ -180,11 +234,6 @@ def szp(chunk, n, dtype, bound, addend):
     q, out, seen = base, [], 0
     for k, code in enumerate(codes):
         a = b = 0
-        if not addend and code == 127:
-            out += [chunk[at + s * i:at + s * i + s] for i in range(32)]
-            at += 32 * s
-            seen += 1
-            continue
         if addend and code >= 128:
             a, b = number(chunk, at, "I"), number(chunk, at + 4, "I")
             at, code, seen = at + 8, code - 128, seen + 1

@@ -40,6 +40,57 @@ def words(values):
     return struct.pack(f"<{len(values)}I", *values)
 
 
+def put_layer(raw, masks, one, s):
+    """A layer of special values: which (a mask per block), and the value of all of them, or None if each has its own."""
+    blocks, n = len(masks), len(raw)
+    full = [(1 << min(32, n - 32 * k)) - 1 for k in range(blocks)]
+    forms, runs = [], b""
+    for mask, every in zip(masks, full):
+        run = next((m for m in (mask, every & ~mask) if "1" * bin(m).count("1") in bin(m)), None)
+        if mask in (0, every):
+            forms.append(3 if mask else 0)
+        elif run:
+            forms.append(2)
+            runs += struct.pack("<H", (run & -run).bit_length() - 1 | (run.bit_length() - 1) << 5 | (run != mask) << 10)
+        else:
+            forms.append(1)
+    groups = [[k for k in range(blocks) if forms[k] == form] for form in (1, 2, 3)]
+    sparse = bytes(sum(groups, []))
+    dense = bytearray(-(-blocks // 4))
+    for k in range(blocks):
+        dense[k // 4] |= forms[k] << 2 * (k % 4)
+    is_dense = pad4(len(dense)) < pad4(len(sparse))
+    numbers = bytes(dense) if is_dense else sparse
+    head = sum(len(g) << 9 * i for i, g in enumerate(groups)) | is_dense << 27 | (one is None) << 28
+    values = one if one is not None else b"".join(raw[32 * k + i] for k in range(blocks) for i in range(32) if masks[k] >> i & 1)
+    filled = [part + bytes(pad4(len(part)) - len(part)) for part in (numbers, runs)]
+    return words([head]) + b"".join(filled) + words([masks[k] for k in groups[0]]) + values
+
+
+def section(raw, special, s):
+    """raw: the elements of a chunk; special: which of them."""
+    def masks_of(places):
+        masks = [0] * -(-len(raw) // 32)
+        for i in places:
+            masks[i // 32] |= 1 << i % 32
+        return masks
+
+    left, others, out = [i for i, is_one in enumerate(special) if is_one], [], b""
+    for _ in range(8):
+        if not left:
+            break
+        one = raw[left[0]]
+        equal = [i for i in left if raw[i] == one]
+        left = [i for i in left if raw[i] != one]
+        if len(equal) >= 4:
+            out += put_layer(raw, masks_of(equal), one, s)
+        else:
+            others += equal
+    if left + others:
+        out += put_layer(raw, masks_of(left + others), None, s)
+    return out
+
+
 class Encoder:
     def __init__(self, elements, dtype, bound):
         _, self.s, self.kind, self.m = FLOATS[dtype]
@@ -77,11 +128,11 @@ class Encoder:
 
     # ---- the common end of all chunks ----
     def finish(self, what, middle, blocks, lists_allowed, alone=False):
-        """blocks: of each (code without planes, its class words or raw bytes, its differences)."""
+        """blocks: of each (code without planes, its class words, its differences)."""
         codes, body, escaped = [], [], 0
         widths = []
         for code, front, d in blocks:
-            planes = [] if d is None else planes_of(d)
+            planes = planes_of(d)
             widths.append(len(planes))
             codes.append(code + len(planes))
             escaped += code != 0
@@ -90,6 +141,8 @@ class Encoder:
             return words([1 if what == 0 else 4]) + middle
         head = what | escaped << 12 | alone << 30
         packed = max(codes) <= 64 and max(codes) - min(codes) <= 15
+        if max(codes) - min(codes) >= 4:
+            self.steep = codes.index(max(codes))
         if lists_allowed and max(codes) <= 8:
             with_lists = self.lists([d for _, _, d in blocks], widths, body)
             if with_lists:
@@ -125,15 +178,98 @@ class Encoder:
     def movement(self):
         if not self.usable:
             return None
+        self.all_x, self.all_raw, markers = self.x, self.raw, []
+        best = self.without([False] * len(self.x), common_alone=True)
+        if best is None:
+            best = self.without_from(markers)
+        while len(best) <= len(self.all_raw) * self.s and self.steep is not None and len(markers) < 3:
+            marker = self.marker()
+            if marker is None:
+                break
+            markers.append(marker)
+            shorter = self.without_from(markers)
+            if len(shorter) >= len(best):
+                break
+            best = shorter
+        return best
+
+    def without_from(self, markers):
+        for limit in (self.far(), self.safe):
+            special = [not abs(v) < limit or r in markers for v, r in zip(self.all_x, self.all_raw)]
+            chunk = self.without(special)
+            if chunk is not None:
+                return chunk
+
+    def without(self, special, common_alone=False):
+        """The chunk without its special values, and these behind it. None: no grid holds the others."""
+        self.steep, self.special = None, special
+        self.x = [0.0 if is_one else v for v, is_one in zip(self.all_x, special)]
+        self.raw = [bytes(self.s) if is_one else r for r, is_one in zip(self.all_raw, special)]
+        chunk = self.ordinary(common_alone)
+        if chunk is None or not any(special):
+            return chunk
+        behind = section(self.all_raw, special, self.s)
+        return words([struct.unpack_from("<I", chunk)[0] | len(behind) // 4 << 12]) + chunk[4:] + behind
+
+    def bridge(self):
+        """Special values repeat the value before them, then rise or fall to the one behind them, then repeat that."""
+        n, end = len(self.x), 0
+        while True in self.special[end:]:
+            first = self.special.index(True, end)
+            end = self.special.index(False, first) if False in self.special[first:] else n
+            behind = (self.x[end], self.raw[end]) if end < n else None
+            before = (self.x[first - 1], self.raw[first - 1]) if first else behind or (0.0, bytes(self.s))
+            behind = behind or before
+            start, stop = first, end
+            if (end - 1) // 32 > first // 32 + 1:
+                of_first, of_last = (first // 32 + 1) * 32, (end - 1) // 32 * 32
+                if of_first - first > end - of_last:
+                    stop = of_first
+                else:
+                    start = of_last
+            for i in range(first, end):
+                if i < start:
+                    self.x[i], self.raw[i] = before
+                elif i >= stop:
+                    self.x[i], self.raw[i] = behind
+                else:
+                    part = (i - start + 1) / (stop - start + 1)
+                    v = before[0] * (1 - part) + behind[0] * part
+                    v = rounded(min(max(v, min(before[0], behind[0])), max(before[0], behind[0])), self.dtype)
+                    self.x[i], self.raw[i] = v, struct.pack(self.kind, v)
+        self.magnitude = [abs(v) for v in self.x]
+
+    def marker(self):
+        """A value that occurs at least twice around the steepest jump, and is all that there is on its side of it."""
+        begin, n = 32 * self.steep, len(self.x)
+        end = min(n, begin + 32)
+        jumps = [(abs(self.x[i] - self.x[i - 1]), -i) for i in range(max(begin, 1), end)]
+        if not jumps:
+            return None
+        at = -max(jumps)[1]
+        near = {at - 1: [], at: []}
+        for i in range(max(0, begin - 32), min(n, end + 32)):
+            nearer = at - 1 if abs(self.x[i] - self.x[at - 1]) < abs(self.x[i] - self.x[at]) else at
+            near[nearer].append(self.raw[i])
+        sides = [(len(raw), side, self.raw[side]) for side, raw in near.items() if len(raw) > 1 and set(raw) == {self.raw[side]}]
+        return max(sides)[2] if sides else None
+
+    def ordinary(self, common_alone):
+        """A chunk of all values; None if no grid holds them."""
+        self.magnitude = [math.inf if math.isnan(v) else abs(v) for v in self.x]
         lattice = self.lattice()
         if self.f32 and lattice > self.step and any(self.x[:32]):
-            return self.fine(lattice, math.inf)
+            self.bridge()
+            return self.fine(lattice)
         if max(self.magnitude) < self.safe:
             return self.narrow()
-        grid, far = self.fine_grid()
+        if common_alone:
+            return None
+        self.bridge()
+        grid = self.fine_grid()
         if lattice > grid:
-            return self.fine(lattice, math.inf)
-        return self.fine(grid, far) if grid else self.narrow()
+            return self.fine(lattice)
+        return self.fine(grid) if grid else None
 
     def lattice(self):
         if not any(self.x) or math.inf in self.magnitude:
@@ -149,27 +285,28 @@ class Encoder:
             return 0.0
         return math.ldexp(1.0, min(least, 253) - 127) if self.f32 else math.ldexp(1.0, min(least, 2045) - 1023)
 
+    def far(self):
+        """Values from here on fit no grid."""
+        most = (2 - 2.0 ** -23) * 2.0 ** 127 if self.f32 else sys.float_info.max
+        try:
+            far = math.ldexp(self.e, 24 if self.f32 else 53)
+        except OverflowError:
+            return math.inf
+        return rounded(far, self.dtype) if far < most else math.inf
+
     def fine_grid(self):
         digits = 24 if self.f32 else 53
         most = (2 - 2.0 ** -23) * 2.0 ** 127 if self.f32 else sys.float_info.max
-        try:
-            far = math.ldexp(self.e, digits)
-        except OverflowError:
-            far = math.inf
-        far = rounded(far, self.dtype) if far < most else math.inf
-        m = max((v for v in self.magnitude if v < far), default=0.0)
+        m = max(self.magnitude)
         r = m + 2 * self.e
         if m < self.safe or not r < most / 2:
-            return 0.0, far
+            return 0.0
         ulp = math.ldexp(1.0, math.frexp(r)[1] - digits)
-        return math.floor(2 * self.e * (1 - 2.0 ** -20) / ulp) * ulp, far
+        return math.floor(2 * self.e * (1 - 2.0 ** -20) / ulp) * ulp
 
-    def blocks_of(self, quantum, limit, before, alone=False):
+    def blocks_of(self, quantum, before, alone=False):
         blocks = []
         for k in range(self.b):
-            if max(self.block(self.magnitude, k)) >= limit:
-                blocks.append((127, b"".join(self.block(self.raw, k)), None))
-                continue
             d = []
             for v in self.block(self.x, k):
                 q = quantum(v)
@@ -180,18 +317,19 @@ class Encoder:
 
     def narrow(self):
         alone = self.is_noise()
-        base = 0 if alone or not self.magnitude[0] < self.limit else self.narrow_quantum(self.x[0])
-        blocks = self.blocks_of(self.narrow_quantum, self.safe, base, alone)
-        kept = [max(self.block(self.magnitude, k)) for k in range(self.b) if blocks[k][0] == 0]
-        return self.finish(0, struct.pack("<iI", base, self.largest(kept)), blocks, True, alone)
+        if not alone:
+            self.bridge()
+        base = 0 if alone else self.narrow_quantum(self.x[0])
+        blocks = self.blocks_of(self.narrow_quantum, base, alone)
+        return self.finish(0, struct.pack("<iI", base, self.largest(self.magnitude)), blocks, True, alone)
 
-    def fine(self, step, limit):
+    def fine(self, step):
         if self.f32:
             quantum, shape = (lambda v: round(v * (1 / step))), "<if"
         else:
             quantum, shape = (lambda v: self.precise_quantum(v, step)), "<qd"
-        base = quantum(self.x[0]) if self.magnitude[0] < limit else 0
-        return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, limit, base), True)
+        base = quantum(self.x[0])
+        return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, base), True)
 
     def is_noise(self):
         count = min(len(self.x) // 32, 256 // self.s)

@@ -99,6 +99,7 @@ struct encode_result {
     std::size_t bytes = 0;  ///< written; meaningful if `code` is ok
     status code = status::ok;
     std::size_t raw_blocks = 0;  ///< blocks (or whole chunks) that are stored as they are, because the codec could not hold their values
+    std::size_t special_values = 0;  ///< values that were taken out of a block and stored exactly, so that its other values stay short
 };
 
 /// The first error of a collective call, small enough to travel between ranks.

@@ -106,7 +106,8 @@ struct chunked {
         const bool encoded = one.code == status::ok && one.bytes < raw;
         if (!encoded) copy(room, std::as_bytes(values(i, count)));
         const std::size_t end = close(i, n, frame, to, begin, at, encoded ? one.bytes : raw, !encoded);
-        return {end, status::ok, !Tag::lossy ? 0 : encoded ? one.raw_blocks : 1};
+        if (!Tag::lossy || !encoded) return {end, status::ok, Tag::lossy};
+        return {end, status::ok, one.raw_blocks, one.special_values};
     }
     static bool fits_a_frame(std::size_t n, std::size_t most) noexcept { return chunks(n) <= 0xffffffffu && most <= most_payload_bytes; }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
@@ -125,6 +126,7 @@ struct chunked {
             const encode_result one = append(i, n, dst, dst, start(n), all.bytes, produce, values);
             all.bytes = one.bytes;
             all.raw_blocks += one.raw_blocks;
+            all.special_values += one.special_values;
             if (pipelined) tell(std::min(step, n - i * step));
         }
         return all;

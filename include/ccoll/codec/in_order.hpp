@@ -136,6 +136,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
                 placed(first, behind, all.bytes - start);
                 all.bytes += aside.bytes;
                 all.raw_blocks += aside.raw_blocks;
+                all.special_values += aside.special_values;
                 if (all.code == status::ok) all.code = aside.code;
             };
             bool ours = false;
@@ -153,6 +154,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
                 if (one.code != status::ok) break;
                 so_far.bytes = one.bytes;
                 so_far.raw_blocks += one.raw_blocks;
+                so_far.special_values += one.special_values;
             }
             if (!ours) turn.wait_for(group);
             const std::size_t at = all.bytes;

@@ -5,7 +5,9 @@
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/movement.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
+#include <ccoll/codec/szp/writing.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -15,12 +17,11 @@ namespace detail::szp {
 /// Error-bounded quantisation, differences to the value before, one bit width per 32 values.
 ///
 /// Every decoded value is within eb of the original; where the arithmetic of the common grid does not prove it, the encoder
-/// takes a grid of the chunk's own or keeps a block raw (szp/quantiser.hpp).
-/// Movement: NaN and Inf survive bit for bit; -0.0 and denormals are ordinary values and may come back as 0. Bounds below 4 times
-/// the smallest normal T keep everything raw.
-/// Addends: quanta of 31 bits, or of 63 where a sum outgrows these; NaN and Inf in class planes, which sums treat as IEEE 754
-/// does. The bytes of a sum depend on what was added, not on the order: every part of them is a sum, a union, or a function
-/// of these (docs/error_bounds.md).
+/// takes a grid of the chunk's own (szp/quantiser.hpp), or stores values exactly (szp/movement.hpp).
+/// Movement: NaN, Inf and fill values survive bit for bit; -0.0 and denormals are ordinary values and may come back as 0. Bounds below 4
+/// times the smallest normal T keep everything raw. Addends: quanta of 31 bits, or of 63 where a sum outgrows these; NaN and Inf in class
+/// planes, which sums treat as IEEE 754 does. The bytes of a sum depend on what was added, not on the order: every part of them is a sum, a
+/// union, or a function of these (docs/error_bounds.md).
 /// Cost: one pass in registers, no allocation; AVX-512, AVX2 or portable kernels, which give the same bytes.
 ///
 /// Sources: Huang, Di, et al., "ghZCCL: Advancing GPU-aware Collective Communications with Homomorphic Compression", ICS 2025, for
@@ -43,9 +44,10 @@ struct chunk_coder {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::unsupported};
-        if (in.size() == chunk_elements) return encode(in, address(dst), dst.size(), z);
-        u8 room[most_bytes(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
-        const encode_result r = encode(in, room, most_bytes(in.size()), z);
+        const movement<T> chunk(in, z);
+        if (in.size() == chunk_elements) return chunk.encode(address(dst), dst.size());
+        u8 room[most_chunk_bytes<T>(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
+        const encode_result r = chunk.encode(room, most_chunk_bytes<T>(in.size()));
         if (r.code != status::ok) return r;
         if (r.bytes > dst.size()) return {0, status::out_of_space};
         std::memcpy(dst.data(), room, r.bytes);
@@ -56,7 +58,7 @@ struct chunk_coder {
         return decode(src, out, eb, false, how);
     }
 
-    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_bytes(n); }
+    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_chunk_bytes<T>(n); }
     static constexpr std::size_t self_checked_addends = 1000;
     static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
 
@@ -81,23 +83,23 @@ struct chunk_coder {
         if (!z.usable) return {0, status::too_large};
         u8* const out = address(dst);
         block_codes codes;
-        u8* const narrow_blocks = blocks_at(out, kind::narrow, in.size());
+        u8* const narrow_blocks = blocks_at<T>(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
         const encoded_blocks narrow = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks,
                                                            last_begin(out, dst.size()), codes.of);
         if (narrow.code == status::ok && narrow.largest < narrow_limit) {
             put(out + 4, base);
             put(out + 8, narrow.largest);
-            return finish(out, true, {kind::narrow, narrow.escaped}, narrow_blocks, narrow.end, codes, in.size());
+            return finish_addend(out, {kind::narrow, narrow.escaped}, narrow_blocks, narrow.end, codes, in.size());
         }
-        u8* const wide_blocks = blocks_at(out, kind::wide, in.size());
+        u8* const wide_blocks = blocks_at<T>(out, kind::wide, in.size());
         const i64 wide_base = base_of(in[0], z);
         const quanta64::encoded found =
             quanta64::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
         if (found.code != status::ok) return {0, status::too_large};
         put(out + 4, wide_base);
         put(out + 12, std::max(found.largest, narrow_limit));
-        return finish(out, true, {kind::wide, found.escaped}, wide_blocks, found.end, codes, in.size());
+        return finish_addend(out, {kind::wide, found.escaped}, wide_blocks, found.end, codes, in.size());
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
@@ -113,7 +115,7 @@ struct chunk_coder {
         if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
         u8* const out = address(dst);
-        u8* const blocks = blocks_at(out, narrow ? kind::narrow : kind::wide, n);
+        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
         encoded_blocks sum;
         if (is_flat(x) || is_flat(y)) {  // only the base moves
@@ -144,7 +146,7 @@ struct chunk_coder {
         const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
         u8* const out = address(dst);
-        u8* const blocks = blocks_at(out, narrow ? kind::narrow : kind::wide, n);
+        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
         const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
         return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
@@ -155,28 +157,16 @@ private:
     static bool is_flat(const chunk_view& v) noexcept { return v.what == kind::flat || v.what == kind::wide_flat; }
     static bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::narrow || v.what == kind::flat; }
 
-    /// Room for any chunk of n values: the widest blocks, their codes, and what kernels write behind them.
-    static constexpr std::size_t most_bytes(std::size_t n) noexcept
-    {
-        return head_bytes(kind::wide, sizeof(T)) + blocks_of(n) * longest_block + width_bytes(blocks_of(n), false) + longest_block + slack;
-    }
-    /// In `room` bytes from `out` a block may begin up to here.
-    static const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - block_room; }
-
-    /// Where encoders put the blocks: behind head and packed widths.
-    static u8* blocks_at(u8* out, kind what, std::size_t n) noexcept
-    {
-        return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true);
-    }
-
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
     static i64 base_of(T first, const quantiser<T>& z) noexcept
     {
         return std::fabs(static_cast<double>(first)) * z.inverse_f64 < quanta64::largest_quantum ? quantum_of(first, z) : 0;
     }
-    static i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
+    static encode_result finish_addend(u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
+                                       std::size_t n) noexcept
     {
-        return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
+        const code_range range = end != blocks ? range_of(codes.of, blocks_of(n)) : code_range{};  // a flat chunk has no codes
+        return finish<T>(out, true, head, blocks, end, codes, range, n);
     }
 
     /// The head of a sum. A sum that is not narrow has a `largest` that says so, so that no sum with it is narrow.
@@ -190,96 +180,7 @@ private:
             put(out + 4, base);
             put(out + 12, std::max(largest, narrow_limit));
         }
-        return finish(out, true, {narrow ? kind::narrow : kind::wide, escaped}, blocks, end, codes, n);
-    }
-
-    /// Codes and head, in front of the blocks.
-    static encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
-                                std::size_t n) noexcept
-    {
-        u8* const front = out + head_bytes(head.what, sizeof(T));
-        if (end != blocks || head.what == kind::fine) {
-            end = write_codes(codes.of, blocks_of(n), addend, front, end, head);
-        } else {
-            head = {head.what == kind::narrow ? kind::flat : kind::wide_flat, 0};
-            end = front;
-        }
-        put(out, head.word());
-        return {static_cast<std::size_t>(end - out)};
-    }
-
-    /// The same for movement, where the escaped blocks are raw ones, and the chunk must fit its room.
-    static encode_result finish_in(std::size_t room, u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
-                                   std::size_t n) noexcept
-    {
-        // Room was left for packed codes.
-        const std::size_t count = blocks_of(n), more = width_bytes(count, false) - width_bytes(count, true);
-        const auto bytes = static_cast<std::size_t>(end - out);
-        if (bytes + more > room) [[unlikely]] {
-            const auto [lowest, highest] = range_of(codes.of, count);
-            if (bytes + (packs(lowest, highest) ? 0 : more) > room) return {0, status::out_of_space};
-        }
-        encode_result r = finish(out, false, head, blocks, end, codes, n);
-        r.raw_blocks = head.escaped;
-        return r;
-    }
-
-    /// For movement: on the common grid if all values fit it, else on the coarsest of the others. The choice depends on the values alone:
-    /// on the common grid a block has no more than half the bytes of its elements, so `stop` never ends for want of room
-    /// (docs/wire_format.md).
-    static encode_result encode(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& z) noexcept
-    {
-        if (room < most_bytes(1)) return {0, status::out_of_space};
-        if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
-            const fine_grid<T> lattice = find_lattice(in.data(), std::min(in.size(), block_elements));
-            if (lattice.step > z.step)
-                if (const fine_grid<T> all = find_lattice(in.data(), in.size()); all.step > z.step)
-                    return encode_fine(in, out, room, z, all);
-        }
-        encode_result r = encode_common(in, out, room, z, beyond_safe::stop);
-        if (r.code != status::unsupported) return r;
-        const fine_grid<T> lattice = find_lattice(in.data(), in.size());
-        const fine_grid<T> fine = fine_grid_for(largest_below(in.data(), in.size(), fine_limit(z)), z);
-        const fine_grid<T>& best = lattice.step > fine.step ? lattice : fine;
-        return best.step > 0 ? encode_fine(in, out, room, z, best) : encode_common(in, out, room, z, beyond_safe::raw);
-    }
-    static encode_result encode_common(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& z, beyond_safe rule) noexcept
-    {
-        block_codes codes;
-        u8* const blocks = blocks_at(out, kind::narrow, in.size());
-        const bool alone = noise_detectors<T>.in_use()(in.data(), in.size(), z);
-        const predictor before{alone ? 0 : narrow_base_of(in[0], z), alone};
-        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, rule, before, blocks, last_begin(out, room), codes.of);
-        if (r.code != status::ok) return {0, r.code};
-        put(out + 4, before.quantum);
-        put(out + 8, r.largest);
-        chunk_head head(kind::narrow, r.escaped);
-        head.alone = alone;
-        return finish_in(room, out, head, blocks, r.end, codes, in.size());
-    }
-    static encode_result encode_fine(std::span<const T> in, u8* out, std::size_t room, const quantiser<T>& common,
-                                     const fine_grid<T>& grid) noexcept
-    {
-        const quantiser<T> z = common.on(grid.step, grid.limit);
-        const bool first_fits = quantiser<T>::fields::magnitude(in[0]) < grid.limit;
-        block_codes codes;
-        u8* const blocks = blocks_at(out, kind::fine, in.size());
-        put(out + 4 + sizeof(T), grid.step);
-        if constexpr (is_f32<T>) {
-            const i32 base = first_fits ? static_cast<i32>(std::nearbyint(static_cast<double>(in[0]) * z.inverse_f64)) : 0;
-            const encoded_blocks r =
-                encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
-            if (r.code != status::ok) return {0, r.code};
-            put(out + 4, base);
-            return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
-        } else {
-            const i64 base = first_fits ? nearest_quantum(in[0], z.step, z.inverse_f64) : 0;
-            const quanta64::encoded r =
-                quanta64::encode_blocks(in.data(), in.size(), z, false, base, blocks, last_begin(out, room), codes.of);
-            if (r.code != status::ok) return {0, r.code};
-            put(out + 4, base);
-            return finish_in(room, out, {kind::fine, r.escaped}, blocks, r.end, codes, in.size());
-        }
+        return finish_addend(out, {narrow ? kind::narrow : kind::wide, escaped}, blocks, end, codes, n);
     }
 
     static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept
@@ -294,6 +195,12 @@ private:
             step = szp::get<T>(view.step);
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
+        if (const status s = decode_blocks(view, step, out, view.specials.empty() ? how : stores::cached); s != status::ok) return s;
+        const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
+        return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+    }
+    static status decode_blocks(const chunk_view& view, T step, std::span<T> out, stores how) noexcept
+    {
         if (is_flat(view)) {
             fill(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)));
             return status::ok;

@@ -3,11 +3,16 @@
 //
 //   chunk   u8 code[blocks]     one per block of 128 values; the last block may be shorter
 //   ..      blocks              drawn in szx/layout.hpp; together they fill the chunk
+//
+// Or, where that is shorter: u8 255, codes and blocks of the values without the special ones, and these in a section (codec/specials.hpp).
 #pragma once
 
 #include <algorithm>
+#include <cstring>
+#include <limits>
 
 #include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/specials.hpp>
 #include <ccoll/codec/szx/kernels.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -18,8 +23,9 @@ namespace detail::szx {
 /// The chunks of SZx and PipeSZx.
 ///
 /// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded, except in blocks whose
-/// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, so
-/// NaN and Inf survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the smallest normal T keep everything raw.
+/// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, or
+/// its special values are taken out of it, so NaN and Inf survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the
+/// smallest normal T keep everything raw.
 /// Cost: two passes over a block in the innermost cache; no allocation.
 ///
 /// Source: Yu, Di, et al., "Ultrafast Error-Bounded Lossy Compression for Scientific Datasets", HPDC 2022 (SZx), used by
@@ -45,6 +51,15 @@ struct chunk_coder {
         const exact_environment environment;
         const T limit = error_limit<T>(eb);
         if (!(limit > 0)) return {0, status::unsupported};
+        const encode_result all = encode_blocks(in, dst, limit);
+        const bool kept_raw = all.raw_blocks > 0 || all.code != status::ok;
+        return kept_raw ? without_specials(all, in, dst, limit) : all;
+    }
+
+private:
+    /// All values as they are, in no more bytes than they have.
+    static encode_result encode_blocks(std::span<const T> in, byte_span dst, T limit) noexcept
+    {
         const std::size_t blocks = block_count(in.size());
         if (dst.size() < blocks) return {0, status::out_of_space};
         const block_scale<T> scale = block_scale<T>::of(limit);
@@ -90,14 +105,63 @@ struct chunk_coder {
         return all.bytes < in.size_bytes() ? all : encode_result{0, status::out_of_space};
     }
 
+    /// A chunk with raw blocks may be shorter without its special values.
+    /// @param usual  what became of it with them; dst holds it    @return the shorter one; dst holds that
+    [[gnu::noinline]] static encode_result without_specials(const encode_result& usual, std::span<const T> in, byte_span dst,
+                                                            T limit) noexcept
+    {
+        constexpr double reach = sizeof(T) == 4 ? 0x1p24 : 0x1p53;  // no step is exact enough from here on
+        const double farthest = static_cast<double>(limit) * reach;
+        specials::places gone;
+        specials::find(
+            in.data(), in.size(),
+            specials::rule<T>{farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields_of<T>::of(static_cast<T>(farthest))
+                                                                                            : fields_of<T>::exponent},
+            gone);
+        if (gone.values == 0) return usual;
+        T others[ChunkElements];
+        specials::copy_without(in.data(), in.size(), gone, others);
+        specials::bridge(others, in.size(), gone);
+        std::byte room[sizeof others];
+        const std::size_t most = std::min(dst.size(), in.size_bytes());
+        if (most < 2) return usual;
+        room[0] = specials_code;
+        encode_result without = encode_blocks(std::span<const T>(others, in.size()), byte_span(room).subspan(1, most - 1), limit);
+        if (without.code != status::ok) return usual;
+        auto* const section = reinterpret_cast<specials::u8*>(room) + 1 + without.bytes;
+        const specials::u8* const end =
+            specials::write(in.data(), in.size(), gone, section, reinterpret_cast<const specials::u8*>(room) + most);
+        if (end == nullptr) return usual;
+        without.bytes += 1 + static_cast<std::size_t>(end - section);
+        without.special_values = gone.values;
+        if (without.bytes >= in.size_bytes() || (usual.code == status::ok && without.bytes >= usual.bytes)) return usual;
+        std::memcpy(dst.data(), room, without.bytes);
+        return without;
+    }
+
+public:
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
+    {
+        const bool has_specials = !src.empty() && src[0] == specials_code;
+        const_byte_span section;
+        if (!has_specials) return decode_blocks(src, section, false, out, eb, how);
+        if (const status s = decode_blocks(src.subspan(1), section, true, out, eb, stores::cached); s != status::ok) return s;
+        const auto* const from = reinterpret_cast<const specials::u8*>(section.data());
+        return !section.empty() && specials::read(from, section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+    }
+
+private:
+    /// @param behind  gets what stands behind the blocks, which may be something only if `more`
+    static status decode_blocks(const_byte_span src, const_byte_span& behind, bool more, std::span<T> out, double eb, stores how) noexcept
     {
         // Nothing is checked after this: the codes are valid, and the blocks end where the chunk ends.
         const std::size_t blocks = block_count(out.size()), whole = out.size() / block_elements;
         if (src.size() < blocks || !are_codes<T>(src.first(blocks))) return status::corrupt;
         std::size_t expected = blocks + bytes_of_blocks<T>(src.first(whole));
         if (whole < blocks) expected += block_bytes<T>(static_cast<unsigned>(src[whole]), out.size() - whole * block_elements);
-        if (expected != src.size()) return status::corrupt;
+        if (more ? expected > src.size() : expected != src.size()) return status::corrupt;
+        behind = src.subspan(expected);
+        src = src.first(expected);
 
         const exact_environment environment;
         const T limit = error_limit<T>(eb);
@@ -128,7 +192,9 @@ struct chunk_coder {
         return status::ok;
     }
 
-private:
+    /// In the place of the first block's code: special values stand behind the blocks.
+    static constexpr std::byte specials_code{255};
+
     static constexpr std::size_t block_count(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
 };
 

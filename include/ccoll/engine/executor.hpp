@@ -143,6 +143,7 @@ private:
             store_.hold(*p.of, p.into, p.into->message().subspan(sizeof(call_stamp)), {});
             messages_.drop(p.into);
             counts_.fallback_blocks += r.raw_blocks;
+            counts_.special_values += r.special_values;
         }
         if (r.code != status::ok && (r.code != status::too_large || !p.may_be_too_large)) poison(p.where.found(r.code));
         if (p.last) store_.release(*p.of);

@@ -205,6 +205,7 @@ private:
         all.raw_bytes += done.facts.raw_bytes;
         all.sent_bytes += done.facts.sent_bytes;
         all.fallback_blocks += done.facts.fallback_blocks;
+        all.special_values += done.facts.special_values;
         all.breakdown += done.facts.breakdown;
         if (stage_ == stage::up) return go_across();
         if (stage_ == stage::down) return close();

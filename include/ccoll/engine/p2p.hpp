@@ -229,6 +229,7 @@ private:
         result_.facts.sent_bytes += s.memory->used;
         result_.facts.raw_bytes += slice_count(out_.halfway) * sizeof(T);
         result_.facts.fallback_blocks += r.raw_blocks;
+        result_.facts.special_values += r.special_values;
         ++out_.halfway;
     }
     pair_stamp stamp(std::size_t number, std::size_t total) const

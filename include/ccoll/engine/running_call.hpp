@@ -116,8 +116,7 @@ private:
                        static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
         wanted.range = relative();
-        // Where addends hold Inf and NaN, the range tells the largest value that counts: one pass is enough.
-        wanted.magnitude = adds_ && !looks_later_ && !(wanted.range && what_.addends.adds_non_finite);
+        wanted.magnitude = adds_ && !looks_later_;
         look_at_input(wanted, &running_call::tell_arguments);
     }
     void look_at_input(value_survey wanted, continuation then)
@@ -140,7 +139,6 @@ private:
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
         if (found.magnitude) mine.largest = found.largest;
-        else if (adds_ && mine.has_range()) mine.largest = std::max(std::fabs(mine.lowest), std::fabs(mine.highest));
         if (adds_ && head_.trouble.ok()) (looks_later_ ? mine.some_will_look_later : mine.some_have_looked) = 1;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);
@@ -254,6 +252,7 @@ private:
         facts.raw_bytes = engine_->counts().raw_bytes;
         facts.sent_bytes += engine_->counts().sent_bytes;
         facts.fallback_blocks = engine_->counts().fallback_blocks;
+        facts.special_values = engine_->counts().special_values;
         facts.breakdown += engine_->seconds();
         const bool too_large = engine_->too_large();
         engine_.reset();

@@ -18,10 +18,10 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// What somebody wants to know about some values, and what was found in the values seen so far.
 struct value_survey {
-    bool range = false;                                       ///< asks for lowest and highest
+    bool range = false;                                       ///< asks for lowest and highest, in which fill values do not count
     bool magnitude = false;                                   ///< asks for largest
     bool counts_non_finite = false;                           ///< Inf and NaN are larger than all; else they do not count
-    double lowest = std::numeric_limits<double>::infinity();  ///< of the finite values; above `highest` when there are none
+    double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;  ///< |x|
 };
@@ -59,20 +59,61 @@ namespace detail {
 template <floating_element T>
 using looked_at = std::conditional_t<native_float<T>, T, float>;
 
+/// From here on a number may stand for missing data.
+inline constexpr double least_fill_value = 1e15;
+
+/// Does a finite number, as data formats and their users have it, say that there is no value? Those are, with either sign, d x 10^k for one
+/// digit d and k >= 15 (1e20, 1e35, -9e33), 0x1.Ep+122 (NetCDF's 9.96921e36), and the largest float and double. A number may differ from
+/// these by its rounding to float, or to its own type where that is shorter. Nothing else is left out of a range, so that real data are
+/// not, whatever their unit; and a number that is left out by mistake makes bounds tighter, never wider.
+/// @param rounding  relative
+inline bool is_fill_value(double x, double rounding) noexcept
+{
+    const double m = std::fabs(x);
+    const auto is = [=](double fill) { return std::fabs(m - fill) <= rounding * fill; };
+    if (!(m >= least_fill_value * (1 - rounding))) return false;
+    if (is(0x1.Ep+122) || is(std::numeric_limits<float>::max()) || m == std::numeric_limits<double>::max()) return true;
+    double power = least_fill_value;
+    while (m >= 9.5 * power) power *= 10;  // its error, up to 300 roundings to double, is far less than `rounding`
+    return is(std::floor(m / power + 0.5) * power);
+}
+
+/// Lowest and highest of the values, but not NaN, infinities and fill values. @return the largest magnitude of the fill values
 template <floating_element T>
-void widen_range(const T* values, std::size_t n, double& lowest, double& highest)
+double widen_range(const T* values, std::size_t n, double& lowest, double& highest)
 {
     using real = looked_at<T>;
-    real low = std::numeric_limits<real>::max(), high = std::numeric_limits<real>::lowest();
+    constexpr real most = std::numeric_limits<real>::max();
+    constexpr real limit = static_cast<real>(least_fill_value * 0.99);  // less the rounding of the type, half and bfloat16 included
+    real low = most, high = std::numeric_limits<real>::lowest();
+    real top = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto x = static_cast<real>(values[i]);
-        const bool finite = std::fabs(x) <= std::numeric_limits<real>::max();
-        low = finite && x < low ? x : low;
-        high = finite && x > high ? x : high;
+        const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+        low = m < limit && x < low ? x : low;
+        high = m < limit && x > high ? x : high;
+        top = m > top ? m : top;
     }
-    if (low > high) return;
-    lowest = std::min(lowest, static_cast<double>(low));
-    highest = std::max(highest, static_cast<double>(high));
+    real largest_fill = 0, last_fill = 0;
+    if (top >= limit) {
+        constexpr double rounding = std::max(
+            0x1.001p-24, static_cast<double>(std::numeric_limits<real>::epsilon()) * (sizeof(T) < sizeof(real) ? 0x1.001p+15 : 0x1p-1));
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+            if (!(m >= limit && m <= most) || m == last_fill) continue;
+            if (is_fill_value(static_cast<double>(x), rounding)) {
+                last_fill = m;
+                largest_fill = std::max(largest_fill, m);
+                continue;
+            }
+            low = std::min(low, x);
+            high = std::max(high, x);
+        }
+    }
+    if (low <= high) {
+        lowest = std::min(lowest, static_cast<double>(low));
+        highest = std::max(highest, static_cast<double>(high));
+    }
+    return static_cast<double>(largest_fill);
 }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
@@ -102,8 +143,16 @@ template <element T>
 void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [[maybe_unused]] value_survey& found) noexcept
 {
     if constexpr (floating_element<T>) {
-        if (found.range) detail::widen_range(values, n, found.lowest, found.highest);
-        if (found.magnitude) found.largest = std::max(found.largest, detail::largest_magnitude(values, n, found.counts_non_finite));
+        double largest_fill = 0;
+        if (found.range) largest_fill = detail::widen_range(values, n, found.lowest, found.highest);
+        if (!found.magnitude) return;
+        if (found.range && !found.counts_non_finite) {  // the range tells: one pass is enough
+            const bool any = found.lowest <= found.highest;
+            found.largest =
+                std::max({found.largest, largest_fill, any ? std::max(std::fabs(found.lowest), std::fabs(found.highest)) : 0.0});
+        } else {
+            found.largest = std::max(found.largest, detail::largest_magnitude(values, n, found.counts_non_finite));
+        }
     }
 }
 

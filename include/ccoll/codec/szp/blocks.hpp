@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/blocks.hpp - floor 2. What the kernels of all instruction sets are given and give back, and the blocks of a chunk as decoders
-// see them: those that are raw, have classes or are not whole are dealt with here.
+// see them: those that have classes or are not whole are dealt with here.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,10 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// What encoding does with a block that the common grid does not hold.
+/// What encoding does with a block that its grid does not hold.
 enum class beyond_safe {
-    stop,   ///< report `unsupported`: the caller looks for a grid of the chunk's own
-    raw,    ///< keep its elements
-    fine,   ///< the same; all others are quantised in double, on the step of the chunk (f32)
+    stop,   ///< report `unsupported`: the caller takes out special values, or looks for a grid of the chunk's own
+    fine,   ///< the same; blocks are quantised in double, on the step of the chunk (f32)
     addend  ///< quantise in double, keep Inf and NaN in class planes; beyond 2^30 steps report `unsupported`
 };
 
@@ -109,7 +108,7 @@ private:
 
     static std::size_t least_bytes(unsigned code) noexcept
     {
-        return code == raw_code ? 4 * block_elements : code >= class_code ? 8 + 4 * std::size_t{code - class_code} : 4 * std::size_t{code};
+        return code >= class_code ? 8 + 4 * std::size_t{code - class_code} : 4 * std::size_t{code};
     }
 
     const u8 *end_, *turn_;
@@ -117,8 +116,8 @@ private:
     u8 copy_[2 * reach];
 };
 
-/// The blocks of a chunk in runs that a decoder can restore without any special case. Blocks that are raw, have classes or are not whole
-/// are dealt with here.
+/// The blocks of a chunk in runs that a decoder can restore without any special case. Blocks that have classes or are not whole are dealt
+/// with here.
 ///
 ///     for (block_runs<T> runs(view, x, n); runs.next();) runs.planes = <restore runs.blocks blocks from runs.planes to runs.to>;
 template <class T>
@@ -147,7 +146,7 @@ public:
         const std::size_t whole = n_ / block_elements, end = std::min(k_ < plain_ ? plain_ : view_.count, whole);
         blocks = 0;
         if (view_.escaped == 0 && k_ < end) blocks = end - k_;
-        while (view_.escaped != 0 && k_ + blocks < end && widths[blocks] < raw_code) ++blocks;
+        while (view_.escaped != 0 && k_ + blocks < end && widths[blocks] < class_code) ++blocks;
         k_ += blocks;
         if (blocks == 0) take_one();
         return true;
@@ -158,11 +157,6 @@ private:
     {
         if (k_ == n_ / block_elements) to = tail_;
         unsigned code = view_.codes.of[k_++];
-        if (code == raw_code) {
-            std::memcpy(to, planes, sizeof tail_);
-            planes += sizeof tail_;
-            return;
-        }
         a_ = class_plane(planes, code, 0);
         b_ = class_plane(planes, code, 1);
         skip_class(planes, code);

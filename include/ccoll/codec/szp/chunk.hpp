@@ -16,9 +16,9 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// Writes the codes in front of the blocks in the shortest form, which may turn blocks into lists, and says in `head` which form it is. The
 /// codes begin at `to`. The blocks stand where they follow packed codes, and move if the codes turn out longer. @return the end of the
 /// chunk.
-inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
+inline u8* write_codes(const u8* codes, code_range range, std::size_t blocks, bool addend, u8* to, u8* end, chunk_head& head) noexcept
 {
-    const auto [lowest, highest] = range_of(codes, blocks);
+    const auto [lowest, highest] = range;
     head.packed = packs(lowest, highest);
     if (!addend && highest <= lists::widest_beside && lists::may_pay(4 * sum_up_to(lists::widest_listed, codes, blocks), to, end, blocks))
         if (u8* const shorter = lists::write(codes, blocks, to, end); shorter != nullptr) {
@@ -37,19 +37,25 @@ inline u8* write_codes(const u8* codes, std::size_t blocks, bool addend, u8* to,
     return end + (bytes - expected);
 }
 
-/// Checks a chunk of n values. Total: any bytes give a status.
-/// @param addend  of a frame that can be added: no raw block and no fine chunk; otherwise no class block.
+/// Checks a chunk of n values, but not its section of special values. Total: any bytes give a status.
+/// @param addend  of a frame that can be added: no special values and no fine chunk; otherwise no class block.
 inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element_bytes, bool addend, chunk_view& view) noexcept
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < 12 || src.size() % 4 != 0) return status::corrupt;
     const chunk_head head(get<u32>(from));
     view.what = head.what;
-    view.escaped = head.escaped;
+    if (addend) {
+        view.escaped = head.escaped;
+    } else {
+        const std::size_t bytes = 4 * std::size_t{head.escaped};
+        if (bytes > src.size() - 12) return status::corrupt;
+        view.specials = src.last(bytes);
+        src = src.first(src.size() - bytes);
+    }
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
     if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
-    if ((!head.packed && head.lowest != 0) || head.lowest > widest ||
-        (head.lists && (addend || !head.packed || head.lowest != 0 || head.escaped != 0)))
+    if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0)))
         return status::corrupt;
     view.alone = head.alone;
     if (head.alone && (addend || head.what != kind::narrow)) return status::corrupt;
@@ -62,7 +68,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.step = from + 4 + element_bytes;
     view.count = blocks_of(n);
     if (view.what == kind::flat || view.what == kind::wide_flat)
-        return src.size() == in_front && head.word() == static_cast<u32>(view.what) ? status::ok : status::corrupt;
+        return src.size() == in_front && head.word() == chunk_head(view.what, addend ? 0 : head.escaped).word() ? status::ok
+                                                                                                                : status::corrupt;
 
     const std::size_t of_widths = width_bytes(view.count, head.packed);
     if (src.size() < in_front + of_widths) return status::corrupt;
@@ -83,7 +90,6 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
         for (std::size_t k = 0; k < view.count; ++k) {
             const unsigned code = view.codes.of[k];
             if (code <= most) words += code;
-            else if (!addend && code == raw_code) words += static_cast<u32>(block_elements * element_bytes / 4), ++escaped;
             else if (addend && code >= class_code && code - class_code <= most) words += code - class_code + 2, ++escaped;
             else return status::corrupt;
         }

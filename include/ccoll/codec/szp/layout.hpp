@@ -2,7 +2,8 @@
 // codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean. Nothing here depends on an instruction set or an element type.
 // Little-endian; every part is a multiple of 4 bytes.
 //
-//   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped blocks (18) | alone (1) | lists (1)
+//   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped (18) | alone (1) | lists (1)
+//                     escaped: addends: blocks with classes; movement: words of the section of special values
 //   kind narrow     4 i32 base   8 u32 largest    12 widths, blocks
 //   kind flat       4 i32 base   8 u32 largest       all differences are 0
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
@@ -10,18 +11,18 @@
 //   kind wide_flat  4 i64 base  12 u64 largest
 //
 //   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
-//           raw:    32 elements as they are                                         code 127, frames for movement only
 //           class:  word A, word B, then the planes; value i is finite (A,B = 0,0),  code 128 + width, addends only
 //                   +Inf (1,0), -Inf (0,1) or NaN (1,1)
 //   widths  one code per block. Packed: byte i holds block i in its low half and block i + ceil(blocks / 2) in its high half,
 //           less the lowest width. Else a byte each. Padded with 0 to a multiple of 4.
 //
-// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A raw block leaves the running q alone, a value
-// that is not finite repeats it. The last block is filled up with its last value.
+// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A value that is not finite repeats the running q. The
+// last block is filled up with its last value.
 //
-// Two forms that only frames for movement have:
+// Three forms that only frames for movement have:
+// Special values: behind the blocks stands a section (codec/specials.hpp) with the values that quanta cannot hold.
 // Alone: difference i is q[i]. Narrow chunks; the base is 0.
-// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, no block is escaped, and
+// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
 //   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
 //   code 8..15      code - 7 planes
 // First stand the planes of all blocks, then all lists, padded with 0.
@@ -33,6 +34,7 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
+#include <ccoll/base/memory.hpp>
 #include <ccoll/codec/szp/words.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -49,9 +51,9 @@ inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + sla
 }  // namespace lists
 
 enum class kind : u32 { narrow, flat, fine, wide, wide_flat };
-inline constexpr unsigned raw_code = 127, class_code = 128, widest_narrow = 32, widest = 64;
+inline constexpr unsigned class_code = 128, widest_narrow = 32, widest = 64;
 
-/// Bytes: 64 planes and two class planes. Raw blocks of f64 have 256.
+/// Bytes: 64 planes and two class planes.
 inline constexpr std::size_t longest_block = 4 * widest + 8;
 
 /// |q| <= largest < narrow_limit: differences have at most 32 bits and do not wrap, so that planes widen by repeating the sign.
@@ -68,14 +70,14 @@ struct chunk_head {
     kind what = kind::flat;
     bool packed = false;
     u8 lowest = 0;    ///< width, if packed
-    u32 escaped = 0;  ///< blocks
+    u32 escaped = 0;  ///< addends: blocks with classes; movement: words of the section of special values
     bool alone = false, lists = false;
 
     explicit chunk_head(u32 word) noexcept
         : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff),
           alone((word >> 30 & 1) != 0), lists(word >> 31 != 0)
     {}
-    chunk_head(kind k, u32 escaped_blocks) noexcept : what(k), escaped(escaped_blocks) {}
+    chunk_head(kind k, u32 escaped_ones) noexcept : what(k), escaped(escaped_ones) {}
     u32 word() const noexcept
     {
         return static_cast<u32>(what) | u32{packed} << 4 | u32{lowest} << 5 | escaped << 12 | u32{alone} << 30 | u32{lists} << 31;
@@ -93,9 +95,10 @@ struct chunk_view {
     const u8* step = nullptr;  ///< of a fine chunk; not looked at yet
     const u8* blocks = nullptr;
     std::size_t blocks_bytes = 0;
-    std::size_t count = 0;  ///< of blocks
-    u32 escaped = 0;
-    bool alone = false;  ///< the differences are the quanta
+    std::size_t count = 0;     ///< of blocks
+    u32 escaped = 0;           ///< blocks with classes
+    const_byte_span specials;  ///< the section of special values; not looked at yet
+    bool alone = false;        ///< the differences are the quanta
     block_codes codes;
     alignas(64) u8 planes_of_lists[lists::most_bytes];  ///< `blocks`, if the chunk has lists
 

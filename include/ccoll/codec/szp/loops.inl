@@ -92,16 +92,9 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
         unsigned escape = 0;
         const bool brief = !over(m, z.brief);
         if (!brief && over(m, z.safe)) [[unlikely]] {
-            if (rule == beyond_safe::stop) {
+            if (rule != beyond_safe::addend) {
                 at.all.code = status::unsupported;
                 return;
-            }
-            if (rule != beyond_safe::addend) {
-                std::memcpy(p, block, sizeof tail);
-                p += sizeof tail;
-                *code = raw_code;
-                ++at.all.escaped;
-                continue;
             }
             if (over(m, z.narrow)) {
                 i32 spelled[block_elements];

@@ -63,8 +63,8 @@ bool is_quantum(double magnitude, const quantiser<T>& z) noexcept
     return magnitude < largest_quantum * static_cast<double>(z.step);
 }
 
-/// @param z      step, inverse_f64 and, for a fine chunk, the limit in `safe`
-/// @param addend  Inf and NaN go to class planes; else their block is kept raw, as are blocks with values from the limit on.
+/// @param z      step and inverse_f64; of an addend the common grid
+/// @param addend  Inf and NaN go to class planes; else all values are below the limit
 /// @return       code unsupported: an addend has a value beyond largest_quantum steps.
 template <class T>
 encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool addend, i64 base, u8* out, const u8* last, u8* codes) noexcept
@@ -90,15 +90,12 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
         for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(block + i, x + block_elements * k + std::min(i, count - 1), sizeof(T));
         i64 d[block_elements];
         block_class c;
-        bool raw = false;
         i64 q = before;
         for (unsigned i = 0; i < block_elements; ++i) {
             const auto w = fields::magnitude(block[i]);
             const i64 previous = q;
             if (w >= fields::exponent && addend) {
                 c.mark(i, block[i]);
-            } else if (!addend && w >= z.safe) {
-                raw = true;
             } else if (addend && !is_quantum(std::fabs(static_cast<double>(block[i])), z)) {
                 all.code = status::unsupported;
                 return all;
@@ -107,14 +104,6 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
                 all.largest = std::max(all.largest, static_cast<u64>(q < 0 ? -q : q));
             }
             d[i] = q - previous;
-        }
-        if (raw) {
-            std::memcpy(p, block, sizeof block);
-            p += sizeof block;
-            codes[k] = raw_code;
-            ++all.escaped;
-            any = true;
-            continue;
         }
         before = q;
         codes[k] = put_block(d, c.a, c.b, p);
@@ -137,21 +126,16 @@ void decode_blocks(const chunk_view& view, double step, T* x, std::size_t n) noe
         const std::size_t count = std::min(block_elements, n - block_elements * k);
         unsigned width = view.codes.of[k];
         T block[block_elements];
-        if (width == raw_code) {
-            std::memcpy(block, p, sizeof block);
-            p += sizeof block;
-        } else {
-            const u32 a = class_plane(p, width, 0), b = class_plane(p, width, 1);
-            skip_class(p, width);
-            i64 d[block_elements] = {};
-            if (width > 0) get_planes(p, width, d);
-            for (std::size_t i = 0; i < block_elements; ++i) {
-                q += static_cast<u64>(d[i]);
-                block[i] = static_cast<T>(static_cast<double>(static_cast<i64>(q)) * step);
-            }
-            if ((a | b) != 0) apply_class(a, b, block);
-            p += 4 * width;
+        const u32 a = class_plane(p, width, 0), b = class_plane(p, width, 1);
+        skip_class(p, width);
+        i64 d[block_elements] = {};
+        if (width > 0) get_planes(p, width, d);
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            q += static_cast<u64>(d[i]);
+            block[i] = static_cast<T>(static_cast<double>(static_cast<i64>(q)) * step);
         }
+        if ((a | b) != 0) apply_class(a, b, block);
+        p += 4 * width;
         std::memcpy(x + block_elements * k, block, count * sizeof(T));
     }
 }

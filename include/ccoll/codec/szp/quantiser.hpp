@@ -83,7 +83,7 @@ private:
 template <element T>
 struct fine_grid {
     T step = 0;                             ///< 0: there is none
-    typename fields_of<T>::word limit = 0;  ///< bits of the least |x| that does not fit it; its block is kept raw
+    typename fields_of<T>::word limit = 0;  ///< bits of the least |x| that does not fit it
 };
 
 /// The largest power of two of which all values are multiples: data that were packed or rounded before. On it nothing is lost.
@@ -108,7 +108,7 @@ fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
     return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
 }
 
-/// Values from here on do not fit a fine grid: 2^digits eb, as bits.
+/// Values from here on fit no grid: 2^digits eb, as bits. They are special values.
 template <element T>
 typename fields_of<T>::word fine_limit(const quantiser<T>& z) noexcept
 {

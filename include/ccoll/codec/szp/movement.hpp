@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/movement.hpp - floor 2. Chunks of SZp in frames for movement: the choice of a grid, and the values that are taken out before.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <span>
+
+#include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/quanta64.hpp>
+#include <ccoll/codec/szp/writing.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+/// Encodes one chunk. Every choice depends on the values alone (docs/wire_format.md).
+///
+/// - The common grid if all values fit it, else the coarsest of the others.
+/// - Values that fit no grid are special: the chunk is encoded without them, and they stand exactly in a section behind it.
+/// - A value that occurs again and again, and stands alone at one side of the steepest jump, is a marker (-9999). It becomes special if the
+///   chunk is shorter without it.
+/// Chunks without special values are encoded in one pass. Others take two or three.
+template <element T>
+class movement {
+public:
+    /// @param in  must stay; the same values until encode() has returned
+    movement(std::span<const T> in, const quantiser<T>& z) noexcept : in_(in), z_(z) {}
+
+    /// @param out   `room` bytes
+    /// @return      code out_of_space: the chunk needs more
+    encode_result encode(u8* out, std::size_t room) const noexcept
+    {
+        if (room < most_chunk_bytes<T>(1)) return {0, status::out_of_space};
+        const attempt first = common(sequence(in_), out, room);
+        if (first.result.code != status::unsupported &&
+            (first.steep == nowhere || marker_at(in_.data(), first.steep) == specials::rule<T>::nothing))
+            return first.result;
+        return unusual(first, out, room);
+    }
+
+private:
+    using word = typename fields_of<T>::word;
+    static constexpr std::size_t nowhere = ~std::size_t{0};
+    /// A block is steep if its code is so much above the lowest: what a marker among other values does.
+    static constexpr unsigned steepness = 4;
+
+    struct attempt {
+        encode_result result;
+        std::size_t steep = nowhere;  ///< the first of the widest blocks, if that is steep
+    };
+
+    /// The values of a chunk, or a copy of them in which special values have been replaced.
+    struct sequence {
+        const T* values;
+        std::size_t size;
+        T* copy = nullptr;
+        const specials::places* gone = nullptr;
+
+        explicit sequence(std::span<const T> all) noexcept : values(all.data()), size(all.size()) {}
+        /// Special values are 0 at first: they add nothing to what lattice and noise are judged by.
+        sequence(std::span<const T> all, T* to, const specials::places& at) noexcept : values(to), size(all.size()), copy(to), gone(&at)
+        {
+            specials::copy_without(all.data(), size, at, to);
+        }
+        /// From now on they cost few bits as differences.
+        void bridge() const noexcept
+        {
+            if (gone != nullptr) specials::bridge(copy, size, *gone);
+        }
+    };
+
+    /// Values of f32 on a lattice that is coarser than the common grid, or the common grid. @return unsupported: neither holds them
+    attempt common(const sequence& x, u8* out, std::size_t room) const noexcept
+    {
+        if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
+            const fine_grid<T> lattice = find_lattice(x.values, std::min(x.size, block_elements));
+            if (lattice.step > z_.step)
+                if (const fine_grid<T> all = find_lattice(x.values, x.size); all.step > z_.step) return on_grid(x, all, out, room);
+        }
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, kind::narrow, x.size);
+        const bool alone = noise_detectors<T>.in_use()(x.values, x.size, z_);
+        if (!alone) x.bridge();
+        const predictor before{alone ? 0 : narrow_base_of(x.values[0], z_), alone};
+        const encoded_blocks r =
+            encoders<T>.in_use()(x.values, x.size, z_, beyond_safe::stop, before, blocks, last_begin(out, room), codes.of);
+        if (r.code != status::ok) return {{0, r.code}};
+        put(out + 4, before.quantum);
+        put(out + 8, r.largest);
+        chunk_head head(kind::narrow, 0);
+        head.alone = alone;
+        return end_of(head, blocks, r.end, codes, x.size, out, room);
+    }
+    /// On a grid of the chunk's own. @return unsupported: there is none
+    attempt fine(const sequence& x, const fine_grid<T>& lattice, u8* out, std::size_t room) const noexcept
+    {
+        const fine_grid<T> own = fine_grid_for(largest_below(x.values, x.size, fine_limit(z_)), z_);
+        const fine_grid<T>& best = lattice.step > own.step ? lattice : own;
+        return best.step > 0 ? on_grid(x, best, out, room) : attempt{{0, status::unsupported}};
+    }
+    attempt on_grid(const sequence& x, const fine_grid<T>& grid, u8* out, std::size_t room) const noexcept
+    {
+        x.bridge();
+        const quantiser<T> z = z_.on(grid.step, grid.limit);
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, kind::fine, x.size);
+        put(out + 4 + sizeof(T), grid.step);
+        if constexpr (is_f32<T>) {
+            const i32 base = static_cast<i32>(std::nearbyint(static_cast<double>(x.values[0]) * z.inverse_f64));
+            const encoded_blocks r =
+                encoders<T>.in_use()(x.values, x.size, z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
+            if (r.code != status::ok) return {{0, r.code}};
+            put(out + 4, base);
+            return end_of(chunk_head(kind::fine, 0), blocks, r.end, codes, x.size, out, room);
+        } else {
+            const i64 base = nearest_quantum(x.values[0], z.step, z.inverse_f64);
+            const quanta64::encoded r = quanta64::encode_blocks(x.values, x.size, z, false, base, blocks, last_begin(out, room), codes.of);
+            if (r.code != status::ok) return {{0, r.code}};
+            put(out + 4, base);
+            return end_of(chunk_head(kind::fine, 0), blocks, r.end, codes, x.size, out, room);
+        }
+    }
+    /// Codes and head. Room was left for packed codes.
+    static attempt end_of(chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n, u8* out,
+                          std::size_t room) noexcept
+    {
+        const std::size_t count = blocks_of(n), more = width_bytes(count, false) - width_bytes(count, true);
+        const code_range range = range_of(codes.of, count);
+        if (static_cast<std::size_t>(end - out) + (packs(range.lowest, range.highest) ? 0 : more) > room) [[unlikely]]
+            return {{0, status::out_of_space}};
+        const bool is_steep = range.highest >= range.lowest + steepness;
+        const auto* const first_widest = is_steep ? std::find(codes.of, codes.of + count, range.highest) : codes.of;
+        return {finish<T>(out, false, head, blocks, end, codes, range, n),
+                is_steep ? static_cast<std::size_t>(first_widest - codes.of) : nowhere};
+    }
+
+    /// The chunk without the values that a rule finds, and these behind it.
+    /// @param copy  room for the values, which gets those that were encoded if any were found
+    attempt without(specials::rule<T> rule, T* copy, specials::places& gone, u8* out, std::size_t room) const noexcept
+    {
+        specials::find(in_.data(), in_.size(), rule, gone);
+        const sequence x = gone.values == 0 ? sequence(in_) : sequence(in_, copy, gone);
+        attempt a{{0, status::unsupported}};
+        const fine_grid<T> lattice = find_lattice(x.values, x.size);  // before common() bridges the special values
+        if (gone.values > 0) a = common(x, out, room);
+        if (a.result.code == status::unsupported) a = fine(x, lattice, out, room);
+        if (a.result.code == status::unsupported && rule.limit > z_.safe) {
+            rule.limit = z_.safe;  // no grid between the common one and the values: only those stay that the common one holds
+            return without(rule, copy, gone, out, room);
+        }
+        if (a.result.code != status::ok || gone.values == 0) return a;
+        u8* const section = out + a.result.bytes;
+        const u8* const end = specials::write(in_.data(), in_.size(), gone, section, out + room);
+        if (end == nullptr) return {{0, status::out_of_space}};
+        put(out, get<u32>(out) | static_cast<u32>(end - section) / 4 << 12);
+        a.result.bytes += static_cast<std::size_t>(end - section);
+        a.result.special_values = gone.values;
+        return a;
+    }
+
+    [[gnu::noinline]] encode_result unusual(attempt best, u8* out, std::size_t room) const noexcept
+    {
+        T copy[chunk_elements];
+        u8 other[most_chunk_bytes<T>(chunk_elements)];
+        specials::places gone;
+        specials::rule<T> rule{fine_limit(z_)};
+        if (best.result.code == status::unsupported) best = without(rule, copy, gone, out, room);
+        for (word& marker : rule.markers) {
+            if (best.result.code != status::ok || best.result.bytes > in_.size_bytes() || best.steep == nowhere) break;
+            marker = marker_at(gone.values > 0 ? copy : in_.data(), best.steep);
+            if (marker == rule.nothing) break;
+            const attempt next = without(rule, copy, gone, other, std::min(room, sizeof other));
+            if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) break;
+            std::memcpy(out, other, next.result.bytes);
+            best = next;
+        }
+        return best.result;
+    }
+
+    /// The values around block k are those nearer to the one side of its largest jump, and those nearer to the other. A marker is a side
+    /// where all values are equal, bit for bit, and there are two at least; of two such sides the one with more values.
+    /// @return  its bits, or rule::nothing
+    [[gnu::noinline]] word marker_at(const T* x, std::size_t k) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        const std::size_t n = in_.size(), begin = block_elements * k, end = std::min(n, begin + block_elements);
+        std::size_t at = 0;
+        double farthest = -1;
+        for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i)
+            if (const double jump = std::fabs(static_cast<double>(x[i]) - static_cast<double>(x[i - 1])); jump > farthest) {
+                farthest = jump;
+                at = i;
+            }
+        if (at == 0) return specials::rule<T>::nothing;
+        struct side {
+            double value;
+            word bits;
+            std::size_t values = 0;
+            bool equal = true;
+
+            explicit side(const T* one) noexcept : value(static_cast<double>(*one)), bits(specials::bits_at(one, 0)) {}
+        };
+        side before(x + at - 1), behind(x + at);
+        for (std::size_t i = begin - std::min(begin, block_elements); i < std::min(n, end + block_elements); ++i) {
+            const double value = static_cast<double>(x[i]);
+            side& nearer = std::fabs(value - before.value) < std::fabs(value - behind.value) ? before : behind;
+            ++nearer.values;
+            nearer.equal = nearer.equal && specials::bits_at(x, i) == nearer.bits;
+        }
+        const bool is_before = before.equal && before.values > 1, is_behind = behind.equal && behind.values > 1;
+        if (!is_before && !is_behind) return specials::rule<T>::nothing;
+        return is_behind && (!is_before || behind.values >= before.values) ? behind.bits : before.bits;
+    }
+
+    std::span<const T> in_;
+    const quantiser<T>& z_;
+};
+
+}  // namespace ccoll::detail::szp

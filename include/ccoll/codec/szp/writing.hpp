@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/writing.hpp - floor 2. What encoders of addends and of movement share: where the parts of a chunk of SZp go, and its end.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/codec/szp/chunk.hpp>
+#include <ccoll/codec/szp/quantiser.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+/// Room for any chunk of n values: the widest blocks, their codes, and what kernels write behind them.
+template <element T>
+constexpr std::size_t most_chunk_bytes(std::size_t n) noexcept
+{
+    return head_bytes(kind::wide, sizeof(T)) + blocks_of(n) * longest_block + width_bytes(blocks_of(n), false) + longest_block + slack;
+}
+/// In `room` bytes from `out` a block may begin up to here.
+inline const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - block_room; }
+
+/// Where encoders put the blocks: behind head and packed widths.
+template <element T>
+u8* blocks_at(u8* out, kind what, std::size_t n) noexcept
+{
+    return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true);
+}
+
+/// The quantum of the first value of a narrow chunk, so that a constant chunk has no difference at all; 0 where it has none.
+template <element T>
+i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
+{
+    return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
+}
+
+/// Codes and head, in front of the blocks.
+/// @param range  of the codes
+template <element T>
+encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, code_range range,
+                     std::size_t n) noexcept
+{
+    u8* const front = out + head_bytes(head.what, sizeof(T));
+    if (end != blocks || head.what == kind::fine) {
+        end = write_codes(codes.of, range, blocks_of(n), addend, front, end, head);
+    } else {
+        head = {head.what == kind::narrow ? kind::flat : kind::wide_flat, 0};
+        end = front;
+    }
+    put(out, head.word());
+    return {static_cast<std::size_t>(end - out)};
+}
+
+}  // namespace ccoll::detail::szp
