@@ -3,20 +3,24 @@
 // fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other predictors.
 // It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by errors of up to twice
 // the bound.
+// With --papers: how many times shorter the codecs of the papers make data of the papers' kinds (docs/reproduction.md).
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <ccoll/codec.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <functional>
 
 #include "fields.hpp"
+#include "paper_fields.hpp"
 #include "real_fields.hpp"
 
-using ccoll::policies::Codec::SZp;
+namespace Codec = ccoll::policies::Codec;
+using Codec::SZp;
 
 namespace {
 
@@ -108,6 +112,92 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
     }
 }
 
+// ---- the codecs of the papers ----
+
+/// Bytes of the values by bytes of the frame. Throws if a value is not within the bound.
+template <class C, class T>
+double ratio(const std::vector<T>& x, double eb)
+{
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
+    const auto r = ccoll::encode<C>(x, frame, eb);
+    std::vector<T> back(x.size());
+    if (r.code != ccoll::status::ok || ccoll::decode<C>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
+        throw std::runtime_error(std::string(C::name) + " failed");
+    if (!(worst<T>(x, [&](std::size_t i) { return back[i]; }, eb) <= 1))
+        throw std::runtime_error(std::string(C::name) + " breaks its bound");
+    return static_cast<double>(x.size() * sizeof(T)) / static_cast<double>(r.bytes);
+}
+
+/// The parts of values that orders 0 to 3 predict within the bound in BitZip.
+template <class T>
+std::array<double, 4> hit_ratios(const std::vector<T>& x, double eb)
+{
+    namespace bits = ccoll::detail::bitzip;
+    constexpr std::size_t chunk = 8192;
+    const T limit = bits::limit_of<T>(eb);
+    const bits::bit_cut<T> cutter(limit);
+    std::array<double, 4> hits{};
+    for (std::size_t from = 0; from + chunk <= x.size(); from += chunk) {
+        const std::span<const T> in(x.data() + from, chunk);
+        const T least = *std::min_element(in.begin(), in.end());
+        std::vector<std::uint8_t> symbols(chunk + bits::most_lanes);
+        bits::predict_values<bits::beginning::three_kept, bits::most_lanes>(
+            in, bits::lane_ranges(chunk), least, limit, symbols.data(), [&](std::size_t, std::size_t, T value, std::uint8_t&, T) {
+                return std::bit_cast<T>(cutter.cut(ccoll::detail::fields_of<T>::of(value - least)));
+            });
+        for (std::size_t i = 0; i < chunk; ++i)
+            if (symbols[i] < 4) hits[symbols[i]] += 1;
+    }
+    for (double& h : hits) h /= static_cast<double>(x.size() / chunk * chunk);
+    return hits;
+}
+
+template <class T>
+void print_papers(const std::string& name, const std::vector<T>& x, const std::vector<double>& bounds, double unit = 1)
+{
+    for (const double bound : bounds) {
+        const double eb = bound * unit;
+        const auto hits = hit_ratios(x, eb);
+        fmt::print(
+            "{:22} {} {:6.0e} | {:6.2f} {:6.2f} {:7.2f} {:7.2f} {:7.2f} {:7.2f} | {:6.2f} {:6.2f} | {:5.1f} {:5.1f} {:5.1f} {:5.1f}\n",
+            name, sizeof(T) == 4 ? "f32" : "f64", bound, ratio<Codec::BitCut>(x, eb), ratio<Codec::ByteZip>(x, eb),
+            ratio<Codec::BitWise>(x, eb), ratio<Codec::BitZip>(x, eb), ratio<Codec::BitMask<Codec::BitZip>>(x, eb),
+            ratio<Codec::BitMask<Codec::BitCut>>(x, eb), ratio<SZp>(x, eb), ratio<Codec::Zfp>(x, eb), 100 * hits[0], 100 * hits[1],
+            100 * hits[2], 100 * hits[3]);
+    }
+}
+
+void papers(const std::string& data)
+{
+    const std::vector<double> bounds{1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7};
+    fmt::print("{:22} {:3} {:>6} | {:>6} {:>6} {:>7} {:>7} {:>7} {:>7} | {:>6} {:>6} | % predicted by order\n", "", "", "", "", "", "", "",
+               "Mask of", "Mask of", "", "");
+    fmt::print("{:22} {:3} {:>6} | {:>6} {:>6} {:>7} {:>7} {:>7} {:>7} | {:>6} {:>6} | {:>5} {:>5} {:>5} {:>5}\n", "data", "", "bound",
+               "BitCut", "ByteZip", "BitWise", "BitZip", "BitZip", "BitCut", "SZp", "Zfp", "0", "1", "2", "3");
+    const auto blast = fields::blast_waves(8192);
+    print_papers("blast waves", std::vector<float>(blast.begin(), blast.end()), bounds);
+    print_papers("blast waves", blast, bounds);
+    print_papers("Himeno pressure", fields::himeno_pressure(), bounds);
+    print_papers("observation points", fields::observation_points(2366316), bounds);
+    print_papers("pinch temperature", fields::pinch_temperature(4386200), bounds);
+    print_papers("FFT input", fields::fft_input(2101248), bounds);
+    print_papers("smooth sequence", fields::smooth_sequence(1 << 20), bounds);
+    if (data.empty()) return;
+    const auto range = [](const auto& x) {
+        const auto [low, high] = std::minmax_element(x.begin(), x.end());
+        return static_cast<double>(*high) - static_cast<double>(*low);
+    };
+    const std::vector<double> relative{1e-2, 1e-3, 1e-4};
+    for (const auto& file : fields::files_of<float>(data)) {
+        const auto x = fields::read_middle<float>(file, 1 << 20);
+        print_papers(file.filename().string(), x, relative, range(x));
+    }
+    for (const auto& file : fields::files_of<double>(data)) {
+        const auto x = fields::read_middle<double>(file, 1 << 20);
+        print_papers(file.filename().string(), x, relative, range(x));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -117,7 +207,15 @@ int main(int argc, char** argv)
     std::string data;
     app.add_option("--eb", bounds, "bounds, as fractions of the range")->delimiter(',')->capture_default_str();
     app.add_option("--data", data, "folder of raw little-endian .f32 and .f64 files")->check(CLI::ExistingDirectory);
+    bool only_papers = false;
+    app.add_flag(
+        "--papers", only_papers,
+        "ratios of the papers' codecs on data of their kinds, absolute bounds; with --data, also real fields with parts of their range");
     CLI11_PARSE(app, argc, argv);
+    if (only_papers) {
+        papers(data);
+        return 0;
+    }
 
     fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "fixed, rounds",
                "fixed, trunc.");

@@ -4,6 +4,7 @@
 #   benchmarks/run.sh codec [options]     codecs without collectives, against memcpy and libzfp; --help lists the options. Draws out/codec.png.
 #   benchmarks/run.sh codec --quick       the table of the README
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
+#   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl

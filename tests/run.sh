@@ -24,7 +24,7 @@ done
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
-bootstrap g++ cmake make catch2 '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?clang-format-19' \
+bootstrap g++ cmake make catch2 '?libzfp-dev' '?ninja-build' '?ccache' '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?clang' '?clang-19' '?clang-format-19' \
     '?libclang-rt-19-dev' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?g++-aarch64-linux-gnu' '?qemu-user'
 
 jobs=$(nproc 2>/dev/null || echo 2)

@@ -47,6 +47,8 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     (void)ccoll::worst_case<ccoll::collective::allreduce, Codec::PipeSZx, RuntimeBound>(4);
 #elif CCOLL_CASE == 11  // expect: ccoll::Plan: Timeout<seconds> must be positive and finite
     call<Timeout<0>>(x, comm);
+#elif CCOLL_CASE == 12  // expect: ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide
+    call<Codec::Zfp, EndToEnd<FixedRate<8>>>(x, comm);
 #endif
     (void)x, (void)comm;
 }

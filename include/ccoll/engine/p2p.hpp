@@ -415,9 +415,8 @@ private:
         if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
-        facts.error_bound = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
-        if (d_.at_rate) facts.error_bound = std::numeric_limits<double>::infinity();
-        facts.worst_case_error = facts.error_bound;
+        const double eb = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
+        facts.error_bound = facts.worst_case_error = d_.at_rate ? std::numeric_limits<double>::infinity() : eb;
         facts.probable_error = facts.error_bound * probable_units(1, error_growth::adds);
         facts.exact = false;
     }

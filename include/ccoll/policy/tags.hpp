@@ -94,7 +94,11 @@ struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp
 struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
 /// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
 template <class Inner>
-struct BitMask : codec_tag<10, Inner::lossy> { static constexpr auto text = detail::wrapped("BitMask<", Inner::name); static constexpr const char* name = text.data(); using inner = Inner; };
+struct BitMask : codec_tag<10, Inner::lossy> {
+    using inner = Inner;
+    static constexpr auto text = detail::wrapped("BitMask<", Inner::name);
+    static constexpr const char* name = text.data();
+};
 }  // namespace Codec
 
 /// Where compression happens; the table is in engine/placement.hpp.

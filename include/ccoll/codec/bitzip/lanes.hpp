@@ -109,11 +109,12 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
     CCOLL_EXACT_BODY
     using word = typename fields_of<T>::word;
     histories<T, Lanes> history;
-    const auto step = [&]<int Orders>(std::size_t i, std::integral_constant<int, Orders>) {
-        const std::size_t active = at.active(i);
+    const T* from[Lanes];
+    for (std::size_t l = 0; l < Lanes; ++l) from[l] = in.data() + at.start(l);
+    const auto step = [&]<int Orders>(std::size_t i, std::size_t active, std::integral_constant<int, Orders>) {
         T x[Lanes] = {}, p[4][Lanes], now[Lanes];
         word order[Lanes];
-        for (std::size_t l = 0; l < active; ++l) x[l] = in[at.start(l) + i];
+        for (std::size_t l = 0; l < active; ++l) x[l] = from[l][i];
         if constexpr (Orders > 0) {
             history.predict(p);
             choose<Orders>(p, x, offset, limit, now, order);
@@ -127,16 +128,19 @@ void predict_values(std::span<const T> in, const lane_ranges& at, T offset, T li
         }
         history.push(now);
     };
-    const std::size_t steps = at.steps();
-    std::size_t i = 0;
-    for (; i < 4 && i < steps; ++i) switch (orders_at<Rule>(i)) {
-        case 0: step(i, std::integral_constant<int, 0>{}); break;
-        case 1: step(i, std::integral_constant<int, 1>{}); break;
-        case 2: step(i, std::integral_constant<int, 2>{}); break;
-        case 3: step(i, std::integral_constant<int, 3>{}); break;
-        default: step(i, std::integral_constant<int, 4>{});
+    const auto begin = [&](std::size_t i, std::size_t active) {
+        switch (orders_at<Rule>(i)) {
+        case 0: return step(i, active, std::integral_constant<int, 0>{});
+        case 1: return step(i, active, std::integral_constant<int, 1>{});
+        case 2: return step(i, active, std::integral_constant<int, 2>{});
+        case 3: return step(i, active, std::integral_constant<int, 3>{});
+        default: return step(i, active, std::integral_constant<int, 4>{});
         }
-    for (; i < steps; ++i) step(i, std::integral_constant<int, 4>{});
+    };
+    std::size_t i = 0;
+    for (; i < 4 && i < at.shorter; ++i) begin(i, Lanes);
+    for (; i < at.shorter; ++i) step(i, Lanes, std::integral_constant<int, 4>{});  // the number of lanes is a constant here
+    if (at.longer > 0) begin(i, at.longer);
 }
 
 /// The reverse.
@@ -149,8 +153,9 @@ void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std
 {
     CCOLL_EXACT_BODY
     histories<T, Lanes> history;
-    for (std::size_t i = 0; i < at.steps(); ++i) {
-        const std::size_t active = at.active(i);
+    T* to[Lanes];
+    for (std::size_t l = 0; l < Lanes; ++l) to[l] = out.data() + at.start(l);
+    const auto step = [&](std::size_t i, std::size_t active) {
         const std::uint8_t* const s = symbols + i * Lanes;
         T p[4][Lanes], now[Lanes] = {};
         history.predict(p);
@@ -163,10 +168,12 @@ void restore_values(std::span<T> out, const lane_ranges& at, T offset, const std
                 now[l] = value = p[s[l]][l];
             }
             if constexpr (Shifted) value += offset;
-            out[at.start(l) + i] = value;
+            to[l][i] = value;
         }
         history.push(now);
-    }
+    };
+    for (std::size_t i = 0; i < at.shorter; ++i) step(i, Lanes);
+    if (at.longer > 0) step(at.shorter, at.longer);
 }
 
 CCOLL_EXACT_END
