@@ -78,8 +78,8 @@ inline constexpr bool spins<Link> = true;
 
 /// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:
 /// `static Link make_within(Handle, double seconds)`, if making one may wait for other ranks; `static bool in_place(const void*)`, true for
-/// the address that stands for "in place" (MPI_IN_PLACE); and `static bool is_handle(Handle)`, false for values that cannot be handles, such
-/// as a rank that was passed in place of the communicator.
+/// the address that stands for "in place" (MPI_IN_PLACE); and `static bool is_handle(Handle)`, false for values that cannot be handles,
+/// such as a rank that was passed in place of the communicator.
 template <class Handle>
 struct transport_for {};
 
