@@ -234,7 +234,8 @@ private:
         int rc = MPI_SUCCESS;
         const auto there = [&] {
             int done = 0;
-            rc = CCOLL_MPI(Test)(&state->forming, &done, MPI_STATUS_IGNORE);
+            for (int i = 0; i < 1000 && done == 0 && rc == MPI_SUCCESS; ++i)  // a yield may cost a time slice
+                rc = CCOLL_MPI(Test)(&state->forming, &done, MPI_STATUS_IGNORE);
             return rc != MPI_SUCCESS || done != 0;
         };
         if (!within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there)) {
