@@ -96,15 +96,32 @@ u32 mask_of(const T* x, std::size_t count, Test test) noexcept
     return mask;
 }
 
+/// Is there an |x| from `limit` on in a whole block?
+template <element T>
+bool reaches(const T* x, typename fields_of<T>::word limit) noexcept
+{
+    typename fields_of<T>::signed_word most = 0;  // SSE2 compares only signed integers
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const auto w = static_cast<typename fields_of<T>::signed_word>(bits_at(x, i) & ~fields_of<T>::sign);
+        most = w > most ? w : most;
+    }
+    return static_cast<typename fields_of<T>::word>(most) >= limit;
+}
+
 /// @param x  n values, 1..most_elements
 template <element T>
 [[gnu::noinline]] void find(const T* x, std::size_t n, const rule<T>& is, places& found) noexcept
 {
     using word = typename fields_of<T>::word;
     const rule<T> r = is;
+    const bool marked = r.markers[0] != rule<T>::nothing;
     found.blocks = blocks_of(n);
     found.values = 0;
     for (std::size_t k = 0; k < found.blocks; ++k) {
+        if (!marked && length_of(n, k) == block_elements && !reaches(x + block_elements * k, r.limit)) {  // most blocks
+            found.masks[k] = 0;
+            continue;
+        }
         const u32 mask = mask_of(x + block_elements * k, length_of(n, k), [&](word w) {
             return static_cast<u8>(((w & ~fields_of<T>::sign) >= r.limit) | (w == r.markers[0]) | (w == r.markers[1]) |
                                    (w == r.markers[2]));
@@ -119,9 +136,14 @@ template <element T>
 void copy_without(const T* x, std::size_t n, const places& at, T* to) noexcept
 {
     std::memcpy(to, x, n * sizeof(T));
-    for (std::size_t k = 0; k < at.blocks; ++k)
-        for (u32 left = at.masks[k]; left != 0; left &= left - 1)
-            to[block_elements * k + static_cast<std::size_t>(std::countr_zero(left))] = T(0);
+    for (std::size_t k = 0; k < at.blocks; ++k) {
+        T* const block = to + block_elements * k;
+        if (at.masks[k] == 0xffffffffu) {
+            std::memset(block, 0, block_elements * sizeof(T));
+            continue;
+        }
+        for (u32 left = at.masks[k]; left != 0; left &= left - 1) block[std::countr_zero(left)] = T(0);
+    }
 }
 
 /// Numbers from a to b, of which neither is counted, in the places `first` .. `end` - 1.
