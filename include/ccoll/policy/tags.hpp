@@ -88,7 +88,7 @@ struct BitZip : codec_tag<5, true> { static constexpr const char* name = "BitZip
 struct BitWise : codec_tag<6, true> { static constexpr const char* name = "BitWise"; };
 struct ByteZip : codec_tag<7, true> { static constexpr const char* name = "ByteZip"; };
 struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut"; };
-/// What Zfp stands for where the plan has a FixedRate. Users of codecs alone may name it; its `eb` is the rate.
+/// What Zfp stands for where the plan has a FixedRate. For ccoll::encode and ccoll::decode, whose `eb` is then the bits per value.
 struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp"; static constexpr bool at_rate = true; };
 struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
 /// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
