@@ -35,8 +35,8 @@ struct policy {
 using algo_tag = policy<axis::algo>;
 
 /// Base of every codec tag. `WireId` names the codec in frames: 0..127 are the library's, 128..255 are yours.
-/// A tag may also have `inner`, the codec that it wraps; `at_rate`, if its codec is given bits per value instead of a bound; and `with_rate`,
-/// the tag of that kind that takes its place in plans with a FixedRate.
+/// A tag may also have `inner`, the codec that it wraps; `at_rate`, if its codec is given bits per value instead of a bound; and
+/// `with_rate`, the tag of that kind that takes its place in plans with a FixedRate.
 template <std::uint8_t WireId, bool Lossy>
 struct codec_tag : policy<axis::codec> {
     static constexpr std::uint8_t wire_id = WireId;
