@@ -49,6 +49,8 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Timeout<0>>(x, comm);
 #elif CCOLL_CASE == 12  // expect: ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide
     call<Codec::Zfp, EndToEnd<FixedRate<8>>>(x, comm);
+#elif CCOLL_CASE == 13  // expect: ccoll::Plan: Codec::ZfpAtRate is for ccoll::encode and ccoll::decode
+    call<Codec::ZfpAtRate, ErrorBound<1e-3>>(x, comm);
 #endif
     (void)x, (void)comm;
 }

@@ -39,6 +39,7 @@ TEST_CASE("the first broken rule of a plan is the most basic one", "[policy][pla
     static_assert(Plan<Codec::SZx, EndToEnd<ErrorBound<-1>>>::fault == plan_fault::bound_not_positive);
     static_assert(Plan<Codec::SZx, FixedRate<8>>::fault == plan_fault::rate_without_codec);
     static_assert(Plan<Codec::Zfp, EndToEnd<FixedRate<8>>>::fault == plan_fault::rate_of_result);
+    static_assert(Plan<Codec::ZfpAtRate, ErrorBound<1e-3>>::fault == plan_fault::rate_in_codec);
     static_assert(Plan<Codec::Zfp, FixedRate<0>>::fault == plan_fault::bound_not_positive);
     static_assert(Plan<Codec::Zfp, FixedRate<8>>::fault == plan_fault::none);
     static_assert(std::is_same_v<Plan<Codec::Zfp, FixedRate<8>>::codec, Codec::ZfpAtRate>);

@@ -24,6 +24,7 @@ enum class plan_fault {
     wire_id,
     rate_without_codec,
     rate_of_result,
+    rate_in_codec,
     lossy_without_bound,
     bound_without_lossy,
     bound_not_positive,
@@ -85,6 +86,7 @@ consteval plan_fault first_plan_fault()
     if (!has_wire_id_of_its_own<codec>) return plan_fault::wire_id;
     if (bound::kind == bound_kind::rate && !has_rate<codec>) return plan_fault::rate_without_codec;
     if (bound::kind == bound_kind::rate && bound::end_to_end) return plan_fault::rate_of_result;
+    if (requires { codec::at_rate; }) return plan_fault::rate_in_codec;
     if (codec::lossy && bound::kind == bound_kind::none) return plan_fault::lossy_without_bound;
     if (!codec::lossy && bound::kind != bound_kind::none) return plan_fault::bound_without_lossy;
     if (codec::lossy && !bound::given_at_run_time && !is_bound(bound::value)) return plan_fault::bound_not_positive;
@@ -157,6 +159,8 @@ constexpr void refuse_plan()
     static_assert(
         Fault != plan_fault::rate_of_result,
         "ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide; drop EndToEnd, or give an ErrorBound<E>");
+    static_assert(Fault != plan_fault::rate_in_codec,
+                  "ccoll::Plan: Codec::ZfpAtRate is for ccoll::encode and ccoll::decode; in a plan, name Codec::Zfp and FixedRate<bits>");
     static_assert(Fault != plan_fault::lossy_without_bound,
                   "ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3> (absolute, unit of the data), "
                   "RelativeBound<1e-3> or RuntimeBound, or use Codec::None");

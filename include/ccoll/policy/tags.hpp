@@ -36,6 +36,8 @@ struct policy {
 using algo_tag = policy<axis::algo>;
 
 /// Base of every codec tag. `WireId` names the codec in frames: 0..127 are the library's, 128..255 are yours.
+/// A tag may also have `inner`, the codec that it wraps; `at_rate`, if its codec is given bits per value instead of a bound; and
+/// `with_rate`, the tag of that kind that takes its place in plans with a FixedRate.
 template <std::uint8_t WireId, bool Lossy>
 struct codec_tag : policy<axis::codec> {
     static constexpr std::uint8_t wire_id = WireId;
@@ -89,7 +91,7 @@ struct BitZip : codec_tag<5, true> { static constexpr const char* name = "BitZip
 struct BitWise : codec_tag<6, true> { static constexpr const char* name = "BitWise"; };
 struct ByteZip : codec_tag<7, true> { static constexpr const char* name = "ByteZip"; };
 struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut"; };
-/// What Zfp stands for where the plan has a FixedRate. Users of codecs alone may name it; its `eb` is the rate.
+/// What Zfp stands for where the plan has a FixedRate. For ccoll::encode and ccoll::decode, whose `eb` is then the bits per value.
 struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp"; static constexpr bool at_rate = true; };
 struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
 /// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
