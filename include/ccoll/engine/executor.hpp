@@ -368,7 +368,7 @@ private:
             block& mine = l.blocks[static_cast<std::size_t>(b)];
             if (store_.last_step(b) != step) return;
             if (mine.out != nullptr && mine.count != mine.out_count) {
-                poison(other_count(l, b, step));
+                poison(store_.other_count(mine, b, l.slice, me_, p_, step));
             } else if (mine.out != nullptr && trouble_.ok()) {
                 here_ = {me_, me_, l.step};
                 byte_work<executor> transition{*this, l, mine};
@@ -387,17 +387,6 @@ private:
         for (int i = 0; i < now.send.count; ++i) last_used(now.send.at(i, blocks_));
         for (int i = 0; i < now.recv.count; ++i)
             if (!now.send.contains(now.recv.at(i, blocks_), blocks_)) last_used(now.recv.at(i, blocks_));
-    }
-    /// A part that is longer or shorter than this rank awaits is the trouble of this rank and the one that it came from, whoever passed it
-    /// on. The numbers are those of whole parts, as far as this slice tells: a slice that is full, or empty, tells only that the part is
-    /// longer or shorter.
-    verdict other_count(const lane& l, int b, int step) const
-    {
-        const block& mine = l.blocks[static_cast<std::size_t>(b)];
-        const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me_, p_, b);
-        const std::size_t before = l.slice * task_.slice_elements;
-        return message_place{me_, sender, step}.found(status::count_differs, static_cast<double>(store_.wanted(b)),
-                                                      static_cast<double>(before + mine.count));
     }
     /// Now, or when what has been begun is done.
     void release(lane& l, block& b)
