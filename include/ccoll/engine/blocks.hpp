@@ -75,8 +75,15 @@ public:
     /// The last step in which this rank sends or receives block b; -1: never.
     int last_step(int b) const { return places_[static_cast<std::size_t>(b)].last; }
 
-    /// Elements of block b, of all slices, that belong into the result.
-    std::size_t wanted(int b) const { return places_[static_cast<std::size_t>(b)].out_count; }
+    /// A part that is longer or shorter than this rank awaits is the trouble of this rank and the one that it came from, whoever passed it
+    /// on. The numbers are those of whole parts, as far as this slice tells: a slice that is full, or empty, tells only that the part is
+    /// longer or shorter.
+    verdict other_count(const block& mine, int b, std::size_t slice, int me, int p, int step) const
+    {
+        const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me, p, b);
+        const std::size_t wanted = places_[static_cast<std::size_t>(b)].out_count, found = slice * task_.slice_elements + mine.count;
+        return {status::count_differs, me, sender, step, static_cast<double>(wanted), static_cast<double>(found)};
+    }
 
     /// Value-initialised objects in borrowed memory, which this store gives back. At most four tables.
     template <class U>

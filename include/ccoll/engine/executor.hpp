@@ -381,7 +381,7 @@ private:
         if (store_.last_step(b) != number) return;
         block& mine = l.blocks[static_cast<std::size_t>(b)];
         if (mine.out != nullptr && mine.count != mine.out_count) {
-            poison(other_count(l, b, number));
+            poison(store_.other_count(mine, b, l.slice, me_, p_, number));
         } else if (mine.out != nullptr && trouble_.ok()) {
             here_ = {me_, me_, l.step};
             byte_work<executor> transition{*this, l, mine};
@@ -391,17 +391,6 @@ private:
             if (!too_large_) transition.deliver();
         }
         release(l, mine);
-    }
-    /// A part that is longer or shorter than this rank awaits is the trouble of this rank and the one that it came from, whoever passed it
-    /// on. The numbers are those of whole parts, as far as this slice tells: a slice that is full, or empty, tells only that the part is
-    /// longer or shorter.
-    verdict other_count(const lane& l, int b, int number) const
-    {
-        const block& mine = l.blocks[static_cast<std::size_t>(b)];
-        const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me_, p_, b);
-        const std::size_t before = l.slice * task_.slice_elements;
-        return message_place{me_, sender, number}.found(status::count_differs, static_cast<double>(store_.wanted(b)),
-                                                        static_cast<double>(before + mine.count));
     }
     /// Now, or when what has been begun is done.
     void release(lane& l, block& b)
