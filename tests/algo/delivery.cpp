@@ -48,7 +48,7 @@ TEST_CASE("why_not_delivered and delivers agree when a step is left out, doubled
                     wrong += !why.empty();
                 }
     }
-    CHECK(wrong > 1000);
+    CHECK(wrong > 500);  // of about a thousand: some of these schedules are right
 }
 
 TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
@@ -87,7 +87,7 @@ TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
             return me == 1 ? step{0, nobody, {0, 1}, {}} : me == 0 ? step{nobody, 1, {}, {0, 1}} : step{};
         }
     };
-    CHECK(why_not_delivered<collective::bcast>(schedule_view<one_short>, 4, 0) == "rank 1 misses block 0 of 1, after the last step");
+    CHECK(why_not_delivered<collective::bcast>(schedule_view<one_short>, 4, 0) == "rank 2 misses block 0 of 1, after the last step");
     CHECK(why_not_delivered<collective::scatter>(schedule_view<too_wide>, 4, 0) ==
           "rank 0 sends 2 blocks in one message, and widest(p) is 1 in step 0");
     CHECK(why_not_delivered<collective::bcast>(schedule_view<no_blocks>, 4, 0) == "blocks(p) is 0");
@@ -103,5 +103,5 @@ TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
     struct short_ring : ring_allgather {
         static constexpr int steps(int p) { return p - 2; }
     };
-    CHECK(why_not_delivered<collective::allgather>(schedule_view<short_ring>, 4, 0) == "rank 1 misses block 2 of 4, after the last step");
+    CHECK(why_not_delivered<collective::allgather>(schedule_view<short_ring>, 4, 0) == "rank 3 misses block 0 of 4, after the last step");
 }
