@@ -32,8 +32,8 @@ constexpr std::size_t max_encoded_bytes(std::size_t n)
 /// @param in   n elements, host memory, any n >= 0.
 /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n). It need not be aligned, and is not touched beyond that many bytes.
 /// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
-/// @return     {bytes, code, raw_blocks}; code is ok, out_of_space, bad_bound, or bad_argument (more than 32 GiB in one frame: cut the
-///             vector). Never throws.
+/// @return     {bytes, code, raw_blocks, special_values}; code is ok, out_of_space, bad_bound, or bad_argument (more than 32 GiB in one
+///             frame: cut the vector). Never throws.
 /// Non-finite values survive bit for bit, because whatever a codec cannot hold is stored as it is.
 /// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
 template <class Codec, buffer Buffer>
