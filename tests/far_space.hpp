@@ -355,7 +355,7 @@ struct sums_of {
         begin_work(queue, work, [=] { return chunks::encode_add(near(own), theirs, dst, c.eb, {}); });
     }
     static constexpr ccoll::queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends};
+        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
 };
 
 }  // namespace far
