@@ -194,7 +194,7 @@ private:
         l.open = true;
         moved_ = true;
         l.blocks = store_.open(index_of(l), l.slice);
-        finish_unused(l);
+        for (int b = 0; b < blocks_; ++b) finish_block(l, -1, b);  // those that no step touches
         if (steps_ == 0) l.at = stage_of_step::close;
         else begin_step(l);
     }
@@ -370,11 +370,6 @@ private:
         for (int i = 0; i < was.send.count; ++i) finish_block(l, number, was.send.at(i, blocks_));
         for (int i = 0; i < was.recv.count; ++i)
             if (!was.send.contains(was.recv.at(i, blocks_), blocks_)) finish_block(l, number, was.recv.at(i, blocks_));
-    }
-    /// The same for the blocks that no step touches.
-    void finish_unused(lane& l)
-    {
-        for (int b = 0; b < blocks_; ++b) finish_block(l, -1, b);
     }
     void finish_block(lane& l, int number, int b)
     {

@@ -49,10 +49,10 @@ constexpr bool alike(const char* a, const char* b)
     return *a == *b;
 }
 /// Its place in a list of names; 0 if it is not there.
-template <std::size_t N>
-constexpr unsigned index_of(const char* name, const char* const (&names)[N])
+template <std::size_t Count>
+constexpr unsigned index_of(const char* name, const char* const (&names)[Count])
 {
-    for (unsigned i = 0; i < N; ++i)
+    for (unsigned i = 0; i < Count; ++i)
         if (alike(name, names[i])) return i;
     return 0;
 }
