@@ -44,6 +44,7 @@ bootstrap_has() {
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         qemu-user) command -v qemu-aarch64 ;;
         clang) command -v clang++ ;;
+        iproute2) PATH=$PATH:/usr/sbin:/sbin command -v tc ;;
         clang-format-*) command -v "$1" ;;
         clang-*) command -v "clang++-${1#clang-}" ;;
         libclang-rt-*-dev) bootstrap_sanitizer "$1" ;;

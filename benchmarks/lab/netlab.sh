@@ -76,7 +76,7 @@ build_network() {
     ip link add switch type bridge forward_delay 0 mcast_snooping 0 && ip addr add $subnet.254/24 dev switch && ip link set switch up || return 1
     for ((i = 0; i < n; i++)); do
         ip netns add r$i &&
-            ip link add port$i gso_max_size $packet type veth peer name eth0 gso_max_size $packet netns r$i &&
+            ip link add port$i gso_max_size "$packet" type veth peer name eth0 gso_max_size "$packet" netns r$i &&
             ip link set port$i master switch up && ip -n r$i addr add $subnet.$((i + 1))/24 dev eth0 && ip -n r$i link set eth0 up &&
             tc -n r$i qdisc add dev eth0 "${bucket[@]}" && tc qdisc add dev port$i "${bucket[@]}" || return 1
         ip netns exec r$i "$self" --set-tcp
