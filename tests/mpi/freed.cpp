@@ -82,7 +82,9 @@ int main(int argc, char** argv)
     MPI_Comm_free(&comm);
     const std::string freed = start(prepared);
     check::expect(freed.find("has been freed") != std::string::npos, freed.c_str());
-    prepared.wait();  // nothing was started
+    std::error_code unstarted;
+    prepared.wait(unstarted);
+    EXPECT(unstarted == ccoll::status::out_of_turn);
 
     // After MPI_Finalize: a request that nobody waited for, and one that somebody waits for too late. Rank 0 alone began them.
     auto late = ccoll::allreduce_init<Algo::Ring>(x, y, MPI_COMM_WORLD);
