@@ -92,15 +92,12 @@ struct picture {
     }
 
     bool gives(int r) const { return !facts.rooted || facts.reduces || facts.send == extent::own || r == s.root; }
-    bool takes(int r) const
-    {
-        return !facts.rooted || (!facts.reduces && (facts.one_vector() || facts.recv == extent::own)) || r == s.root;
-    }
+    bool takes(int r) const { return !facts.rooted || (!facts.reduces && (facts.one_vector || facts.recv == extent::own)) || r == s.root; }
     bool in_place(int r) const
     {
-        return facts.rooted && !(facts.one_vector() && !facts.reduces) ? s.in_place && r == s.root : s.in_place || one_buffer();
+        return facts.rooted && !(facts.one_vector && !facts.reduces) ? s.in_place && r == s.root : s.in_place || one_buffer();
     }
-    bool one_buffer() const { return facts.one_vector() && facts.rooted && !facts.reduces; }
+    bool one_buffer() const { return facts.one_vector && facts.rooted && !facts.reduces; }
 
     std::size_t portion(int from, int to) const
     {
@@ -131,25 +128,25 @@ struct picture {
     std::vector<std::size_t> given_by(int r) const
     {
         if (!gives(r)) return {};
-        if (facts.one_vector()) return {s.n};
+        if (facts.one_vector) return {s.n};
         if (facts.send == extent::own) return {portion(0, r)};
         return parts_of_all(r, false);
     }
     std::vector<std::size_t> taken_by(int r) const
     {
         if (!takes(r)) return {};
-        if (facts.one_vector()) return {s.n};
+        if (facts.one_vector) return {s.n};
         if (facts.recv == extent::own) return {portion(0, r)};
         return parts_of_all(r, true);
     }
     layout sends(int r) const
     {
-        const bool whole = facts.send == extent::whole && !facts.one_vector();
+        const bool whole = facts.send == extent::whole && !facts.one_vector;
         return lay(given_by(r), whole ? s.parts : cut::no, fields::generator(s.seed * 31 + static_cast<unsigned>(2 * r)));
     }
     layout receives(int r) const
     {
-        const bool whole = facts.recv == extent::whole && !facts.one_vector();
+        const bool whole = facts.recv == extent::whole && !facts.one_vector;
         return lay(taken_by(r), whole ? s.parts : cut::no, fields::generator(s.seed * 31 + static_cast<unsigned>(2 * r + 1)));
     }
 
@@ -174,7 +171,7 @@ struct picture {
     {
         const auto me = static_cast<std::size_t>(r);
         own = false;
-        if (facts.one_vector()) return given(s.root, 0);
+        if (facts.one_vector) return given(s.root, 0);
         if (facts.recv == extent::own) return own = r == s.root, given(s.root, me);
         own = static_cast<int>(index) == r && (facts.rooted || facts.exchanges);
         if (facts.exchanges) return given(static_cast<int>(index), me);
@@ -445,7 +442,7 @@ private:
         expect(!lossy || row_.name.placement == "PerHop" || facts.same_bits, "says that bits may differ");
 
         const bool relative = row_.relative, collective = row_.name.check == "Collective", varied = s.parts != cut::no;
-        const std::size_t whole = all_.facts.one_vector() ? s.n : s.n * static_cast<std::size_t>(s.p);
+        const std::size_t whole = all_.facts.one_vector ? s.n : s.n * static_cast<std::size_t>(s.p);
         const bool large = whole * sizeof(T) >= ccoll::agreement_bytes;
         const bool due = collective || relative || varied || (row_.hierarchical && row_.name.check != "Local") ||
                          (row_.name.check == "Auto" && !to_mpi && (all_.facts.rooted || large));
@@ -569,7 +566,7 @@ private:
             const auto& counts = all_.portions[static_cast<std::size_t>(r)];
             for (std::size_t j = 0; j < counts.size(); ++j) {
                 if (f.exchanges && static_cast<int>(j) == r) continue;
-                if (f.rooted && !f.one_vector() && (f.send == extent::own ? r == s.root : static_cast<int>(j) == s.root)) continue;
+                if (f.rooted && !f.one_vector && (f.send == extent::own ? r == s.root : static_cast<int>(j) == s.root)) continue;
                 for (std::size_t i = 0; i < counts[j]; ++i)
                     if (!is_finite(all_.given(r, j)[i])) return true;
             }
@@ -696,13 +693,13 @@ private:
     }
     static std::size_t fitting(std::size_t n, int p, const row<T, Comm>& r)
     {
-        const std::size_t parts = r.facts.one_vector() ? 1 : static_cast<std::size_t>(p);
+        const std::size_t parts = r.facts.one_vector ? 1 : static_cast<std::size_t>(p);
         if (n >= 70001) return n / parts;
         return std::min(n, (p > 8 ? 16000 : 40000) / parts);
     }
     static bool may_be_in_place(const row<T, Comm>& r)
     {
-        const bool one_side = r.facts.rooted && !r.facts.one_vector();  // scatter, gather: by MPI_IN_PLACE alone
+        const bool one_side = r.facts.rooted && !r.facts.one_vector;  // scatter, gather: by MPI_IN_PLACE alone
         return !(one_side && r.name.api == "facade");
     }
     static bool really_differs(const plan_name& a, const plan_name& b)

@@ -287,7 +287,7 @@ template <class T, class Comm>
     r.facts = *f.facts;
     r.op = f.what;
     r.lossy = f.lossy, r.homomorphic = f.homomorphic, r.handed_over = f.handed_over;
-    r.varies = !f.facts->one_vector();
+    r.varies = !f.facts->one_vector;
     r.end_to_end = f.end_to_end, r.relative = f.relative, r.bound_is_an_argument = f.bound_is_an_argument, r.bound = f.bound_value;
     to.push_back(std::move(r));
 }

@@ -3,6 +3,7 @@
 // arrive. Nothing here knows about bytes, codecs or transports.
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <type_traits>
 
@@ -18,7 +19,12 @@ struct block_set {
     int first = 0, count = 0, stride = 1, run = 1;
 
     /// The number of the i-th block of the set, in a vector of `blocks` blocks.
-    constexpr int at(int i, int blocks) const { return static_cast<int>((first + distance(i)) % blocks); }
+    constexpr int at(int i, int blocks) const
+    {
+        if (i == 0) return first;  // most sets have one block, and a division costs more than the rest
+        const long long b = first + distance(i);
+        return static_cast<int>(b < blocks ? b : b % blocks);
+    }
     /// Whether block `block` is in the set. Cost: O(1) for a set that does not wrap round past its first block, O(count) for others.
     constexpr bool contains(int block, int blocks) const
     {
@@ -32,7 +38,10 @@ struct block_set {
     }
 
 private:
-    constexpr long long distance(int i) const { return static_cast<long long>(i / run) * stride + i % run; }
+    constexpr long long distance(int i) const
+    {
+        return run == 1 ? static_cast<long long>(i) * stride : static_cast<long long>(i / run) * stride + i % run;
+    }
 };
 
 /// What happens to a block when a message for it arrives: the message replaces it, or is combined with it by the operation.
@@ -121,12 +130,7 @@ template <class AlgoTag, class Collective>
 concept has_schedule = schedule_type<schedule_for<AlgoTag, Collective>>;
 
 /// The smallest k with 2^k >= p.
-constexpr int ceil_log2(int p)
-{
-    int k = 0;
-    while ((1 << k) < p) ++k;
-    return k;
-}
+constexpr int ceil_log2(int p) { return p > 1 ? std::bit_width(static_cast<unsigned>(p - 1)) : 0; }
 
 /// The largest power of two that is at most p; p >= 1.
 constexpr int floor_power2(int p) { return 1 << (ceil_log2(p + 1) - 1); }

@@ -39,11 +39,13 @@ public:
     /// if there is none. Cost: O(number of idle buffers).
     buffer_memory* take(std::size_t size)
     {
-        std::size_t best = idle_.size();
-        for (std::size_t i = 0; i < idle_.size(); ++i)
-            if (idle_[i]->capacity >= size && (best == idle_.size() || idle_[i]->capacity < idle_[best]->capacity)) best = i;
-        if (best == idle_.size()) grow(size);
-        buffer_memory* taken = idle_[best];
+        const std::size_t none = idle_.size();
+        std::size_t best = none, least = ~std::size_t{0};
+        // The newest first: a call asks again for the sizes of the call before.
+        for (std::size_t i = none; i-- > 0 && least != size;)
+            if (const std::size_t has = idle_[i]->capacity; has >= size && has < least) best = i, least = has;
+        if (best == none) grow(size);
+        buffer_memory* const taken = idle_[best];
         idle_[best] = idle_.back();
         idle_.pop_back();
         taken->references = 1;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
@@ -55,11 +56,11 @@ public:
     /// (its arguments say that no agreement is due) is spoken to by one that does, and listen() tells it.
     void begin(const control_message& mine)
     {
-        merged_ = mine;
-        merged_.stamp = stamp_;
-        merged_.stamp.kind = message_kind::opinion;
-        merged_.least = merged_.most = stamp_.arguments;
-        merged_.least.rank = merged_.most.rank = link_.rank();
+        control_message& all = merged_.emplace(mine);
+        all.stamp = stamp_;
+        all.stamp.kind = message_kind::opinion;
+        all.least = all.most = stamp_.arguments;
+        all.least.rank = all.most.rank = link_.rank();
         opening_ = mine.closing == 0;
         opinions_.reserve(2 * most_rounds);
         round_ = 0;
@@ -72,44 +73,46 @@ public:
         link_.poll();
         moved_ = false;
         const int me = link_.rank(), p = link_.size();
+        control_message& all = *merged_;
         for (int distance = 1 << round_; distance < p && gave_up_.ok(); distance = 1 << ++round_) {
             const int left = (me - distance + p) % p;
             if (!spoken_) {
                 peer_in_turn_ = left;
-                merged_.round = round_;
-                send((me + distance) % p, merged_);
+                all.round = round_;
+                send((me + distance) % p, all);
                 spoken_ = moved_ = true;
             }
             control_message theirs;
             status heard_it = status::ok;
-            while (gave_up_.ok() && heard_it == status::ok && !heard(merged_.closing, round_, theirs)) {
+            while (gave_up_.ok() && heard_it == status::ok && !heard(all.closing, round_, theirs)) {
                 if (!listen_to(left, heard_it)) return false;
                 moved_ = true;
             }
             if (!gave_up_.ok()) break;
-            if (heard_it != status::ok) theirs = merged_, theirs.trouble = {heard_it, me, left};
-            merge(merged_, theirs);
+            if (heard_it != status::ok) theirs = all, theirs.trouble = {heard_it, me, left};
+            merge(all, theirs);
             stop_receiving();
             spoken_ = false;
         }
         stop_receiving();
         if (!gave_up_.ok()) {
-            merged_.trouble = gave_up_;
+            all.trouble = gave_up_;
             return true;
         }
         opened_ = true;
         opening_ = false;
-        if (merged_.trouble.ok() && !(merged_.least == merged_.most)) {
-            const bool in_order = merged_.least.rank < merged_.most.rank;
-            const call_arguments& low = in_order ? merged_.least : merged_.most;
-            const call_arguments& high = in_order ? merged_.most : merged_.least;
-            merged_.trouble = compare(low, high);
-            merged_.trouble.rank = low.rank;
-            merged_.trouble.peer = high.rank;
+        if (all.trouble.ok() && !(all.least == all.most)) {
+            const bool in_order = all.least.rank < all.most.rank;
+            const call_arguments& low = in_order ? all.least : all.most;
+            const call_arguments& high = in_order ? all.most : all.least;
+            all.trouble = compare(low, high);
+            all.trouble.rank = low.rank;
+            all.trouble.peer = high.rank;
         }
         return true;
     }
-    const control_message& merged() const { return merged_; }
+    /// What begin() was told and has been heard since.
+    const control_message& merged() const { return *merged_; }
     /// Did the last progress() come any further?
     bool moved() const { return moved_; }
     /// Whom this rank listens to.
@@ -185,8 +188,9 @@ private:
     }
     void receive_opinion(int peer)
     {
-        const auto r = receive(peer, tags_.control(), bytes_of(incoming_));
-        if (r.result == status::ok) sort_in(incoming_, r.bytes, peer);
+        control_message m;
+        const auto r = receive(peer, tags_.control(), bytes_of(m));
+        if (r.result == status::ok) sort_in(m, r.bytes, peer);
     }
 
     /// Believes nothing: what cannot have been sent is told to everybody, for its sender will not say it again.
@@ -251,14 +255,14 @@ private:
     /// @return false when there was nothing to hear.    @param heard_it  not ok when the transport failed
     bool listen_to(int peer, status& heard_it)
     {
-        if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_));
+        if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_.emplace()));
         receiving_ = !link_.test(request_);
         if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
             heard_it = request_.result;  // unless somebody has said why it will not come
             for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control()))
                 receive_opinion(other);
         } else if (!receiving_) {
-            sort_in(expected_, request_.bytes, peer);
+            sort_in(*expected_, request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {
             // A second message of the peer itself: the first has come since it was tested for, and must be read first.
             if (other != peer) receive_opinion(other);
@@ -294,8 +298,8 @@ private:
     bool spoken_ = false, receiving_ = false, moved_ = false;
     typename Link::request request_{};  // receives into expected_
     int peer_in_turn_ = nobody;
-    control_message merged_, incoming_, expected_;
-    borrowed_list<control_message> opinions_;  // that nobody has asked for yet
+    std::optional<control_message> merged_, expected_;  // most short calls never compare: they need not fill these
+    borrowed_list<control_message> opinions_;           // that nobody has asked for yet
 };
 
 }  // namespace ccoll

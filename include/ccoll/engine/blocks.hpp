@@ -104,7 +104,8 @@ public:
         const std::span<block> mine = live_.subspan(i * places_.size(), places_.size());
         for (int b = 0; b < blocks_; ++b) {
             const part from = slice_of(at(b).count, slice), to = slice_of(at(b).out_count, slice);
-            block& fresh = mine[static_cast<std::size_t>(b)] = {};
+            block& fresh = mine[static_cast<std::size_t>(b)];
+            if (slice != i) fresh = {};  // not the lane's first
             fresh.count = from.count;
             fresh.out_count = to.count;
             if (at(b).in != nullptr) fresh.elements = at(b).in + from.offset;

@@ -183,7 +183,7 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
 template <element T>
 fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root, std::span<part> tables)
 {
-    const int blocks = facts.one_vector() ? 1 : p;
+    const int blocks = facts.one_vector ? 1 : p;
     const bool gives = facts.before(me, root, blocks).count > 0, takes = facts.after(me, root, blocks).count > 0;
     fitted_buffers<T> f;
     f.data.send = u.send;
@@ -193,11 +193,11 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         f.trouble = {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
-    if (facts.one_vector()) detail::fit_vector(f, u, gives, takes);
+    if (facts.one_vector) detail::fit_vector(f, u, gives, takes);
     else if (u.varied) detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
     else detail::fit_parts(f, u, facts, p, gives, takes);
 
-    if (u.in_place && !facts.one_vector() && f.trouble.ok()) {  // one buffer with all parts, this rank's own among them
+    if (u.in_place && !facts.one_vector && f.trouble.ok()) {  // one buffer with all parts, this rank's own among them
         const auto offset = [&](std::span<const part> parts) {
             return parts.empty() ? static_cast<std::size_t>(me) * f.data.own : parts[static_cast<std::size_t>(me)].offset;
         };
@@ -210,7 +210,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
-    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector() && sent > 0 && taken > 0 && p > 1)
+    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1)
         f.trouble = {status::overlap};
     if (f.trouble.ok() && u.send == nullptr && sent > 0)
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};

@@ -19,7 +19,7 @@ struct byte_work {
     Engine& engine;
     typename Engine::lane& on;
     typename block_store<T>::block& mine;
-    frame_view incoming{};
+    const frame_view* incoming = nullptr;
     buffer_memory* holder = nullptr;  // of the message that it arrived in
     stores how = stores::cached;      // of what is decoded
     bool last = false;                // the block is delivered
@@ -45,11 +45,11 @@ struct byte_work {
         if (engine.task_.rules.reduce_encoded && mine.parsed.says_too_large()) engine.too_large_ = true;
         else restore(mine.parsed);
     }
-    void keep() { engine.store_.hold(mine, holder, incoming.whole, incoming); }
+    void keep() { engine.store_.hold(mine, holder, incoming->whole, *incoming); }
     void decode()
     {
         scope time(engine.clock_, phase::decode);
-        restore(incoming);
+        restore(*incoming);
     }
     void combine()
     {
@@ -57,7 +57,7 @@ struct byte_work {
         const std::span<const T> own(mine.elements, mine.count);
         T* const into = engine.store_.writable(mine).data();
         engine.start(on, {.of = &mine}, [&](codec_work& w) {
-            engine.task_.codec.decode_reduce(on.queue, incoming, own, into, engine.operation(), engine.context(on), w);
+            engine.task_.codec.decode_reduce(on.queue, *incoming, own, into, engine.operation(), engine.context(on), w);
         });
     }
     void add()
@@ -66,8 +66,8 @@ struct byte_work {
         if (!parsed()) return;
         const bool theirs_first = engine.operation().theirs_on_the_left;
         const frame_view& own = mine.parsed;
-        into_a_frame(incoming.says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
-            engine.task_.addends.add(on.queue, theirs_first ? incoming : own, theirs_first ? own : incoming, room, engine.context(on), w);
+        into_a_frame(incoming->says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
+            engine.task_.addends.add(on.queue, theirs_first ? *incoming : own, theirs_first ? own : *incoming, room, engine.context(on), w);
         });
     }
     /// In one pass, in which the frame of this rank's own values never exists: it is needed once.
@@ -76,9 +76,9 @@ struct byte_work {
         scope time(engine.clock_, phase::encode);
         const task<T>& what = engine.task_;
         const std::span<const T> own(mine.elements, mine.count);
-        into_a_frame(what.unlooked || what.refuses || incoming.says_too_large(), [&](byte_span room, codec_work& w) {
-            if (what.refuses || incoming.says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
-            else what.addends.encode_add(on.queue, own, incoming, room, engine.context(on), w);
+        into_a_frame(what.unlooked || what.refuses || incoming->says_too_large(), [&](byte_span room, codec_work& w) {
+            if (what.refuses || incoming->says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
+            else what.addends.encode_add(on.queue, own, *incoming, room, engine.context(on), w);
         });
     }
     /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
@@ -87,7 +87,7 @@ struct byte_work {
         scope time(engine.clock_, phase::reduce);
         const std::span<const T> own(mine.elements, mine.count);
         into_a_frame(false, [&](byte_span room, codec_work& w) {
-            engine.task_.codec.decode_reduce_encode(on.queue, incoming, own, room, engine.operation(), engine.context(on), w);
+            engine.task_.codec.decode_reduce_encode(on.queue, *incoming, own, room, engine.operation(), engine.context(on), w);
         });
     }
     /// Puts the final elements into the user's buffer.

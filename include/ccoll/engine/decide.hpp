@@ -191,7 +191,7 @@ template <element T>
 std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p, int root)
 {
     const auto ranks = static_cast<std::size_t>(p);
-    if (facts.one_vector()) return facts.before(me, root, 1).count > 0 ? user.send_size : user.recv_size;
+    if (facts.one_vector) return facts.before(me, root, 1).count > 0 ? user.send_size : user.recv_size;
     if (user.counted) return user.send_size * ranks;
     const bool send_whole = facts.send == extent::whole;
     if (user.in_place || facts.exchanges) return (send_whole ? user.send_size : user.recv_size) / ranks * ranks;

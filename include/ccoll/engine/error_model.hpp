@@ -5,6 +5,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include <ccoll/algo/walk.hpp>
@@ -83,6 +85,7 @@ constexpr double worst_case_units(const schedule& s, placement_rules rules, erro
 
 constexpr double square_root(double x)
 {
+    if (!std::is_constant_evaluated()) return std::sqrt(x);
     double r = x > 1 ? x : 1;
     for (int i = 0; i < 60; ++i) r = 0.5 * (r + x / r);
     return r;

@@ -54,7 +54,7 @@ public:
         bool works = false;
         for (lane& l : lanes_) {
             if (!l.open && l.slice < store_.slices() && !left_) open(l);
-            while (l.open && advance(l)) moved_ = true;
+            if (l.open) walk(l);
             works = works || !l.begun.empty();
         }
         vain_ = moved_ || works ? 0 : vain_ + 1;
@@ -199,46 +199,48 @@ private:
         else begin_step(l);
     }
 
-    /// One transition of a lane, if its messages and its codec work allow it.
-    bool advance(lane& l)
+    /// The transitions of a lane, as far as its messages and its codec work allow.
+    void walk(lane& l)
     {
         typename Clock::scope time(clock_, phase::communicate);
-        const bool ready = settled(l);
-        switch (l.at) {
-        case stage_of_step::encode:
-            if (!ready) return false;
-            send(l);
-            l.at = stage_of_step::exchange;
-            return true;
-        case stage_of_step::exchange:
-            if (!l.received) {
-                if (!link_.test(l.recv)) return false;
-                l.received = receive(l);
-                return true;
+        for (;; moved_ = true) {
+            const bool ready = settled(l);
+            switch (l.at) {
+            case stage_of_step::encode:
+                if (!ready) return;
+                send(l);
+                l.at = stage_of_step::exchange;
+                break;
+            case stage_of_step::exchange:
+                if (l.received) {
+                    l.at = stage_of_step::combine;
+                } else {
+                    if (!link_.test(l.recv)) return;
+                    l.received = receive(l);
+                }
+                break;
+            case stage_of_step::combine: {
+                if (!ready) return;
+                messages_.drop(std::exchange(l.inbox, nullptr));
+                if (!link_.test(l.send)) return;
+                if (l.send.result != status::ok) poison({l.send.result, me_, l.now.send_to, l.step});
+                messages_.drop(std::exchange(l.outbox, nullptr));
+                const int done = l.step++;
+                const step was = l.now;
+                if (l.step < steps_ && !left_) begin_step(l);
+                else l.at = stage_of_step::close;
+                finish(l, done, was);
+                break;
             }
-            l.at = stage_of_step::combine;
-            return true;
-        case stage_of_step::combine: {
-            if (!ready) return false;
-            messages_.drop(std::exchange(l.inbox, nullptr));
-            if (!link_.test(l.send)) return false;
-            if (l.send.result != status::ok) poison({l.send.result, me_, l.now.send_to, l.step});
-            messages_.drop(std::exchange(l.outbox, nullptr));
-            const int done = l.step++;
-            const step was = l.now;
-            if (l.step < steps_ && !left_) begin_step(l);
-            else l.at = stage_of_step::close;
-            finish(l, done, was);
-            return true;
+            case stage_of_step::close:
+                if (!l.begun.empty()) return;
+                l.open = false;
+                l.slice += lanes_.size();
+                ++finished_;
+                moved_ = true;
+                return;
+            }
         }
-        case stage_of_step::close:
-            if (!l.begun.empty()) return false;
-            l.open = false;
-            l.slice += lanes_.size();
-            ++finished_;
-            return true;
-        }
-        return false;
     }
 
     /// Posts the receive, and begins to encode what leaves. What is encoded at once leaves at once: before results are delivered here.
@@ -330,7 +332,7 @@ private:
             block& b = at(l, now.recv, i);
             frame_view view;
             if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
-            byte_work<executor> transition{*this, l, b, view, l.inbox};
+            byte_work<executor> transition{*this, l, b, &view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
                 if (b.now == form::encoded) transition.adopt();
                 transition.combine_and_encode();
@@ -373,7 +375,10 @@ private:
     }
     void finish_block(lane& l, int number, int b)
     {
-        if (store_.last_step(b) != number) return;
+        if (store_.last_step(b) == number) deliver(l, number, b);
+    }
+    void deliver(lane& l, int number, int b)
+    {
         block& mine = l.blocks[static_cast<std::size_t>(b)];
         if (mine.out != nullptr && mine.count != mine.out_count) {
             poison(store_.other_count(mine, b, l.slice, me_, p_, number));

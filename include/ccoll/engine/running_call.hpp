@@ -112,7 +112,7 @@ private:
         after_agreement_ = then;
         // A result that is too large is seen by all ranks, and the input is still there for a second, exact call: nobody has to look
         // at it first. Unless it is overwritten here, or on another rank: that one says that it has looked.
-        looks_later_ = adds_ && !relative() && what_.facts.one_vector() && !what_.facts.rooted && what_.data.send != what_.data.recv &&
+        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.rooted && what_.data.send != what_.data.recv &&
                        static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
         wanted.range = relative();
@@ -194,7 +194,7 @@ private:
                 result_.facts.algorithm = "MPI";
                 result_.facts.placement = "none";
                 result_.facts.same_bits =
-                    !what_.facts.reduces || !what_.facts.one_vector() || what_.facts.rooted;  // of allreduce MPI recommends it, no more
+                    !what_.facts.reduces || !what_.facts.one_vector || what_.facts.rooted;  // of allreduce MPI recommends it, no more
                 if (!may_block_) stage_ = stage::handed_over;
                 else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
                 return;

@@ -124,14 +124,16 @@ double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
     using fields = fields_of<looked_at<T>>;
     constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
-    typename fields::signed_word largest = 0, finite = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const auto w = fields::signed_magnitude(static_cast<looked_at<T>>(values[i])), counted = w < infinite ? w : 0;
-        largest = w > largest ? w : largest;
-        finite = counted > finite ? counted : finite;
+    const auto magnitude = [&](std::size_t i) { return fields::signed_magnitude(static_cast<looked_at<T>>(values[i])); };
+    typename fields::signed_word largest = 0;
+    for (std::size_t i = 0; i < n; ++i) largest = magnitude(i) > largest ? magnitude(i) : largest;
+    if (largest >= infinite) {
+        if (counts_non_finite) return std::numeric_limits<double>::infinity();
+        largest = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            if (magnitude(i) > largest && magnitude(i) < infinite) largest = magnitude(i);
     }
-    if (largest >= infinite && counts_non_finite) return std::numeric_limits<double>::infinity();
-    return static_cast<double>(std::bit_cast<looked_at<T>>(static_cast<typename fields::word>(finite)));
+    return static_cast<double>(std::bit_cast<looked_at<T>>(static_cast<typename fields::word>(largest)));
 }
 
 CCOLL_EXACT_END

@@ -27,15 +27,16 @@ struct collective_facts {
     block_set (*after)(int me, int root, int blocks) = nullptr;
     int (*send_part)(int me, int p, int block) = nullptr;
     int (*recv_part)(int me, int p, int block) = nullptr;
-
-    /// Buffers of equal length on all ranks, cut as the schedule likes; else they consist of p parts.
-    constexpr bool one_vector() const { return send == extent::whole && recv == extent::whole && !exchanges; }
+    bool one_vector = false;  ///< buffers of equal length on all ranks, cut as the schedule likes; else they consist of p parts
 };
 
 template <class C>
-inline constexpr collective_facts facts_of{C::name,      C::varied_name, C::reduces, C::rooted, std::is_same_v<C, collective::alltoall>,
-                                           C::send,      C::recv,        &C::before, &C::after, &C::send_part,
-                                           &C::recv_part};
+inline constexpr collective_facts facts_of = [] {
+    constexpr bool exchanges = std::is_same_v<C, collective::alltoall>;
+    constexpr bool one_vector = C::send == extent::whole && C::recv == extent::whole && !exchanges;
+    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     exchanges,     C::send,
+                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part, one_vector};
+}();
 
 /// Where something lies in a buffer, in elements.
 struct part {
@@ -101,10 +102,7 @@ struct task {
     bool slices_unasked = false;
 
     /// Block b of the whole vector, where parts are equal.
-    part cut(int blocks, int b) const
-    {
-        return facts.one_vector() ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b);
-    }
+    part cut(int blocks, int b) const { return facts.one_vector ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b); }
 
     /// What quanta cannot hold.
     void reduce_exactly()

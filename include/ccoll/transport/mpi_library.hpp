@@ -136,12 +136,9 @@ public:
     /// with `why` as too_late, and a later call goes on waiting.
     mpi_state* state_of(MPI_Comm users, double seconds, const char*& why)
     {
-        why = unusable(users);
+        why = open_.load(std::memory_order_acquire) ? "" : why_not_open();
+        if (*why == 0) why = unusable(users);
         if (*why != 0) return nullptr;
-        if (!open()) {
-            why = "MPI_Finalize is running; finish all collectives before it";
-            return nullptr;
-        }
         void* stored = nullptr;
         int found = 0;
         CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found);
@@ -259,39 +256,46 @@ private:
         if (!state->finalized) left_.push_back(std::move(state));
     }
 
-    /// "" when MPI can be called with `users` from this thread. Only calls that are legal at any time from any thread.
-    static const char* unusable(MPI_Comm users)
+    /// "" when there is an MPI to call, which is then known until MPI_Finalize. Calls what is legal at any time from any thread.
+    const char* why_not_open()
     {
-        int yes = 0, level = MPI_THREAD_SINGLE;
+        int yes = 0;
         CCOLL_MPI(Initialized)(&yes);
         if (yes == 0) return "MPI is not initialised; call MPI_Init or MPI_Init_thread before the first collective";
         CCOLL_MPI(Finalized)(&yes);
         if (yes != 0) return "MPI is finalised already; finish all collectives before MPI_Finalize";
-        CCOLL_MPI(Query_thread)(&level);
-        if (level < MPI_THREAD_SERIALIZED) {
-            CCOLL_MPI(Is_thread_main)(&yes);
-            if (yes == 0)
-                return "this is not MPI's main thread and MPI was not initialised for others; ask MPI_Init_thread for "
-                       "MPI_THREAD_SERIALIZED at least, or call from the main thread";
-        }
-        if (users == MPI_COMM_NULL)
-            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split gives MPI_COMM_NULL to "
-                   "ranks without a colour)";
-        return "";
-    }
-
-    bool open()
-    {
+        if (!is_thread_of_mpi()) return wrong_thread;
         const held lock(mutex_);  // held over local calls of MPI only: a collective one could wait for ever
-        if (closed_) return false;
-        if (key_ != MPI_KEYVAL_INVALID) return true;
+        if (closed_) return "MPI_Finalize is running; finish all collectives before it";
+        if (open_) return "";
         CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &forget, &key_, nullptr);
         CCOLL_MPI(Comm_create_keyval)(MPI_COMM_NULL_COPY_FN, &close, &self_key_, nullptr);
         CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Min>, 1, &min_);
         CCOLL_MPI(Op_create)(&mpi_select<policies::Op::Max>, 1, &max_);
         CCOLL_MPI(Comm_set_attr)(MPI_COMM_SELF, self_key_, this);
-        return true;
+        open_.store(true, std::memory_order_release);
+        return "";
     }
+
+    /// "" when MPI can be called with `users` from this thread.
+    static const char* unusable(MPI_Comm users)
+    {
+        if (!is_thread_of_mpi()) return wrong_thread;
+        if (users == MPI_COMM_NULL)
+            return "the communicator is MPI_COMM_NULL; pass one that this rank belongs to (MPI_Comm_split gives MPI_COMM_NULL to "
+                   "ranks without a colour)";
+        return "";
+    }
+    static bool is_thread_of_mpi()
+    {
+        int level = MPI_THREAD_SINGLE, yes = 1;
+        CCOLL_MPI(Query_thread)(&level);
+        if (level < MPI_THREAD_SERIALIZED) CCOLL_MPI(Is_thread_main)(&yes);
+        return yes != 0;
+    }
+    static constexpr const char* wrong_thread =
+        "this is not MPI's main thread and MPI was not initialised for others; ask MPI_Init_thread for "
+        "MPI_THREAD_SERIALIZED at least, or call from the main thread";
 
     /// Asks until `holds` says yes, or for so many seconds.    @return what it said last
     template <class Condition>
@@ -356,6 +360,7 @@ private:
         {
             const held lock(library.mutex_);
             library.closed_ = true;
+            library.open_ = false;
             left = library.states_;  // in order of creation: MPI_Comm_free is collective
         }
         for (const mpi_state* each : left)
@@ -381,6 +386,7 @@ private:
     MPI_Op min_ = MPI_OP_NULL;
     MPI_Op max_ = MPI_OP_NULL;
     std::size_t limit_;
+    std::atomic<bool> open_{false};  ///< keys and operations are there, and MPI_Finalize has not begun
     bool closed_ = false;
 };
 
