@@ -41,6 +41,9 @@ if(CCOLL_NM AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(COMPILE ${CMAKE_CXX_COMPILER} -std=c++20 -DCCOLL_NO_MPI -I${include})
   structure_test("instrument: off leaves no clock in the object code" 120 check_instrument.cmake -DSOURCE=${here}/support/instrument.cpp
                  -DNM=${CCOLL_NM} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/instrument)
+  set(COMPILE ${CMAKE_CXX_COMPILER} -std=c++20 -pthread -I${include})
+  structure_test("extern: the engine is compiled in one unit alone" 300 check_extern.cmake -DFOLDER=${here}/consumers -DNM=${CCOLL_NM}
+                 -DWORK=${CMAKE_CURRENT_BINARY_DIR}/extern)
   set(COMPILE "")
 endif()
 
@@ -167,6 +170,7 @@ foreach(compiler ${compilers})
     continue()
   endif()
   consumer(two_units ${consumers}/unit_a.cpp ${consumers}/unit_b.cpp)
+  consumer(engine_in_one_unit ${consumers}/unit_without_engine.cpp ${consumers}/unit_engine.cpp)
   consumer(two_versions ${consumers}/unit_this_version.cpp ${consumers}/unit_other_version.cpp)
   consumer(no_exceptions -fno-exceptions ${consumers}/no_exceptions.cpp)
   consumer(no_rtti -fno-rtti ${consumers}/sum.cpp)

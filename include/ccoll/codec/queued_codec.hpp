@@ -59,8 +59,9 @@ void begin_host_work([[maybe_unused]] const codec_queue& queue, codec_work& work
     else begin_work(queue, work, f);
 }
 
+/// A host codec on a queue. One class, so that it can be compiled once for a whole program (extern.hpp).
 template <class Tag, element T, class Exec>
-struct queued_frames {
+struct queued_work {
     using chunks = chunked<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
@@ -81,35 +82,41 @@ struct queued_frames {
     {
         begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
     }
-    static constexpr queued_codec<T> all{chunks::max_bytes, frame_codec_of<Tag, T>.open, encode,       decode,
-                                         decode_reduce,     decode_reduce_encode,        chunks::step, chunks::elements_between_polls};
-};
 
-template <class Tag, element T, class Exec>
-struct queued_sums {
-    using chunks = chunked_addends<Tag, T>;
-
-    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+    static void encode_addend(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
+                              codec_work& work) noexcept
+        requires has_homomorphic_codec<Tag, T>
     {
-        begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, c.eb, c.between); });
     }
     static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c,
                     codec_work& work) noexcept
+        requires has_homomorphic_codec<Tag, T>
     {
-        begin_host_work<Exec>(queue, work, [=] { return chunks::add(a, b, dst, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::add(a, b, dst, c.between); });
     }
     static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
                            const codec_context& c, codec_work& work) noexcept
+        requires has_homomorphic_codec<Tag, T>
     {
-        begin_host_work<Exec>(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
+        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
     }
-    static constexpr queued_addends<T> all = [] {
-        constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-        return queued_addends<T>{
-            table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends,
-            table.step};
-    }();
 };
+
+template <class Tag, element T, class Exec>
+inline constexpr queued_codec<T> queued_frames = [] {
+    using work = queued_work<Tag, T, Exec>;
+    using chunks = chunked<Tag, T>;
+    return queued_codec<T>{chunks::max_bytes,   frame_codec_of<Tag, T>.open, work::encode, work::decode,
+                           work::decode_reduce, work::decode_reduce_encode,  chunks::step, chunks::elements_between_polls};
+}();
+template <class Tag, element T, class Exec>
+inline constexpr queued_addends<T> queued_sums = [] {
+    using work = queued_work<Tag, T, Exec>;
+    constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
+    return queued_addends<T>{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
+                             work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
+}();
 
 }  // namespace detail
 
@@ -122,13 +129,13 @@ struct queued_codecs {};
 template <class Tag, element T, class Exec>
     requires has_codec<Tag, T>
 struct queued_codecs<Tag, T, host_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>::all;
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>;
 };
 template <class Tag, element T, class Exec>
     requires has_homomorphic_codec<Tag, T>
 struct queued_codecs<Tag, T, host_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>::all;
-    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T, Exec>::all;
+    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>;
+    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T, Exec>;
 };
 
 template <class Tag, class T, class Space>

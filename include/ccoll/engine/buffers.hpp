@@ -210,8 +210,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
-    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1)
-        f.trouble = {status::overlap};
+    if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
     if (f.trouble.ok() && u.send == nullptr && sent > 0)
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};
     if (f.trouble.ok() && u.recv == nullptr && taken > 0)

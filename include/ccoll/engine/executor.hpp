@@ -212,12 +212,9 @@ private:
                 l.at = stage_of_step::exchange;
                 break;
             case stage_of_step::exchange:
-                if (l.received) {
-                    l.at = stage_of_step::combine;
-                } else {
-                    if (!link_.test(l.recv)) return;
-                    l.received = receive(l);
-                }
+                if (!l.received && !link_.test(l.recv)) return;
+                if (l.received) l.at = stage_of_step::combine;
+                else l.received = receive(l);
                 break;
             case stage_of_step::combine: {
                 if (!ready) return;
