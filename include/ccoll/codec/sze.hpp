@@ -98,9 +98,9 @@ private:
 /// Cost: O(n) passes over a chunk in the innermost caches, no allocation, 130 KiB of stack. All instruction sets give the same bytes.
 ///
 /// Sources: Duda, "Asymmetric numeral systems", arXiv:1311.2540, in its range variant, with eight interleaved states as in Giesen,
-/// "Interleaved entropy coders", arXiv:1402.3392; the prediction from three neighbours is that of Lorenzo (Ibarria et al., Computer Graphics
-/// Forum 22(3), 2003), as in SZ (Tao et al., IPDPS 2017). Differs in: tables of four classes of activity per chunk, predictions from
-/// quanta instead of values, rows that are found.
+/// "Interleaved entropy coders", arXiv:1402.3392; the prediction from three neighbours is that of Lorenzo (Ibarria et al., Computer
+/// Graphics Forum 22(3), 2003), as in SZ (Tao et al., IPDPS 2017). Differs in: tables of four classes of activity per chunk, predictions
+/// from quanta instead of values, rows that are found.
 template <native_float T>
 struct codec_impl<policies::Codec::SZe, T, host_space> : detail::sze::chunk_coder<T> {};
 

@@ -16,7 +16,16 @@ namespace ccoll::inline CCOLL_ABI::detail::sze {
 
 namespace avx2 {
 
-using portable::encode_tokens;
+/// Sums of differences of 32 bytes at two places.
+CCOLL_INLINE u32 distance_of(const u8* a, const u8* b, std::size_t w) noexcept
+{
+    const auto at = [](const u8* from) { return reinterpret_cast<const __m256i*>(from); };
+    const __m256i sums = _mm256_add_epi64(_mm256_sad_epu8(_mm256_loadu_si256(at(a)), _mm256_loadu_si256(at(a - w))),
+                                          _mm256_sad_epu8(_mm256_loadu_si256(at(b)), _mm256_loadu_si256(at(b - w))));
+    const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
+    return static_cast<u32>(_mm_cvtsi128_si32(half)) + static_cast<u32>(_mm_extract_epi32(half, 2));
+}
+
 using portable::planes_to_differences;
 
 #include <ccoll/codec/sze/loops.inl>
@@ -33,6 +42,64 @@ constexpr word_numbers make_word_numbers()
     return n;
 }
 inline constexpr word_numbers word_of_lane = make_word_numbers();
+
+/// [mask of lanes that are full][lane] which lane's word goes there, so that the words of all full lanes end with the last one
+constexpr word_numbers make_lane_numbers()
+{
+    word_numbers n{};
+    for (unsigned m = 0; m < 256; ++m)
+        for (unsigned j = 8, next = 8; j-- > 0;)
+            if ((m >> j & 1) != 0) n.of[m][--next] = static_cast<u8>(j);
+    return n;
+}
+inline constexpr word_numbers lane_of_word = make_lane_numbers();
+
+/// x / share for x < share 2^22, by a product in double: the inverse is too large by less than 2^-51 of it, so that the product is not
+/// below the quotient, and above it by less than 2^-28, while a quotient that is no integer is 2^-10 below the next one at least.
+CCOLL_INLINE __m128i quotients(__m128i x, __m128i index, const double* inverses) noexcept
+{
+    const __m256d two52 = _mm256_set1_pd(0x1p52);
+    const __m256i wide = _mm256_or_si256(_mm256_cvtepu32_epi64(x), _mm256_castpd_si256(two52));
+    const __m256d value = _mm256_sub_pd(_mm256_castsi256_pd(wide), two52);
+    const __m256d inverse = _mm256_i32gather_pd(inverses, index, 8);
+    return _mm256_cvttpd_epi32(_mm256_mul_pd(value, inverse));
+}
+
+CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const encoding_step (*steps)[tokens],
+                                      u8* end, u32* states) noexcept
+{
+    double inverses[classes * tokens];
+    u32 shares[classes * tokens];  // | first
+    for (std::size_t k = 0; k < classes * tokens; ++k) {
+        const encoding_step& one = steps[k / tokens][k % tokens];
+        shares[k] = one.share << 16 | one.first;
+        inverses[k] = one.share == 0 ? 0 : 1 / static_cast<double>(one.share) * (1 + 0x1p-51);
+    }
+    const __m256i low = _mm256_set1_epi32(0xffff), all = _mm256_set1_epi32(whole);
+    __m256i x = _mm256_set1_epi32(static_cast<int>(least_state));
+    for (std::size_t g = groups; g-- > 0;) {
+        const __m256i codes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + lanes * g)));
+        const __m256i index = _mm256_add_epi32(codes, _mm256_set1_epi32(static_cast<int>(class_of_group[g] * tokens)));
+        const __m256i both = _mm256_i32gather_epi32(reinterpret_cast<const int*>(shares), index, 4);
+        const __m256i share = _mm256_srli_epi32(both, 16), first = _mm256_and_si256(both, low);
+
+        const __m256i full = _mm256_cmpgt_epi32(_mm256_srli_epi32(x, 32 - share_bits), _mm256_sub_epi32(share, _mm256_set1_epi32(1)));
+        const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(full)));
+        const __m256i number = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lane_of_word.of[mask])));
+        const __m256i words = _mm256_permutevar8x32_epi32(_mm256_and_si256(x, low), number);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(end - 16),
+                         _mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+        end -= 2 * _mm_popcnt_u32(mask);
+        x = _mm256_blendv_epi8(x, _mm256_srli_epi32(x, 16), full);
+
+        const __m128i lower = quotients(_mm256_castsi256_si128(x), _mm256_castsi256_si128(index), inverses);
+        const __m128i upper = quotients(_mm256_extracti128_si256(x, 1), _mm256_extracti128_si256(index, 1), inverses);
+        const __m256i quotient = _mm256_inserti128_si256(_mm256_castsi128_si256(lower), upper, 1);
+        x = _mm256_add_epi32(_mm256_add_epi32(x, first), _mm256_mullo_epi32(quotient, _mm256_sub_epi32(all, share)));
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(states), x);
+    return end;
+}
 
 CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const u32 (*slots)[whole], const model& m,
                                        std::size_t groups, u8* t) noexcept

@@ -43,19 +43,19 @@ using szp::u8;
 using u16 = std::uint16_t;
 
 inline constexpr std::size_t chunk_elements = szp::chunk_elements;
-inline constexpr std::size_t lanes = 8;        ///< the states of a stream fill one register of AVX2
+inline constexpr std::size_t lanes = 8;  ///< the states of a stream fill one register of AVX2
 inline constexpr std::size_t most_groups = chunk_elements / lanes;
-inline constexpr std::size_t classes = 4;      ///< of activity: each has a table of its own
+inline constexpr std::size_t classes = 4;  ///< of activity: each has a table of its own
 inline constexpr std::size_t tokens = 128;
-inline constexpr u32 direct = 16;              ///< residuals below are their own tokens
-inline constexpr unsigned share_bits = 10;     ///< the shares of a table's tokens add up to 2^10: four tables of 4 KiB
+inline constexpr u32 direct = 16;           ///< residuals below are their own tokens
+inline constexpr unsigned share_bits = 10;  ///< the shares of a table's tokens add up to 2^10: four tables of 4 KiB
 inline constexpr u32 whole = u32{1} << share_bits;
 inline constexpr u32 least_state = u32{1} << 16;
 inline constexpr std::size_t states_bytes = 4 * lanes;
-inline constexpr std::size_t least_values = 1024; ///< shorter chunks are verbatim: tables and states would be longer than what they save
+inline constexpr std::size_t least_values = 1024;  ///< shorter chunks are verbatim: tables and states would be longer than what they save
 inline constexpr std::size_t most_distances = 2;
-inline constexpr u32 most_active = 31;         ///< a larger token counts as this one in the activity of a group
-inline constexpr u8 never = 255;               ///< a limit that no activity reaches
+inline constexpr u32 most_active = 31;  ///< a larger token counts as this one in the activity of a group
+inline constexpr u8 never = 255;        ///< a limit that no activity reaches
 
 /// A token takes 10 bits at most, and each lane begins with two words.
 inline constexpr std::size_t most_words = (chunk_elements * share_bits + 15) / 16 + 2 * lanes;
@@ -93,6 +93,9 @@ inline constexpr std::array<token_value, tokens> token_values = make_token_value
 constexpr u32 folded(i32 r) noexcept { return static_cast<u32>(r) << 1 ^ static_cast<u32>(r >> 31); }
 constexpr i32 unfolded(u32 u) noexcept { return static_cast<i32>(u >> 1 ^ (0 - (u & 1))); }
 
+/// Loops run over so many values at a time: compilers vectorise them, while they unroll shorter ones.
+inline constexpr std::size_t loop_elements = 64;
+constexpr std::size_t filled_up(std::size_t n) noexcept { return (n + loop_elements - 1) / loop_elements * loop_elements; }
 constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + lanes - 1) / lanes; }
 
 /// How differences were predicted, and what they were coded with.

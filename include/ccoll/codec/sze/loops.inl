@@ -2,8 +2,8 @@
 // codec/sze/loops.inl - floor 2. Loops of SZe that compilers vectorise: the same text for each instruction set. Included in a namespace of
 // the set, between kernels_begin.inl and kernels_end.inl.
 
-/// Differences of n values from the planes of a chunk of SZp, filled up with 0 to whole groups.
-/// @param d  room for whole blocks
+/// Differences of n values from the planes of a chunk of SZp, filled up with 0.
+/// @param d  filled_up(n) of them
 CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_t n, i32* d) noexcept
 {
     const u8* from = view.blocks;
@@ -13,20 +13,20 @@ CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_
         else planes_to_differences(from, width, d);
         from += 4 * width;
     }
-    if (n % szp::block_elements != 0) std::memset(d - szp::block_elements + n % szp::block_elements, 0,
-                                                  sizeof(i32) * (szp::block_elements - n % szp::block_elements));
+    const std::size_t whole_blocks = szp::block_elements * view.count, end = filled_up(n);
+    std::memset(d + n - whole_blocks, 0, sizeof(i32) * (end - n));
 }
 
 /// Value i less value i - w, for all i from w on.
 CCOLL_TARGET inline void subtract_behind(i32* d, std::size_t n, std::size_t w) noexcept
 {
-    constexpr std::size_t step = 32;
+    constexpr std::size_t step = loop_elements;
     std::size_t i = n;
     for (; i >= w + step; i -= step) {  // from the end, so that what is subtracted is still as it was
-        i32 difference[step];
-        const i32 *const a = d + i - step, *const b = a - w;
-        for (std::size_t j = 0; j < step; ++j) difference[j] = static_cast<i32>(static_cast<u32>(a[j]) - static_cast<u32>(b[j]));
-        std::memcpy(d + i - step, difference, sizeof difference);
+        i32 behind[step];
+        i32* const a = d + i - step;
+        for (std::size_t j = 0; j < step; ++j) behind[j] = a[static_cast<std::ptrdiff_t>(j) - static_cast<std::ptrdiff_t>(w)];
+        for (std::size_t j = 0; j < step; ++j) a[j] = static_cast<i32>(static_cast<u32>(a[j]) - static_cast<u32>(behind[j]));
     }
     for (; i > w; --i) d[i - 1] = static_cast<i32>(static_cast<u32>(d[i - 1]) - static_cast<u32>(d[i - 1 - w]));
 }
@@ -72,22 +72,13 @@ CCOLL_TARGET inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u
         bytes[i] = static_cast<u8>((v < -127 ? -127 : v > 127 ? 127 : v) + 128);
     }
 }
-CCOLL_TARGET inline u32 distance_of(const u8* a, const u8* b) noexcept
-{
-    u32 sum = 0;
-    for (std::size_t i = 0; i < probe_values; ++i) {
-        const int v = int{a[i]} - int{b[i]};
-        sum += static_cast<u32>(v < 0 ? -v : v);
-    }
-    return sum;
-}
 /// The distances at which differences repeat best, by two short probes.
 CCOLL_TARGET inline void find_candidates(const u8* bytes, std::size_t n, candidates& best) noexcept
 {
     const u8 *const a = bytes + n - probe_values, *const b = bytes + probe_start(n);
     u32 worst = ~u32{0};
     for (std::size_t w = least_row; w <= most_row(n); ++w) {
-        const u32 sum = distance_of(a, a - w) + distance_of(b, b - w);
+        const u32 sum = distance_of(a, b, w);
         if (sum < worst) worst = best.add(static_cast<u16>(w), sum);
     }
 }
@@ -113,10 +104,10 @@ CCOLL_TARGET inline u32 cost_of(const i32* d, std::size_t n, std::size_t v, std:
 }
 
 /// Residuals to tokens.
-/// @param t  a byte for each value of whole groups
+/// @param n  a multiple of loop_elements
 CCOLL_TARGET inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
 {
-    constexpr std::size_t step = 16;
+    constexpr std::size_t step = loop_elements;
     for (std::size_t at = 0; at < n; at += step) {
         u32 u[step], any = 0;
         for (std::size_t i = 0; i < step; ++i) {
@@ -125,6 +116,11 @@ CCOLL_TARGET inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
         }
         if (any < direct)
             for (std::size_t i = 0; i < step; ++i) t[at + i] = static_cast<u8>(u[i]);
+        else if (any < u32{1} << 24)  // exact as f32, whose exponent and upper mantissa bits are the token
+            for (std::size_t i = 0; i < step; ++i) {
+                const u32 code = (std::bit_cast<u32>(static_cast<float>(static_cast<i32>(u[i]))) >> 21) - (127 << 2);
+                t[at + i] = static_cast<u8>(u[i] < direct ? u[i] : code);
+            }
         else
             for (std::size_t i = 0; i < step; ++i) t[at + i] = static_cast<u8>(token_of(u[i]).code);
     }

@@ -68,23 +68,25 @@ CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n,
     if (!view.alone) find_distances(d, n, m);
     for (u8 k = 0; k < m.count; ++k) subtract_behind(d, n, m.distances[k]);
 
-    const std::size_t groups = groups_of(n), padded = (n + 31) / 32 * 32;
-    to_tokens(d, padded, t);
+    const std::size_t groups = groups_of(n);
+    to_tokens(d, filled_up(n), t);
     activities_of(t, groups, of_group);
     find_limits(of_group, groups, m);
-    u16 counts[classes][tokens] = {};
+    u16 counts[4][classes][tokens] = {};  // four, because an increment waits for one of the same token before it
     u32 before = 0;
     for (std::size_t g = 0; g < groups; ++g) {
         const u32 activity = of_group[g];
         const unsigned c = m.class_of(before);
         of_group[g] = static_cast<u8>(c);
         before = activity;
-        for (std::size_t j = 0; j < lanes; ++j) ++counts[c][t[lanes * g + j]];
+        for (std::size_t j = 0; j < lanes; ++j) ++counts[j % 4][c][t[lanes * g + j]];
     }
     encoding_step steps[classes][tokens];
     share_table tables[classes];
     for (std::size_t c = 0; c < classes; ++c) {
-        tables[c].choose(counts[c]);
+        for (std::size_t k = 0; k < tokens; ++k)
+            counts[0][c][k] = static_cast<u16>(counts[0][c][k] + counts[1][c][k] + counts[2][c][k] + counts[3][c][k]);
+        tables[c].choose(counts[0][c]);
         make_steps(tables[c], steps[c]);
     }
 

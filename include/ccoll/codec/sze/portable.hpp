@@ -16,6 +16,17 @@ namespace ccoll::inline CCOLL_ABI::detail::sze::portable {
 
 CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, i32* d) noexcept { szp::portable::get_planes(from, width, d); }
 
+CCOLL_INLINE u32 distance_of(const u8* a, const u8* b, std::size_t w) noexcept
+{
+    u32 sum = 0;
+    for (const u8* const from : {a, b})
+        for (std::size_t i = 0; i < probe_values; ++i) {
+            const int v = int{from[i]} - int{(from - w)[i]};
+            sum += static_cast<u32>(v < 0 ? -v : v);
+        }
+    return sum;
+}
+
 #include <ccoll/codec/sze/loops.inl>
 
 /// Writes the stream from its end to its beginning, as a decoder reads it from its beginning to its end.

@@ -11,10 +11,7 @@ namespace ccoll::inline CCOLL_ABI::detail::sze {
 
 /// Weights 1, 2, 3, 4, 6, 8, 12 .. 1024 of the levels 1, 2, 3 ..; level 0 is 0. Twice as fine a scale needs more bits than it saves.
 inline constexpr u32 highest_level = 20;
-constexpr u32 weight_of(u32 level) noexcept
-{
-    return level < 2 ? level : level % 2 == 0 ? u32{1} << level / 2 : u32{3} << (level - 3) / 2;
-}
+constexpr u32 weight_of(u32 level) noexcept { return level < 2 ? level : level % 2 == 0 ? u32{1} << level / 2 : u32{3} << (level - 3) / 2; }
 
 /// The tokens of one class.
 struct share_table {
