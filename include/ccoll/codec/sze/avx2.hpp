@@ -8,6 +8,7 @@
 #include <immintrin.h>
 
 #include <ccoll/codec/sze/portable.hpp>
+#include <ccoll/codec/szp/avx2.hpp>
 
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
@@ -26,7 +27,14 @@ CCOLL_INLINE u32 distance_of(const u8* a, const u8* b, std::size_t w) noexcept
     return static_cast<u32>(_mm_cvtsi128_si32(half)) + static_cast<u32>(_mm_extract_epi32(half, 2));
 }
 
-using portable::planes_to_differences;
+/// @param end  of what may be read
+CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8* end, i32* d) noexcept
+{
+    if (static_cast<std::size_t>(end - from) < 4 * std::size_t{width} + 28) return portable::planes_to_differences(from, width, end, d);
+    szp::avx2::differences all;  // whole registers are read
+    szp::avx2::get_planes(from, width, all);
+    for (std::size_t i = 0; i < 4; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + 8 * i), all.v[i]);
+}
 
 #include <ccoll/codec/sze/loops.inl>
 
@@ -54,36 +62,52 @@ constexpr word_numbers make_lane_numbers()
 }
 inline constexpr word_numbers lane_of_word = make_lane_numbers();
 
-/// x / share for x < share 2^22, by a product in double: the inverse is too large by less than 2^-51 of it, so that the product is not
-/// below the quotient, and above it by less than 2^-28, while a quotient that is no integer is 2^-10 below the next one at least.
-CCOLL_INLINE __m128i quotients(__m128i x, __m128i index, const double* inverses) noexcept
+/// An encoding_step with an inverse in double. x / share is the product x inverse, cut to an integer, for x < share 2^22: the inverse is
+/// too large by less than 2^-51 of it, so that the product is not below the quotient, and above it by less than 2^-28, while a quotient
+/// that is no integer is 2^-10 below the next one at least.
+struct alignas(16) double_step {
+    double inverse;
+    u32 share, first;
+};
+/// Of four lanes.
+struct four_steps {
+    __m256d inverse;
+    __m128i share, first;
+};
+/// By loads, because gathers take longer.
+CCOLL_INLINE four_steps steps_of(const double_step* of, const u8* t) noexcept
+{
+    const __m128d a = _mm_load_pd(&of[t[0]].inverse), b = _mm_load_pd(&of[t[1]].inverse);
+    const __m128d c = _mm_load_pd(&of[t[2]].inverse), d = _mm_load_pd(&of[t[3]].inverse);
+    const __m128 ab = _mm_castpd_ps(_mm_unpackhi_pd(a, b)), cd = _mm_castpd_ps(_mm_unpackhi_pd(c, d));
+    return {_mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_unpacklo_pd(a, b)), _mm_unpacklo_pd(c, d), 1),
+            _mm_castps_si128(_mm_shuffle_ps(ab, cd, 0x88)), _mm_castps_si128(_mm_shuffle_ps(ab, cd, 0xdd))};
+}
+CCOLL_INLINE __m128i quotients(__m128i x, __m256d inverse) noexcept
 {
     const __m256d two52 = _mm256_set1_pd(0x1p52);
     const __m256i wide = _mm256_or_si256(_mm256_cvtepu32_epi64(x), _mm256_castpd_si256(two52));
-    const __m256d value = _mm256_sub_pd(_mm256_castsi256_pd(wide), two52);
-    const __m256d inverse = _mm256_i32gather_pd(inverses, index, 8);
-    return _mm256_cvttpd_epi32(_mm256_mul_pd(value, inverse));
+    return _mm256_cvttpd_epi32(_mm256_mul_pd(_mm256_sub_pd(_mm256_castsi256_pd(wide), two52), inverse));
 }
+CCOLL_INLINE __m256i joined(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
 CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const encoding_step (*steps)[tokens],
                                       u8* end, u32* states) noexcept
 {
-    double inverses[classes * tokens];
-    u32 shares[classes * tokens];  // | first
-    for (std::size_t k = 0; k < classes * tokens; ++k) {
-        const encoding_step& one = steps[k / tokens][k % tokens];
-        shares[k] = one.share << 16 | one.first;
-        inverses[k] = one.share == 0 ? 0 : 1 / static_cast<double>(one.share) * (1 + 0x1p-51);
-    }
-    const __m256i low = _mm256_set1_epi32(0xffff), all = _mm256_set1_epi32(whole);
+    double_step in_double[classes][tokens];
+    for (std::size_t c = 0; c < classes; ++c)
+        for (std::size_t k = 0; k < tokens; ++k) {
+            const encoding_step& one = steps[c][k];
+            in_double[c][k] = {one.share == 0 ? 0 : 1 / static_cast<double>(one.share) * (1 + 0x1p-51), one.share, one.first};
+        }
+    const __m256i low = _mm256_set1_epi32(0xffff), all = _mm256_set1_epi32(whole), one = _mm256_set1_epi32(1);
     __m256i x = _mm256_set1_epi32(static_cast<int>(least_state));
     for (std::size_t g = groups; g-- > 0;) {
-        const __m256i codes = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + lanes * g)));
-        const __m256i index = _mm256_add_epi32(codes, _mm256_set1_epi32(static_cast<int>(class_of_group[g] * tokens)));
-        const __m256i both = _mm256_i32gather_epi32(reinterpret_cast<const int*>(shares), index, 4);
-        const __m256i share = _mm256_srli_epi32(both, 16), first = _mm256_and_si256(both, low);
+        const double_step* const of = in_double[class_of_group[g]];
+        const four_steps a = steps_of(of, t + lanes * g), b = steps_of(of, t + lanes * g + 4);
+        const __m256i share = joined(a.share, b.share), first = joined(a.first, b.first);
 
-        const __m256i full = _mm256_cmpgt_epi32(_mm256_srli_epi32(x, 32 - share_bits), _mm256_sub_epi32(share, _mm256_set1_epi32(1)));
+        const __m256i full = _mm256_cmpgt_epi32(_mm256_srli_epi32(x, 32 - share_bits), _mm256_sub_epi32(share, one));
         const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(full)));
         const __m256i number = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(lane_of_word.of[mask])));
         const __m256i words = _mm256_permutevar8x32_epi32(_mm256_and_si256(x, low), number);
@@ -92,9 +116,8 @@ CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std
         end -= 2 * _mm_popcnt_u32(mask);
         x = _mm256_blendv_epi8(x, _mm256_srli_epi32(x, 16), full);
 
-        const __m128i lower = quotients(_mm256_castsi256_si128(x), _mm256_castsi256_si128(index), inverses);
-        const __m128i upper = quotients(_mm256_extracti128_si256(x, 1), _mm256_extracti128_si256(index, 1), inverses);
-        const __m256i quotient = _mm256_inserti128_si256(_mm256_castsi128_si256(lower), upper, 1);
+        const __m256i quotient =
+            joined(quotients(_mm256_castsi256_si128(x), a.inverse), quotients(_mm256_extracti128_si256(x, 1), b.inverse));
         x = _mm256_add_epi32(_mm256_add_epi32(x, first), _mm256_mullo_epi32(quotient, _mm256_sub_epi32(all, share)));
     }
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(states), x);

@@ -6,15 +6,15 @@
 /// @param d  filled_up(n) of them
 CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_t n, i32* d) noexcept
 {
-    const u8* from = view.blocks;
+    const u8 *from = view.blocks, *const end = view.blocks + view.blocks_bytes;
     for (std::size_t k = 0; k < view.count; ++k, d += szp::block_elements) {
         const unsigned width = view.codes.of[k];
         if (width == 0) std::memset(d, 0, sizeof(i32) * szp::block_elements);
-        else planes_to_differences(from, width, d);
+        else planes_to_differences(from, width, end, d);
         from += 4 * width;
     }
-    const std::size_t whole_blocks = szp::block_elements * view.count, end = filled_up(n);
-    std::memset(d + n - whole_blocks, 0, sizeof(i32) * (end - n));
+    const std::size_t whole_blocks = szp::block_elements * view.count, filled = filled_up(n);
+    std::memset(d + n - whole_blocks, 0, sizeof(i32) * (filled - n));
 }
 
 /// Value i less value i - w, for all i from w on.

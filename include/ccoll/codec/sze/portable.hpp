@@ -14,7 +14,10 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::sze::portable {
 
-CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, i32* d) noexcept { szp::portable::get_planes(from, width, d); }
+CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8* /*end*/, i32* d) noexcept
+{
+    szp::portable::get_planes(from, width, d);
+}
 
 CCOLL_INLINE u32 distance_of(const u8* a, const u8* b, std::size_t w) noexcept
 {
