@@ -68,7 +68,9 @@ TEMPLATE_TEST_CASE("SZe keeps every value within eb, whatever the values and the
 TEMPLATE_TEST_CASE("SZe keeps every value within eb at every edge of groups and chunks", "[codec][sze]", float, double)
 {
     using T = TestType;
-    for (const std::size_t n : {0, 1, 31, 1023, 1024, 1025, 1031, 1032, 1033, 1055, 1056, 1057, 2003, 8191, 8192, 8193, 9215, 9216, 20011})
+    const std::size_t sizes[] = {0,    1,    31,   1023, 1024, 1025, 1031, 1032, 1033,          // around the shortest coded chunk, groups
+                                 1055, 1056, 1057, 2003, 8191, 8192, 8193, 9215, 9216, 20011};  // blocks, chunks, primes
+    for (const std::size_t n : sizes)
         for (const auto& x :
              {fields::smooth<T>(n, 7), fields::non_finite<T>(n, 7), fields::random<T>(n, 7), fields::constant<T>(n), rows<T>(n, 100)})
             for (const double eb : {0.3, 1e-3, 1e-6}) {
