@@ -492,6 +492,7 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
     }
     if (wanted("SZx")) add_codec<Codec::SZx>(g);
     if (wanted("PipeSZx")) add_codec<Codec::PipeSZx>(g);
+    if (wanted("SZe")) add_codec<Codec::SZe>(g);
     const auto sets = std::exchange(g.isas, {ccoll::isa::portable});  // the others have no kernels of their own
     if (wanted("ByteZip")) add_codec<Codec::ByteZip>(g);
     if (wanted("BitZip")) add_codec<Codec::BitZip>(g);
@@ -703,9 +704,9 @@ void declare(CLI::App& app, options& o)
         ->delimiter(',')
         ->check(CLI::Range(1e-12, 1.0))
         ->capture_default_str();
-    app.add_option("--codec", o.codecs, "codecs, also ByteZip, BitZip, BitCut, BitMask and Zfp; zfp is libzfp, for comparison")
+    app.add_option("--codec", o.codecs, "codecs, also SZe, ByteZip, BitZip, BitCut, BitMask and Zfp; zfp is libzfp, for comparison")
         ->delimiter(',')
-        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "ByteZip", "BitZip", "BitCut", "BitMask", "Zfp", "zfp"}))
+        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitCut", "BitMask", "Zfp", "zfp"}))
         ->capture_default_str();
     app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ratio.cpp - bits per value of Codec::SZp, compared with what other layouts of the same idea would need for the same field and bound: the
-// fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other predictors.
-// It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by errors of up to twice
-// the bound.
-// With --papers: how many times shorter the codecs of the papers make data of the papers' kinds (docs/reproduction.md).
+// ratio.cpp - bits per value of Codec::SZp, Codec::SZe and Codec::Zfp, compared with what other layouts of the same idea would need for the
+// same field and bound: the fixed-length coder of the fZ-light and cuSZp family, truncating and rounding, and the layout of SZp with other
+// predictors. It also shows the true maximum errors in the type of the data, because a truncating quantiser is shorter only by errors of up
+// to twice the bound. With --papers: how many times shorter the codecs of the papers make data of the papers' kinds (docs/reproduction.md).
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
@@ -37,14 +36,14 @@ double worst(const std::vector<T>& x, const std::function<T(std::size_t)>& decod
     return most / eb;
 }
 
-template <class T>
-counted szp(const std::vector<T>& x, double eb)
+template <class C, class T>
+counted encoded(const std::vector<T>& x, double eb)
 {
-    std::vector<std::byte> frame(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-    const auto r = ccoll::encode<SZp>(x, frame, eb);
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
+    const auto r = ccoll::encode<C>(x, frame, eb);
     std::vector<T> back(x.size());
-    if (r.code != ccoll::status::ok || ccoll::decode<SZp>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
-        throw std::runtime_error("SZp failed");
+    if (r.code != ccoll::status::ok || ccoll::decode<C>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
+        throw std::runtime_error(std::string(C::name) + " failed");
     return {8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return back[i]; }, eb)};
 }
 
@@ -104,9 +103,11 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
     };
     for (const double relative : bounds) {
         const double eb = relative * (static_cast<double>(*high) - static_cast<double>(*low));
-        const counted ours = szp(x, eb), truncated = fixed_length(x, eb, true), rounded = fixed_length(x, eb, false);
-        fmt::print("{:22} {:6.0e} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f}", name, relative, ours.bits, ours.error,
-                   rounded.bits, rounded.error, truncated.bits, truncated.error, predicted(x, eb, second));
+        const counted ours = encoded<SZp>(x, eb), shorter = encoded<Codec::SZe>(x, eb), zfp = encoded<Codec::Zfp>(x, eb),
+                      truncated = fixed_length(x, eb, true), rounded = fixed_length(x, eb, false);
+        fmt::print("{:22} {:6.0e} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f}",
+                   name, relative, ours.bits, ours.error, shorter.bits, shorter.error, zfp.bits, zfp.error, rounded.bits, rounded.error,
+                   truncated.bits, truncated.error, predicted(x, eb, second));
         if (row > 0) fmt::print(" {:7.3f} {:7.3f}", predicted(x, eb, flat), predicted(x, eb, solid));
         fmt::print("\n");
     }
@@ -217,10 +218,11 @@ int main(int argc, char** argv)
         return 0;
     }
 
-    fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "fixed, rounds",
-               "fixed, trunc.");
-    fmt::print("{:22} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>6} | {:>7} {:>7} {:>7}\n", "field", "eb", "bits", "err/eb", "bits",
-               "err/eb", "bits", "err/eb", "order 2", "2-D", "3-D");
+    fmt::print("{:22} {:6} | {:^14} | {:^14} | {:^14} | {:^14} | {:^14} | SZp with another predictor, counted\n", "", "", "SZp", "SZe",
+               "Zfp", "fixed, rounds", "fixed, trunc.");
+    fmt::print("{:22} {:>6}", "field", "eb");
+    for (int k = 0; k < 5; ++k) fmt::print(" | {:>7} {:>6}", "bits", "err/eb");
+    fmt::print(" | {:>7} {:>7} {:>7}\n", "order 2", "2-D", "3-D");
     constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);

@@ -11,6 +11,7 @@
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
+#include <ccoll/codec/sze.hpp>
 #include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szx.hpp>
 #include <ccoll/codec/zfp.hpp>

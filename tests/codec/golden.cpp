@@ -313,6 +313,35 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 
+TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][golden]", float, double)
+{
+    using T = TestType;
+    writer<Codec::SZe, T> w;
+    const auto one = scaled(wave<T>(1100), T(1.25), T(0.5));
+    auto rows = one, missing = one, noise = one;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        rows[i] = one[i % 100] + static_cast<T>(i / 100) / 16 + one[1099 - i] / 64;
+        if (i % 100 > 70) missing[i] = i % 3 == 0 ? T(0x1p70) : -std::numeric_limits<T>::infinity();
+        const auto bits = static_cast<std::uint32_t>(i) * 2654435761u;
+        noise[i] = static_cast<T>((bits >> 28) * (bits >> 20 & 15)) / ((bits >> 16 & 1) != 0 ? T(64) : T(-64)) * T(1.0625);
+    }
+    auto busy = scaled(wave<T>(2600), T(0.25), T(0.5));
+    for (std::size_t i = 0; i < busy.size(); ++i) busy[i] *= static_cast<T>(1 + i % 700 / 50);
+    w.moves("verbatim", scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
+    w.moves("differences", one, 0.01);
+    w.moves("rows", rows, 0.003);
+    w.moves("rows_far_from_zero", scaled(rows, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-5);
+    w.moves("missing", missing, 0.01);
+    w.moves("alone", noise, 0.03);
+    w.moves("four_classes", busy, 0.01);
+    w.moves("flat", std::vector<T>(1100, T(1.375)), 0.003);
+    w.moves("long_residuals", scaled(wave<T>(1100), T(1.25), T(0.5)), sizeof(T) == 4 ? 3e-5 : 1e-7);
+    std::vector<T> rare(1100, T(0.5));
+    for (std::size_t i = 3; i < rare.size(); i += i % 50 + 7) rare[i] += static_cast<T>(i % 4) / 4;
+    w.moves("rare", scaled(rare, T(1.25), T(0)), 0.2);
+    check<Codec::SZe, T>(with_type<T>("sze"), w.all);
+}
+
 TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire version", "[codec][golden]", float, double)
 {
     using T = TestType;

@@ -5,11 +5,11 @@
 using namespace ccoll::policies;
 using namespace worlds;
 
-TEMPLATE_PRODUCT_TEST_CASE("Collectives hold the bounds of ByteZip, BitZip, BitWise, BitCut and Zfp",
+TEMPLATE_PRODUCT_TEST_CASE("Collectives hold the bounds of ByteZip, BitZip, BitWise, BitCut, Zfp and SZe",
                            "[allreduce][reduce][allgather][bcast]", std::pair,
                            ((Codec::ByteZip, float), (Codec::ByteZip, double), (Codec::BitZip, float), (Codec::BitZip, double),
                             (Codec::BitWise, float), (Codec::BitCut, double), (Codec::BitMask<Codec::BitZip>, double), (Codec::Zfp, float),
-                            (Codec::Zfp, double)))
+                            (Codec::Zfp, double), (Codec::SZe, float), (Codec::SZe, double)))
 {
     using C = typename TestType::first_type;
     using T = typename TestType::second_type;

@@ -7,7 +7,7 @@
 //                 (or, choice bit 6, integers that stand for values near half steps)
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
-//         decode and encode, bit 5: a codec without instruction sets; bits 0, 1, 3 and 4 are its number
+//         decode and encode, bit 5: a codec without instruction sets; bits 0, 1, 3 and 4 are its number. SZe is number 7, with AVX2
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ inline void require(bool condition, const char* what)
 
 /// The bit of a choice that names a codec without instruction sets, and how many of these there are.
 inline constexpr std::uint8_t portable_codec = 0x20;
-inline constexpr std::size_t portable_codecs = 7;
+inline constexpr std::size_t portable_codecs = 8;
 constexpr std::uint8_t choice_of_portable(std::size_t codec, bool f64)
 {
     return static_cast<std::uint8_t>(portable_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
@@ -60,6 +60,7 @@ void with_codec(std::uint8_t choice, What what)
         case 3: return with_element(ccoll::policies::Codec::BitCut{});
         case 4: return with_element(ccoll::policies::Codec::Zfp{});
         case 5: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>{});
+        case 7: return with_element(ccoll::policies::Codec::SZe{});
         default: return with_element(ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>{});
         }
     switch (choice & 3) {

@@ -135,6 +135,14 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                 append(input, one);
                 decode.write(input);
             }
+    // SZe codes chunks of 1024 values and more.
+    for (const auto& field : values<T>(1100))
+        for (const double eb : {1e-2, 1e-4}) {
+            bytes input;
+            append(input, fuzz::choice_of_portable(7, f64));
+            append(input, round_trip::frame_of<Codec::SZe>(field.values, eb));
+            if (input.size() < 3000) decode.write(input);
+        }
     // Two chunks each, in few bytes.
     const auto long_one = fields::constant<T>(8193);
     bytes input;

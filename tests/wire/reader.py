@@ -14,7 +14,7 @@ import pathlib
 import struct
 import sys
 
-NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK = range(11)
+NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK, SZE = range(12)
 # dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
 STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
@@ -255,6 +255,95 @@ def szp(chunk, n, dtype, bound, addend):
     return out[:n]
 
 
+class Bits:
+    def __init__(self, data):
+        self.value, self.length, self.at = int.from_bytes(data, "little"), 8 * len(data), 0
+
+    def take(self, count):
+        require(self.at + count <= self.length, "bits of SZe")
+        field = self.value >> self.at & ((1 << count) - 1)
+        self.at += count
+        return field
+
+
+def zigzag(v):
+    return -(v + 1) // 2 if v & 1 else v // 2
+
+
+def sze_table(bits):
+    """The token of each number below 1024, its share, and where its range begins."""
+    count, levels = bits.take(8), []
+    require(count <= 128, "tokens of a table")
+    for t in range(count):
+        if t == 0:
+            levels.append(bits.take(5))
+        else:
+            ones = 0
+            while bits.take(1):
+                ones += 1
+            levels.append(levels[-1] + zigzag(ones))
+        require(0 <= levels[-1] <= 20, "a level")
+    if not count:
+        return [(0, 1, x) for x in range(1024)]
+    weights = [lv if lv < 2 else 1 << lv // 2 if lv % 2 == 0 else 3 << (lv - 3) // 2 for lv in levels]
+    require(sum(weights) > 0, "a table with a weight")
+    shares = [max(1, 1024 * h // sum(weights)) if h else 0 for h in weights]
+    if sum(shares) < 1024:
+        shares[shares.index(max(shares))] += 1024 - sum(shares)
+    while sum(shares) > 1024:
+        shares[shares.index(max(shares))] -= 1
+    slots = []
+    for t, share in enumerate(shares):
+        slots += [(t, share, len(slots))] * share
+    return slots
+
+
+def sze(chunk, n, dtype, bound):
+    if not chunk[0] & 1:
+        require(number(chunk, 0, "I") == 0, "a verbatim chunk of SZe")
+        return szp(chunk[4:], n, dtype, bound, 0)
+    flags, limits, words, specials, base = struct.unpack_from("<B3sHHi", chunk)
+    fine, alone, count, at = flags >> 2 & 1, flags >> 3 & 1, flags >> 4, 12
+    require(flags & 3 == 1 and count <= 2 and n >= 1024 and not (fine and dtype == 1), "flags of SZe")
+    step = szp_step(dtype, bound)
+    if fine:
+        step, at = number(chunk, 12, "f"), 16
+    distances = struct.unpack_from("<%dH" % count, chunk, at)
+    require(0 not in distances, "a distance")
+    stream = struct.unpack_from("<%dH" % words, chunk, at + 2 * count)
+    end = len(chunk) - 4 * specials
+    bits = Bits(chunk[at + 2 * count + 2 * words:end - 32])
+    states, tables = list(struct.unpack_from("<8I", chunk, end - 32)), [sze_table(bits) for _ in range(4)]
+    tokens, activity, next_word = [], 0, 0
+    for _ in range(-(-n // 8)):
+        table = tables[sum(activity >= limit for limit in limits)]
+        for lane in range(8):
+            x = states[lane]
+            token, share, first = table[x % 1024]
+            x = share * (x // 1024) + x % 1024 - first
+            if x < 1 << 16:
+                x, next_word = x << 16 | stream[next_word], next_word + 1
+            states[lane] = x
+            tokens.append(token)
+        activity = sum(min(t, 31) for t in tokens[-8:])
+    require(next_word == words and states == [1 << 16] * 8, "a stream of SZe that ends where it should")
+    r = []
+    for token in tokens:
+        low = 0 if token < 16 else (token - 16) // 4 + 2
+        u = token if token < 16 else (4 + (token - 16) % 4 << low) + bits.take(low)
+        r.append(zigzag(u))
+    require(-(-bits.at // 8) * 8 == bits.length, "bits of SZe that fill their bytes")
+    for w in distances:
+        for i in range(w, n):
+            r[i] += r[i - w]
+    q, values = base, []
+    for i in range(n):
+        q = r[i] if alone else q + r[i]
+        values.append(bits_of(rounded(q * step, dtype), dtype))
+    add_specials(chunk[end:], values, FLOATS[dtype][1])
+    return values
+
+
 def unpack_block(chunk, at, width, w, count):
     """Residuals of a block of Lossless. Returns them, and where the block ends."""
     if count < 64:
@@ -478,6 +567,8 @@ def decode(frame):
             as_type = dtype if dtype < 2 else 0
             if h["codec"] == ZFP:
                 values = zfp(chunk, n, as_type, bound, h["quality"] == 2)
+            elif h["codec"] == SZE:
+                values = sze(chunk, n, as_type, bound)
             elif h["codec"] == BYTE_ZIP:
                 values = bytezip(chunk, n, as_type)
             elif h["codec"] == BIT_MASK:

@@ -101,6 +101,8 @@ struct BitMask : codec_tag<10, Inner::lossy> {
     static constexpr auto text = detail::wrapped("BitMask<", Inner::name);
     static constexpr const char* name = text.data();
 };
+/// The quanta of SZp, coded by their entropy: shorter and slower.
+struct SZe : codec_tag<11, true> { static constexpr const char* name = "SZe"; };
 }  // namespace Codec
 
 /// Where compression happens; the table is in engine/placement.hpp.
@@ -146,7 +148,7 @@ template <class Tag>
 inline constexpr bool is_library_codec =
     is_any_of<Tag, policies::Codec::None, policies::Codec::SZx, policies::Codec::PipeSZx, policies::Codec::SZp, policies::Codec::Lossless,
               policies::Codec::BitZip, policies::Codec::BitWise, policies::Codec::ByteZip, policies::Codec::BitCut, policies::Codec::Zfp,
-              policies::Codec::ZfpAtRate>;
+              policies::Codec::ZfpAtRate, policies::Codec::SZe>;
 template <class Inner>
 inline constexpr bool is_library_codec<policies::Codec::BitMask<Inner>> = is_library_codec<Inner>;
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/sze/rows.hpp - floor 2. How an encoder finds the rows of a field by itself: where it looks, and what it keeps.
+//
+// A field of rows of W values has differences that repeat at the distance W, because neighbouring rows are alike. q[i-1] + q[i-W] -
+// q[i-W-1] predicts from three neighbours in the plane; 1 as a distance makes second differences. All sums are of integers, so all
+// instruction sets find the same.
+#pragma once
+
+#include <ccoll/codec/sze/layout.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::sze {
+
+/// Distances are looked for from 8 to nearly half a chunk: beyond, less than half of the chunk would be predicted.
+inline constexpr std::size_t least_row = 8;
+constexpr std::size_t most_row(std::size_t n) noexcept { return n / 2 - least_row; }
+
+/// Two probes of 32 values find candidates, four samples of 128 judge them.
+inline constexpr std::size_t probe_values = 32, samples = 4, sample_values = 128;
+constexpr std::size_t probe_start(std::size_t n) noexcept { return n / 8 * 5; }
+constexpr std::size_t sample_start(std::size_t n, std::size_t s) noexcept { return n / 2 + s * (n / 8) + n / 16 - sample_values / 2; }
+static_assert(sample_start(least_values, 0) >= least_values / 2 && sample_start(least_values, samples - 1) + sample_values <= least_values);
+
+/// The best few, best first.
+struct candidates {
+    static constexpr std::size_t most = 8;
+    u16 of[most] = {};
+    u32 sums[most] = {~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}};
+
+    /// @return  the sum from which on nothing would be added
+    u32 add(u16 w, u32 sum) noexcept
+    {
+        std::size_t k = most - 1;
+        for (; k > 0 && sums[k - 1] > sum; --k) {
+            sums[k] = sums[k - 1];
+            of[k] = of[k - 1];
+        }
+        sums[k] = sum;
+        of[k] = w;
+        return sums[most - 1];
+    }
+};
+
+}  // namespace ccoll::detail::sze
