@@ -5,6 +5,7 @@
 #include "emulator/emulator.hpp"
 
 #include <ccoll/codec.hpp>
+#include <ccoll/cuda/szp/add.cuh>
 #include <ccoll/cuda/szp/decode.cuh>
 #include <ccoll/cuda/szp/encode.cuh>
 
@@ -74,6 +75,28 @@ encoded encode(std::span<const T> x, double eb, const emulator::options& how = {
     const szp::grid<T> z = szp::grid_of<T>(eb);
     emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::movement_room<T>),
                      [&] { szp::encode<T>(x.data(), n, z, frame.data(), chunks_of(n), scratch.get(), &r.told); });
+    r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
+    r.clean = scratch.is_clean();
+    return r;
+}
+
+/// The addend of `values`, of the frame `a`, of their sum with the frame `b`: whatever is not empty. @param eb  of values
+template <class T>
+encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_byte_span b, std::size_t n, double eb,
+            const emulator::options& how = {})
+{
+    frame_memory frame(ccoll::max_addend_bytes<SZp, T>(n)), first(a), second(b);
+    scratch_memory scratch(chunks_of(n));
+    encoded r;
+    szp::grid<T> z;
+    if (a.empty()) z = szp::grid_of<T>(eb);
+    else z.bound = -1;
+    const szp::operand<T> x{values.data(), {a.empty() ? nullptr : first.data(), a.size()}};
+    const szp::operand<T> y{nullptr, {b.empty() ? nullptr : second.data(), b.size()}};
+    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<T>), [&] {
+        if (a.empty()) szp::add<T, true>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
+        else szp::add<T, false>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
+    });
     r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
     r.clean = scratch.is_clean();
     return r;

@@ -139,7 +139,7 @@ TEST_CASE("Emulated SZp takes bounds at the ends of what there is", "[cuda][szp]
             INFO(name << ", bound " << eb);
             compare<float>(values, eb, {7});
         }
-    for (const double eb : {1e-320, 1e-307, 1e-300, 1e-12, 1e300})
+    for (const double eb : {1e-320, 1e-307, 1e-300, 1e-12, 9e299})
         for (const auto& [name, values] : fields::all<double>(9000)) {
             INFO(name << ", bound " << eb);
             compare<double>(values, eb, {7});

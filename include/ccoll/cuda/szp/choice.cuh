@@ -10,20 +10,6 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// Shared memory of an encoder for movement.
-template <class T>
-struct movement_room {
-    alignas(16) u8 values[chunk_elements * sizeof(T)];  // the values of the chunk, staged; then, on the usual path, its words
-    layout_room layout;
-    noise_room noise;
-    specials_room specials;
-    warp_words<word_of<T>> most;
-    word_of<T> marker;
-    T lattice_of_first;
-    u64 place;
-    u32 blocks_done;
-};
-
 /// One way to encode a chunk.
 template <class T>
 struct attempt {
@@ -37,6 +23,21 @@ struct attempt {
     u32 special_values = 0;
     u32 section_words = 0, words = 0;  ///< of the chunk, the section included
     u32 steep = chunk_blocks;
+};
+
+/// Shared memory of an encoder for movement.
+template <class T>
+struct movement_room {
+    alignas(16) u8 values[chunk_elements * sizeof(T)];  // the values of the chunk, staged; then, on the usual path, its words
+    layout_room layout;
+    noise_room noise;
+    specials_room specials;
+    warp_words<word_of<T>> most;
+    attempt<T> chosen;  // of a chunk for which the usual path does not do
+    word_of<T> marker;
+    T lattice_of_first;
+    u64 place;
+    u32 blocks_done;
 };
 
 template <class T>
@@ -152,7 +153,7 @@ CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rul
 
 /// How a chunk is encoded for which the usual path does not do. What the attempt encodes is staged. @return kind unsupported: it is raw
 template <class T>
-CCOLL_DEVICE_RARE attempt<T> choose(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
 {
     const u32 raw_bytes = count * static_cast<u32>(sizeof(T));
     special_rule<T> rule;
@@ -175,6 +176,17 @@ CCOLL_DEVICE_RARE attempt<T> choose(const T* x, u32 count, const grid<T>& z, mov
         best = next;
     }
     return best;
+}
+
+/// As best_attempt, which goes to s.chosen. @return its words; as many as the values have if the chunk is raw
+template <class T>
+CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+{
+    const attempt<T> best = best_attempt(x, count, z, s);
+    if (me() == 0) s.chosen = best;
+    __syncthreads();
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    return best.kind == attempt<T>::unsupported ? raw_words : smaller(best.words, raw_words);
 }
 
 /// Writes a chunk of 64-bit differences to device memory, all but its section. By all threads; s.codes are there.
@@ -215,12 +227,13 @@ CCOLL_DEVICE void put_chunk(const chunk_layout& l, u32 kind, u32 escaped, bool a
     }
 }
 
-/// Writes the chunk of an attempt, whose values are staged. By all threads.
+/// Writes the chunk as s.chosen says; its values are staged. By all threads.
 template <class T>
-CCOLL_DEVICE_RARE void put_attempt(const attempt<T>& a, const T* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
+CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
 {
     const u32 blocks = (count + 31) / 32;
     i64 d[32];
+    const attempt<T>& a = s.chosen;
     attempt<T> how = a;
     if (a.kind == flat) how.kind = narrow;
     const i64 base = differences_on(how, blocks, z, s.values, d);

@@ -41,7 +41,7 @@ CCOLL_DEVICE status check_header(const frame_reader& r, u64 n, u32 chunks)
     if (r.field<u64>(8) != n) return status::count_differs;
     const double bound = r.bound();
     const bool good = (flags == 0 || flags == addend_flag || flags == (addend_flag | too_large_flag)) && r.field<u32>(28) == chunks &&
-                      bound > 0 && bound <= 0x1.fffffffffffffp1023 && r.field<u64>(32) == static_cast<u64>(quality::absolute) &&
+                      bound > 0 && bound < 1e300 && r.field<u64>(32) == static_cast<u64>(quality::absolute) &&
                       r.field<u64>(40) == 0 && r.bytes >= in_front;
     return good ? status::ok : status::corrupt;
 }

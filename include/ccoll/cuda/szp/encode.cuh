@@ -24,13 +24,6 @@ CCOLL_DEVICE void put_raw(const T* x, u32 count, u8* to)
     for (u32 i = me(); i < filled; i += team_threads) store_as<u32>(to + 4 * i, i < words ? load_as<u32>(from + 4 * i) : 0);
 }
 
-/// A chunk that stands in shared memory, in 16-byte pieces.
-CCOLL_DEVICE void put_image(const u8* image, u32 units, u8* to)
-{
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < units; i += team_threads) store_as(to + 16 * i, load_as<uint4>(image + 16 * i));
-}
-
 /// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
 /// The bytes are those of the host's encoder.
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
@@ -101,13 +94,11 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
             usual = room.marker == special_rule<T>::nothing;
         }
     }
-    attempt<T> rare;
-    if (!usual && z.usable) {
-        rare = choose(x, count, z, room);
-        words = rare.words;
-    }
-    const bool held = usual || rare.kind != attempt<T>::unsupported, raw = !held || 4 * words >= count * sizeof(T);
-    const u32 bytes = raw ? count * static_cast<u32>(sizeof(T)) : 4 * words, units = (bytes + unit_bytes - 1) / unit_bytes;
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    if (!usual) words = z.usable ? choose(x, count, z, room) : raw_words;
+    const bool raw = words >= raw_words;
+    if (raw) words = raw_words;
+    const u32 units = (4 * words + unit_bytes - 1) / unit_bytes;
     if (me() == 0) publish_size(s, chunk, units);
 
     if (usual && !raw) {
@@ -148,13 +139,13 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     } else if (usual) {
         put_image(room.values, units, to);
     } else {
-        put_attempt(rare, x, count, z, room, reinterpret_cast<u32*>(to));
+        put_chosen(x, count, z, room, reinterpret_cast<u32*>(to));
         if (me() < 4 * units - words) store_as<u32>(to + 4 * (words + me()), 0);
     }
     if (me() == 0) {
-        writer.put_entry(chunk, static_cast<u32>(place) + units, unit_bytes * units - bytes, raw);
+        writer.put_entry(chunk, static_cast<u32>(place) + units, unit_bytes * units - 4 * words, raw);
         if (raw) atomicAdd(&s->raw_chunks, 1u);
-        else if (rare.special_values > 0) atomicAdd(&s->special_values, rare.special_values);
+        else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
     }
     if (is_last_block(s, chunks, room.blocks_done)) end_launch<T, false>(writer, n, z.bound, s, out);
 }

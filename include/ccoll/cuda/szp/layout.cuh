@@ -179,6 +179,13 @@ struct frame_writer {
     }
 };
 
+/// A chunk that stands in shared memory, in 16-byte pieces.
+CCOLL_DEVICE void put_image(const u8* image, u32 units, u8* to)
+{
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < units; i += team_threads) store_as(to + 16 * i, load_as<uint4>(image + 16 * i));
+}
+
 /// What the last block of a launch does: tells the host, and leaves `s` as it was. An addend that cannot be held becomes a frame that says so.
 template <class T, bool Addend>
 CCOLL_DEVICE void end_launch(const frame_writer& w, u64 n, double bound, scratch* s, outcome* out)
