@@ -61,7 +61,8 @@ public:
     void movement(const char* what, std::size_t n)
     {
         const std::string name = what;
-        compare(name + " allgather", n, n * ranks(), [&](auto&& in, auto&& out) { return ccoll::allgather<Algo::Ring, P...>(in, out, comm_); });
+        compare(name + " allgather", n, n * ranks(),
+                [&](auto&& in, auto&& out) { return ccoll::allgather<Algo::Ring, P...>(in, out, comm_); });
         compare(name + " alltoall", n * ranks(), n * ranks(),
                 [&](auto&& in, auto&& out) { return ccoll::alltoall<Algo::Bruck, P...>(in, out, comm_); });
         in_place(name + " alltoall in place", n * ranks(), [&](auto&& both) { return ccoll::alltoall<Algo::Pairwise, P...>(both, comm_); });
@@ -70,9 +71,8 @@ public:
                 [&](auto&& in, auto&& out) { return ccoll::scatter<Algo::Binomial, P...>(in, out, 0, comm_); });
         compare(name + " gather", n, me_ == 0 ? n * ranks() : 0,
                 [&](auto&& in, auto&& out) { return ccoll::gather<Algo::Linear, P...>(in, out, 0, comm_); });
-        compare(name + " sendrecv", n, n, [&](auto&& in, auto&& out) {
-            return ccoll::sendrecv<P...>(in, (me_ + 1) % p_, out, (me_ + p_ - 1) % p_, 3, comm_);
-        });
+        compare(name + " sendrecv", n, n,
+                [&](auto&& in, auto&& out) { return ccoll::sendrecv<P...>(in, (me_ + 1) % p_, out, (me_ + p_ - 1) % p_, 3, comm_); });
     }
     template <class... P>
     void reduce(const char* what, std::size_t n)

@@ -82,8 +82,8 @@ void compare(std::span<const T> x, std::span<const T> y, double eb, const emulat
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Emulated SZp makes, adds and decodes addends as the host does: pairs of fields, bounds from loose to tight", "[cuda][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE("Emulated SZp makes, adds and decodes addends as the host does: pairs of fields, bounds from loose to tight",
+                   "[cuda][szp]", float, double)
 {
     const std::size_t n = 8192 + 100;
     const auto list = fields::all<TestType>(n), other = fields::all<TestType>(n, 2);

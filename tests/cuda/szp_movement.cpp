@@ -89,14 +89,17 @@ std::vector<fields::named<T>> unusual(std::size_t n)
     add("long runs", [](std::size_t i, T& v) { v = i % 3000 > 700 && i % 3000 < 1900 ? T(1e20) : v; });
     add("many values", [](std::size_t i, T& v) { v = i % 97 < 2 ? static_cast<T>(1e20 * (1 + static_cast<double>(i % 1000))) : v; });
     add("begins and ends special", [n](std::size_t i, T& v) { v = i < 300 || i + 300 > n ? T(1e30) : v; });
-    add("all special", [](std::size_t i, T& v) { v = i % 2 == 0 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN(); });
+    add("all special",
+        [](std::size_t i, T& v) { v = i % 2 == 0 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN(); });
     add("packed to 1/16", [](std::size_t, T& v) { v = std::nearbyint((v * 20 + 270) * 16) / 16; });
     add("packed, land of NaN",
         [](std::size_t i, T& v) { v = i % 200 < 60 ? std::numeric_limits<T>::quiet_NaN() : std::nearbyint((v * 20 + 270) * 16) / 16; });
     add("mostly equal", [](std::size_t i, T& v) { v = i % 41 == 0 ? v : T(0.5); });
     add("spikes", [](std::size_t i, T& v) { v = i % 3001 == 5 ? T(1e30) : v; });
-    add("noise, few special", [r = fields::generator(3)](std::size_t i, T& v) mutable { v = i % 800 == 0 ? T(1e25) : static_cast<T>(r.unit()); });
-    add("noise and calm", [r = fields::generator(5)](std::size_t i, T& v) mutable { v = static_cast<T>(r.unit() * (i / 2048 % 2 == 0 ? 1 : 1e-3)); });
+    add("noise, few special",
+        [r = fields::generator(3)](std::size_t i, T& v) mutable { v = i % 800 == 0 ? T(1e25) : static_cast<T>(r.unit()); });
+    add("noise and calm",
+        [r = fields::generator(5)](std::size_t i, T& v) mutable { v = static_cast<T>(r.unit() * (i / 2048 % 2 == 0 ? 1 : 1e-3)); });
     return all;
 }
 
@@ -114,13 +117,14 @@ void all_fields(std::size_t n, std::initializer_list<double> bounds, std::uint64
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec and reads its bits: all fields, bounds from loose to tight", "[cuda][szp]", float, double)
+TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec and reads its bits: all fields, bounds from loose to tight",
+                   "[cuda][szp]", float, double)
 {
     all_fields<TestType>(2 * 8192 + 100, {1e-1, 1e-3, 1e-6}, 1);
 }
 
-TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec at every length around blocks and chunks, from any address", "[cuda][szp]", float,
-                   double)
+TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec at every length around blocks and chunks, from any address",
+                   "[cuda][szp]", float, double)
 {
     std::uint64_t seed = 1;
     for (const std::size_t n : {0, 1, 2, 31, 32, 33, 63, 64, 100, 255, 257, 1000, 8160, 8191, 8192, 8193, 8224, 16384})

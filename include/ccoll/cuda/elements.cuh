@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/elements.cuh - floor 3. Kernels for what a reduction does to elements: combine two arrays, divide one. Other operations than the
+// cuda/elements.cuh - floor 4. Kernels for what a reduction does to elements: combine two arrays, divide one. Other operations than the
 // library's arithmetic ones are functions of the host, and are called there.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/kernel.cuh - floor 3. The few words that kernels use beside CUDA's own. The text of a kernel is compiled by nvcc for a GPU, and by a
+// cuda/kernel.cuh - floor 4. The few words that kernels use beside CUDA's own. The text of a kernel is compiled by nvcc for a GPU, and by a
 // host compiler for the emulator of the tests, which is included before this header and then takes the place of the CUDA runtime.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/lane.cuh - floor 3. The queue of a lane on a device: a stream, what has been begun on it, and its working memory. The host never waits
-// for it, except where pinned memory has to grow.
+// cuda/lane.cuh - floor 4. The queue of a lane on a device: a stream, what has been begun on it, and its working memory. The host never
+// waits for it, except where pinned memory has to grow.
 #pragma once
 
 #include <array>
@@ -34,7 +34,8 @@ public:
     {
         static thread_local std::array<lane_of_device, most_lanes> lanes;
         return {&lanes[which % most_lanes], nullptr,
-                [](void* self, codec_work& work) noexcept { return static_cast<lane_of_device*>(self)->test(work); }, [](void*) noexcept {}};
+                [](void* self, codec_work& work) noexcept { return static_cast<lane_of_device*>(self)->test(work); },
+                [](void*) noexcept {}};
     }
     static lane_of_device& of(const codec_queue& q) noexcept { return *static_cast<lane_of_device*>(q.self); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/runtime.cuh - floor 3. Device memory as a buffer, launches, memory that is ordered by a stream, and errors of CUDA.
+// cuda/runtime.cuh - floor 4. Device memory as a buffer, launches, memory that is ordered by a stream, and errors of CUDA.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ public:
         }
     constexpr device_span(Container& c) : first_(c.data().get()), n_(c.size())
     {}
-    constexpr operator device_span<const T>() const
-        requires(!std::is_const_v<T>)
-    {
-        return {first_, n_};
-    }
+    /// Elements that are only read.
+    template <class Other>
+        requires(!std::is_const_v<Other> && std::is_same_v<const Other, T>)
+    constexpr device_span(device_span<Other> s) : first_(s.device_data()), n_(s.size())
+    {}
 
     constexpr T* device_data() const { return first_; }
     constexpr std::size_t size() const { return n_; }

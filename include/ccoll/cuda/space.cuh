@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/space.cuh - floor 3. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
+// cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
 // memory. SZp of float and double has kernels. Every other codec and operation works on the host, on a copy of the elements.
 #pragma once
@@ -48,13 +48,13 @@ inline std::byte* allocate_pinned(std::size_t bytes)
 }
 inline workspace& element_memory(workspace&) noexcept
 {
-    static thread_local workspace mine(
-        memory_source{&allocate_on_device, [](std::byte* at) noexcept { static_cast<void>(cudaFree(at)); }});
+    static thread_local workspace mine(memory_source{&allocate_on_device, [](std::byte* at) noexcept { static_cast<void>(cudaFree(at)); }});
     return mine;
 }
 inline workspace& message_memory(workspace&) noexcept
 {
-    static thread_local workspace mine(memory_source{&allocate_pinned, [](std::byte* at) noexcept { static_cast<void>(cudaFreeHost(at)); }});
+    static thread_local workspace mine(
+        memory_source{&allocate_pinned, [](std::byte* at) noexcept { static_cast<void>(cudaFreeHost(at)); }});
     return mine;
 }
 
@@ -62,7 +62,7 @@ inline workspace& message_memory(workspace&) noexcept
 /// host works there.
 template <class Tag, element T>
 struct frames_through_host {
-    static constexpr const frame_codec<T>& host = frame_codec_of<Tag, T>;
+    static constexpr frame_codec<T> host = frame_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -79,8 +79,8 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(lane.grow_host_elements(0, out.size(), x));
-            CCOLL_CUDA_TRY(lane.call_host(
-                [=, n = out.size()] { tell(told, {0, host.decode(src, std::span<T>(x, n), stores::cached, {})}); }));
+            CCOLL_CUDA_TRY(
+                lane.call_host([=, n = out.size()] { tell(told, {0, host.decode(src, std::span<T>(x, n), stores::cached, {})}); }));
             return to_device(lane, x, out.data(), out.size());
         });
     }
@@ -91,8 +91,8 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            CCOLL_CUDA_TRY(lane.call_host(
-                [=, n = own.size()] { tell(told, {0, host.decode_reduce(src, std::span<const T>(x, n), x, op, {})}); }));
+            CCOLL_CUDA_TRY(
+                lane.call_host([=, n = own.size()] { tell(told, {0, host.decode_reduce(src, std::span<const T>(x, n), x, op, {})}); }));
             return to_device(lane, x, out, own.size());
         });
     }
@@ -103,9 +103,8 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host([=, n = own.size(), eb = c.eb] {
-                tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, eb, op, {}));
-            });
+            return lane.call_host(
+                [=, n = own.size(), eb = c.eb] { tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, eb, op, {})); });
         });
     }
     static constexpr queued_codec<T> all{
@@ -115,7 +114,7 @@ struct frames_through_host {
 template <class Tag, element T>
 struct sums_through_host {
     using chunks = chunked_addends<Tag, T>;
-    static constexpr const addend_codec<T>& host = addend_codec_of<Tag, T>;
+    static constexpr addend_codec<T> host = addend_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -139,9 +138,8 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host([=, n = own.size(), eb = c.eb] {
-                tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, eb, {}));
-            });
+            return lane.call_host(
+                [=, n = own.size(), eb = c.eb] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, eb, {})); });
         });
     }
     static constexpr queued_addends<T> all{
@@ -152,7 +150,7 @@ struct sums_through_host {
 template <native_float T>
 struct szp_frames {
     using through_host = frames_through_host<policies::Codec::SZp, T>;
-    static constexpr const frame_codec<T>& host = frame_codec_of<policies::Codec::SZp, T>;
+    static constexpr frame_codec<T> host = frame_codec_of<policies::Codec::SZp, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -217,7 +215,7 @@ private:
 
 template <native_float T>
 struct szp_sums {
-    static constexpr const addend_codec<T>& host = addend_codec_of<policies::Codec::SZp, T>;
+    static constexpr addend_codec<T> host = addend_codec_of<policies::Codec::SZp, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -296,12 +294,8 @@ struct memory_space<cuda_space, T> {
             return lane.call_host([=, to = &found] { look_at(x, n, *to); });
         });
     }
-    static constexpr space_operations<T> operations{&detail::device::element_memory,
-                                                    &detail::device::message_memory,
-                                                    &detail::device::lane_of_device::queue,
-                                                    &copy,
-                                                    &divide,
-                                                    &survey};
+    static constexpr space_operations<T> operations{
+        &detail::device::element_memory, &detail::device::message_memory, &detail::device::lane_of_device::queue, &copy, &divide, &survey};
 };
 #undef CCOLL_CUDA_TRY
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp.cuh - floor 3. Codec::SZp on a device: launches of its kernels, and codec_stream, with which a program calls them itself.
+// cuda/szp.cuh - floor 4. Codec::SZp on a device: launches of its kernels, and codec_stream, with which a program calls them itself.
 #pragma once
 
 #include <span>
@@ -50,9 +50,10 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
 {
     grid<T> z;
     z.bound = -1;  // that of the operands
-    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}}, y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
-    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame), chunks_of(n), s,
-                  told);
+    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
+        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
+    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
+                  chunks_of(n), s, told);
 }
 
 }  // namespace detail::device::szp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/team.cuh - floor 3. What the 256 threads of a block do together: scans, maxima, the place of a block's output among those of all
+// cuda/team.cuh - floor 4. What the 256 threads of a block do together: scans, maxima, the place of a block's output among those of all
 // blocks, and the last word of a launch. One thread block works on one chunk.
 //
 // CUB would do for the scans. These are a few lines, run under the emulator, and scan two counts in one word.
@@ -122,7 +122,10 @@ CCOLL_DEVICE void report(scratch* s, u32 code) { atomicMax(&s->code, code); }
 inline constexpr u64 size_known = u64{1} << 62, sum_known = u64{2} << 62, state_mask = u64{3} << 62;
 
 /// By one thread, as early as the size is known.
-CCOLL_DEVICE void publish_size(scratch* s, u32 chunk, u64 size) { store_relaxed(s->sizes + chunk, (chunk == 0 ? sum_known : size_known) | size); }
+CCOLL_DEVICE void publish_size(scratch* s, u32 chunk, u64 size)
+{
+    store_relaxed(s->sizes + chunk, (chunk == 0 ? sum_known : size_known) | size);
+}
 
 /// By one whole warp. @return the sum of the sizes of all chunks before this one
 CCOLL_DEVICE u64 look_back(scratch* s, u32 chunk, u64 size)

@@ -55,16 +55,16 @@ EMULATOR_HIDDEN inline unsigned __ballot_sync(unsigned mask, int yes, EMULATOR_H
     return b;
 }
 inline int __any_sync(unsigned mask, int yes, EMULATOR_HERE) { return __ballot_sync(mask, yes, where) != 0; }
-#define EMULATOR_REDUCE(name, start, expression)                                                \
-    EMULATOR_HIDDEN inline unsigned name(unsigned mask, unsigned v, EMULATOR_HERE)              \
-    {                                                                                           \
-        const auto* all = emulator::detail::meet(mask, v, #name, where);                        \
-        unsigned r = start;                                                                     \
-        for (unsigned i = 0; i < 32; ++i) {                                                     \
-            const auto x = static_cast<unsigned>(all[i]);                                       \
-            if ((mask >> i & 1) != 0) r = expression;                                           \
-        }                                                                                       \
-        return r;                                                                               \
+#define EMULATOR_REDUCE(name, start, expression)                                   \
+    EMULATOR_HIDDEN inline unsigned name(unsigned mask, unsigned v, EMULATOR_HERE) \
+    {                                                                              \
+        const auto* all = emulator::detail::meet(mask, v, #name, where);           \
+        unsigned r = start;                                                        \
+        for (unsigned i = 0; i < 32; ++i) {                                        \
+            const auto x = static_cast<unsigned>(all[i]);                          \
+            if ((mask >> i & 1) != 0) r = expression;                              \
+        }                                                                          \
+        return r;                                                                  \
     }
 EMULATOR_REDUCE(__reduce_add_sync, 0, r + x)
 EMULATOR_REDUCE(__reduce_max_sync, 0, r > x ? r : x)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The part of CUDA's runtime that the library calls, for the emulator. A stream is a list of work that is done late: some of it whenever
-// somebody asks for an event, all of it when somebody waits. So a result that is read too early is seen. Device memory is memory of the host.
-// A stream belongs to the thread that uses it.
+// somebody asks for an event, all of it when somebody waits. So a result that is read too early is seen. Device memory is memory of the
+// host. A stream belongs to the thread that uses it.
 #pragma once
 
 #include "emulator.hpp"
@@ -66,7 +66,10 @@ cudaError_t launch_later(stream* s, unsigned blocks, unsigned threads, std::size
 using cudaStream_t = emulator::stream*;
 using cudaEvent_t = emulator::event*;
 
-inline const char* cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : "an error of the emulator"; }
+inline const char* cudaGetErrorString(cudaError_t e)
+{
+    return e == cudaErrorMemoryAllocation ? "out of memory" : "an error of the emulator";
+}
 inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* s, unsigned)

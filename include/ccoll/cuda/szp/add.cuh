@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/add.cuh - floor 3. The kernel that makes addends of SZp: of values, of two addends (their sum, without decoding), and of values
+// cuda/szp/add.cuh - floor 4. The kernel that makes addends of SZp: of values, of two addends (their sum, without decoding), and of values
 // and an addend at once, so that the addend of a rank's own values is never written. One thread block a chunk, one thread a block of 32.
 //
 // Usual are narrow chunks without classes. Sums of up to 7 planes are added as they are, 32 lanes of a ripple-carry adder in one
@@ -203,8 +203,8 @@ CCOLL_DEVICE_RARE status check_operands(const operand<T>& a, const operand<T>& b
     return too_large ? status::too_large : status::ok;
 }
 
-/// Writes an addend of n values: that of `a`, or of the sum of `a` and `b`. The bytes are those of the host. Launch: max(1, chunks) blocks of
-/// team_threads threads, sizeof(addend_room<T>) bytes.
+/// Writes an addend of n values: that of `a`, or of the sum of `a` and `b`. The bytes are those of the host. Launch: max(1, chunks) blocks
+/// of team_threads threads, sizeof(addend_room<T>) bytes.
 /// @tparam Values  a.values is what is encoded; else a.frame is an addend
 /// @param b        an addend; without a frame there is none
 /// @param z        of the bound; without values the bound alone counts, and a negative one stands for that of `a`

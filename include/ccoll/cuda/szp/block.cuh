@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/block.cuh - floor 3. What one thread does with one block of SZp: 32 values in registers, their quanta, and bit planes. Arrays are
-// indexed by constants in all loops that are unrolled, because they would not be registers otherwise.
+// cuda/szp/block.cuh - floor 4. What one thread does with one block of SZp: 32 values in registers, their quanta, and bit planes. Arrays
+// are indexed by constants in all loops that are unrolled, because they would not be registers otherwise.
 #pragma once
 
 #include <cmath>
@@ -40,7 +40,7 @@ template <class T>
 grid<T> grid_of(double bound) noexcept
 {
     const host::quantiser<T> z(bound);
-    return {z.step, z.inverse, z.inverse_f64, z.eb, bound, z.brief, z.safe, z.narrow, z.usable ? host::fine_limit(z) : word_of<T>{0},
+    return {z.step,  z.inverse, z.inverse_f64, z.eb, bound, z.brief, z.safe, z.narrow, z.usable ? host::fine_limit(z) : word_of<T>{0},
             z.usable};
 }
 
@@ -68,7 +68,10 @@ CCOLL_DEVICE word_of<T> magnitude(T x)
 
 /// On the common grid, for |x| below `safe`. The low bits of the sum are the integer.
 CCOLL_DEVICE i32 quantum(float x, float inverse) { return static_cast<i32>(bits_of(plus(times(x, inverse), 12582912.0f)) - 0x4b400000u); }
-CCOLL_DEVICE i32 quantum(double x, double inverse) { return static_cast<i32>(static_cast<u32>(bits_of(plus(times(x, inverse), 6755399441055744.0)))); }
+CCOLL_DEVICE i32 quantum(double x, double inverse)
+{
+    return static_cast<i32>(static_cast<u32>(bits_of(plus(times(x, inverse), 6755399441055744.0))));
+}
 /// For floats of up to 2^31 steps: fine chunks, and the large values of addends.
 CCOLL_DEVICE i32 quantum_f64(float x, double inverse) { return quantum(static_cast<double>(x), inverse); }
 /// For |x / step| < 2^53: the quotient is corrected by the exact remainder.

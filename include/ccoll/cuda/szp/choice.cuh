@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/choice.cuh - floor 3. Chunks of SZp for movement that the common grid does not hold, or that have special values or markers: how
+// cuda/szp/choice.cuh - floor 4. Chunks of SZp for movement that the common grid does not hold, or that have special values or markers: how
 // they are encoded is decided here, and they are written here. All threads of a block take part, with quanta of 64 bits and no care
 // for speed, so that the registers of the usual path are not spent on them. The choices are those of codec/szp/movement.hpp.
 #pragma once
@@ -18,8 +18,8 @@ struct attempt {
     bool common_only = false;
     u32 kind = unsupported;
     bool alone = false;
-    T step = 0;              ///< of a fine chunk
-    word_of<T> most = 0;     ///< bits of the largest |x| that is encoded
+    T step = 0;           ///< of a fine chunk
+    word_of<T> most = 0;  ///< bits of the largest |x| that is encoded
     u32 special_values = 0;
     u32 section_words = 0, words = 0;  ///< of the chunk, the section included
     u32 steep = chunk_blocks;
@@ -241,7 +241,8 @@ CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movem
     const chunk_layout l = lay_out<false>(blocks, width_of(d), false, a.kind == fine, [&] { return count_non_zero(d); }, s.layout);
     __syncthreads();
     const u64 third = a.kind == fine ? u64{bits_of(a.step)} : u64{largest_quantum<T>(a.most, z.inverse_f64)};
-    put_chunk<T, false>(l, a.kind, a.section_words, a.alone && a.kind == narrow, static_cast<u64>(base), third, d, 0, 0, blocks, s.layout, to);
+    put_chunk<T, false>(l, a.kind, a.section_words, a.alone && a.kind == narrow, static_cast<u64>(base), third, d, 0, 0, blocks, s.layout,
+                        to);
     if (a.section_words > 0)
         put_section(x, count, find_specials(x, count, a.rule), reinterpret_cast<u8*>(to + a.words - a.section_words), s.specials);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/decode.cuh - floor 3. The kernel that decodes frames of SZp: one thread block a chunk, one thread a block of 32. Any bytes are safe.
+// cuda/szp/decode.cuh - floor 4. The kernel that decodes frames of SZp: one thread block a chunk, one thread a block of 32. Any bytes are
+// safe.
 //
 //   1  the chunk to shared memory in 16-byte pieces                                                                       barrier
 //   2  head and codes; scan of the words of the blocks                                                                    barrier
@@ -28,6 +29,15 @@ struct frame_reader {
     CCOLL_DEVICE u32 flags() const { return frame[7]; }
 };
 
+/// Are the last `fill` bytes, up to 15, of the 16 that end at `end` all 0?
+CCOLL_DEVICE bool ends_with_zeros(const u8* end, u32 fill)
+{
+    const uint4 tail = load_as<uint4>(end - unit_bytes);
+    const u64 low = u64{tail.y} << 32 | tail.x, high = u64{tail.w} << 32 | tail.z;
+    if (fill == 0) return true;
+    return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
+}
+
 /// Is this the header of a frame of n values of T that this version reads? By one thread or all.
 template <class T>
 CCOLL_DEVICE status check_header(const frame_reader& r, u64 n, u32 chunks)
@@ -41,9 +51,10 @@ CCOLL_DEVICE status check_header(const frame_reader& r, u64 n, u32 chunks)
     if (r.field<u64>(8) != n) return status::count_differs;
     const double bound = r.bound();
     const bool good = (flags == 0 || flags == addend_flag || flags == (addend_flag | too_large_flag)) && r.field<u32>(28) == chunks &&
-                      bound > 0 && bound < 1e300 && r.field<u64>(32) == static_cast<u64>(quality::absolute) &&
-                      r.field<u64>(40) == 0 && r.bytes >= in_front;
-    return good ? status::ok : status::corrupt;
+                      bound > 0 && bound < 1e300 && r.field<u64>(32) == static_cast<u64>(quality::absolute) && r.field<u64>(40) == 0 &&
+                      r.bytes >= in_front;
+    if (!good) return status::corrupt;
+    return ends_with_zeros(r.frame + in_front, static_cast<u32>(in_front - 48 - u64{5} * chunks)) ? status::ok : status::corrupt;
 }
 
 /// Where a chunk stands in a frame whose header is good, as its entry and the one before it say.
@@ -70,9 +81,7 @@ CCOLL_DEVICE piece find_piece(const frame_reader& r, u32 chunks, u32 chunk, u32 
     const bool addend = r.flags() != 0;
     p.good = p.good && (addend ? !p.raw && p.bytes <= longest : p.raw ? p.bytes == raw_bytes : p.bytes < raw_bytes);
     if (!p.good || fill == 0) return p;
-    const uint4 tail = load_as<uint4>(p.at + p.bytes + fill - unit_bytes);  // its last `fill` bytes must be 0
-    const u64 low = u64{tail.y} << 32 | tail.x, high = u64{tail.w} << 32 | tail.z;
-    p.good = fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
+    p.good = ends_with_zeros(p.at + p.bytes + fill, fill);
     return p;
 }
 
@@ -142,10 +151,10 @@ struct blocks_room {
 struct block_place {
     u32 width = 0, before = 0, list_before = 0;
     bool has_class = false, is_list = false;
-    u32 listed = 0;             ///< bytes of its list
-    u32 all_words = 0;          ///< of all blocks
-    u32 widest = 0;             ///< width in this warp
-    bool good = false;          ///< the codes account for every byte: the same for all threads
+    u32 listed = 0;     ///< bytes of its list
+    u32 all_words = 0;  ///< of all blocks
+    u32 widest = 0;     ///< width in this warp
+    bool good = false;  ///< the codes account for every byte: the same for all threads
 };
 /// By all threads; the head is good and not flat. There must be a barrier between two calls.
 template <class T, bool Addend>
@@ -204,7 +213,8 @@ struct decode_room {
 
 /// The values of a chunk whose quanta do not fit 32 bits, or are not exact in T: staged. By all threads, behind a barrier.
 template <class T>
-CCOLL_DEVICE_RARE void restore_slowly(const u32* block, const chunk_head& h, const block_place& p, bool active, double step, decode_room<T>& s)
+CCOLL_DEVICE_RARE void restore_slowly(const u32* block, const chunk_head& h, const block_place& p, bool active, double step,
+                                      decode_room<T>& s)
 {
     i64 d[32];
     u32 a = 0, b = 0;
@@ -280,7 +290,11 @@ CCOLL_DEVICE bool decode_quanta(const piece& from, const chunk_head& h, u32 coun
             high |= (e & 0x80) != 0 ? bit : 0;
         }
         const bool listed = p.listed > 0;
-        get_differences<1>(listed ? 3 : p.width, [&](u32 k) { return listed ? (k == 0 ? low : k == 1 ? middle : high) : image[planes + k]; }, d);
+        get_differences<1>(
+            listed ? 3 : p.width, [&](u32 k) { return listed ? (k == 0   ? low
+                                                                : k == 1 ? middle
+                                                                         : high)
+                                                             : image[planes + k]; }, d);
     } else if (p.widest <= 8) {
         get_differences<1>(p.width, [&](u32 k) { return word(planes + k); }, d);
     } else if (p.widest <= 16) {
@@ -362,8 +376,8 @@ CCOLL_DEVICE status read_chunk(const frame_reader& r, u64 n, u32 chunks, u32 chu
     return good ? status::ok : status::corrupt;
 }
 
-/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is unspecified
-/// if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room<T>) bytes.
+/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room<T>) bytes.
 template <class T>
 __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
                                                                           outcome* out)

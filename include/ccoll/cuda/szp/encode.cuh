@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/encode.cuh - floor 3. The kernel that encodes frames of SZp for movement: one thread block a chunk of 8192 values, one thread a
+// cuda/szp/encode.cuh - floor 4. The kernel that encodes frames of SZp for movement: one thread block a chunk of 8192 values, one thread a
 // block of 32. One kernel and one pass: the place of a chunk in the frame comes by look-back while its planes are made.
 //
 //   1  values to shared memory in 16-byte pieces, and from there to registers                                             barrier

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/layout.cuh - floor 3. Where the parts of a chunk of SZp go, once the widths of its blocks are known, and its index entry.
+// cuda/szp/layout.cuh - floor 4. Where the parts of a chunk of SZp go, once the widths of its blocks are known, and its index entry.
 // codec/szp/layout.hpp has the bytes, docs/wire_format.md the choices of an encoder.
 #pragma once
 
@@ -30,10 +30,10 @@ struct layout_room {
 
 /// The layout of a chunk. All but the first four members are the same for all threads.
 struct chunk_layout {
-    u32 code = 0;         ///< of this thread's block
-    u32 words = 0;        ///< of this block, without a list
-    u32 before = 0;       ///< words of the blocks before this one
-    u32 list_before = 0;  ///< bytes of the lists before this one
+    u32 code = 0;                         ///< of this thread's block
+    u32 words = 0;                        ///< of this block, without a list
+    u32 before = 0;                       ///< words of the blocks before this one
+    u32 list_before = 0;                  ///< bytes of the lists before this one
     u32 block_words = 0, list_bytes = 0;  ///< of all blocks
     u32 codes = 0;                        ///< words of the codes
     u32 lowest = 0, escaped = 0;
@@ -186,7 +186,8 @@ CCOLL_DEVICE void put_image(const u8* image, u32 units, u8* to)
     for (u32 i = me(); i < units; i += team_threads) store_as(to + 16 * i, load_as<uint4>(image + 16 * i));
 }
 
-/// What the last block of a launch does: tells the host, and leaves `s` as it was. An addend that cannot be held becomes a frame that says so.
+/// What the last block of a launch does: tells the host, and leaves `s` as it was. An addend that cannot be held becomes a frame that says
+/// so.
 template <class T, bool Addend>
 CCOLL_DEVICE void end_launch(const frame_writer& w, u64 n, double bound, scratch* s, outcome* out)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/specials.cuh - floor 3. Special values of a chunk: found, replaced by bridges, written into the section behind the chunk, and read
-// from it. By all threads of a block, each for its own 32 values. codec/specials.hpp has the bytes.
+// cuda/szp/specials.cuh - floor 4. Special values of a chunk: found, replaced by bridges, written into the section behind the chunk, and
+// read from it. By all threads of a block, each for its own 32 values. codec/specials.hpp has the bytes.
 #pragma once
 
 #include <ccoll/codec/specials.hpp>
@@ -11,7 +11,8 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 /// What threads tell each other about special values.
 struct specials_room {
     warp_words<u32> words;
-    u32 first_free[chunk_blocks], last_free[chunk_blocks];  // of each block, the values that are not special; plus 1, and 0 if there is none
+    u32 first_free[chunk_blocks], last_free[chunk_blocks];  // of each block, the values that are not special; plus 1, and 0 if there is
+                                                            // none
     u32 forms[chunk_blocks];
 };
 

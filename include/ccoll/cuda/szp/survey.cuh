@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/survey.cuh - floor 3. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor: noise, lattice, fine grid,
-// marker. The rules are those of docs/wire_format.md; each is a minimum, a maximum or a sum of integers.
+// cuda/szp/survey.cuh - floor 4. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor: noise, lattice, fine
+// grid, marker. The rules are those of docs/wire_format.md; each is a minimum, a maximum or a sum of integers.
 #pragma once
 
 #include <ccoll/cuda/szp/block.cuh>
