@@ -31,3 +31,8 @@ foreach(file ${programs})
     set_tests_properties(cuda/${subject}/builds PROPERTIES TIMEOUT 10 LABELS cuda)
   endif()
 endforeach()
+
+# Registers and spills of the kernels, for each architecture; their data are in tests/cuda/kernels/registers.txt.
+add_test(NAME cuda/registers COMMAND ${CMAKE_COMMAND} -DNVCC=${nvcc} -DINCLUDE=${include} -DSOURCE=${here}/cuda/kernels/szp.cu
+  -DEXPECTED=${here}/cuda/kernels/registers.txt -DWORK=${CMAKE_CURRENT_BINARY_DIR}/registers -P ${root}/cmake/check_registers.cmake)
+set_tests_properties(cuda/registers PROPERTIES TIMEOUT 600 LABELS cuda)

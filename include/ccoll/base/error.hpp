@@ -49,9 +49,10 @@ enum class status : std::uint32_t {
     bad_tag,           ///< the tag of a message is out of range
     bad_count,         ///< a count or displacement is negative
     null_buffer,       ///< a null pointer where elements are read or written
-    out_of_turn        ///< start() of a persistent call that runs, or wait() for one that was not started
+    out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
+    device_failed      ///< a device could not do its work; its own text is part of the error message
 };
-inline constexpr status last_status = status::out_of_turn;
+inline constexpr status last_status = status::device_failed;
 
 /// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
@@ -89,6 +90,7 @@ constexpr const char* describe(status s) noexcept
     case status::bad_tag: return "the tag of a message is out of range";
     case status::bad_count: return "a count or displacement is negative, or larger than memory";
     case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
+    case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     }
     return "unknown status";

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/kernel.cuh - floor 4. The few words that kernels use beside CUDA's own. The text of a kernel is compiled by nvcc for a GPU, and by a
+// host compiler for the emulator of the tests, which is included before this header and then takes the place of the CUDA runtime.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <ccoll/base/config.hpp>
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+/// Functions of kernels. RARE ones are not inlined, so that what hardly ever runs costs the others no registers.
+#define CCOLL_DEVICE __device__ __forceinline__
+#define CCOLL_DEVICE_RARE __device__ __noinline__
+#define CCOLL_UNROLL _Pragma("unroll")
+#define CCOLL_NO_UNROLL _Pragma("unroll 1")
+#elif defined(CCOLL_CUDA_EMULATED)
+#define CCOLL_DEVICE inline __attribute__((always_inline))
+#define CCOLL_DEVICE_RARE inline __attribute__((noinline))
+#define CCOLL_UNROLL
+#define CCOLL_NO_UNROLL
+#else
+#error "ccoll: a .cuh header is for nvcc; compile this file as CUDA (.cu), or include ccoll/ccoll.hpp for host buffers"
+#endif
+
+namespace ccoll::inline CCOLL_ABI::detail::device {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using i32 = std::int32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+inline constexpr u32 all_lanes = 0xffffffffu;
+
+#if defined(__CUDACC__)
+
+/// The shared memory of the block, as one object. The launch says how long it is.
+template <class Room>
+CCOLL_DEVICE Room& shared_memory()
+{
+    extern __shared__ __align__(16) unsigned char ccoll_shared_bytes[];
+    return *reinterpret_cast<Room*>(ccoll_shared_bytes);
+}
+
+/// Loads and stores in one instruction. The address must be a multiple of the size.
+template <class V>
+CCOLL_DEVICE V load_as(const void* p)
+{
+    return *static_cast<const V*>(p);
+}
+template <class V>
+CCOLL_DEVICE void store_as(void* p, V v)
+{
+    *static_cast<V*>(p) = v;
+}
+
+/// A word that says everything itself, so nothing else is ordered by it.
+CCOLL_DEVICE u64 load_relaxed(const u64* p)
+{
+    u64 v;
+    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+CCOLL_DEVICE void store_relaxed(u64* p, u64 v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
+/// Adds 1. Whoever sees the sum sees what the others stored before they added.
+CCOLL_DEVICE u32 count_up(u32* p)
+{
+    __threadfence();
+    const u32 before = atomicAdd(p, 1u);
+    __threadfence();
+    return before;
+}
+CCOLL_DEVICE void stand_by() { __nanosleep(20); }
+
+CCOLL_DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
+CCOLL_DEVICE u64 bits_of(double x) { return static_cast<u64>(__double_as_longlong(x)); }
+CCOLL_DEVICE float number_of(u32 bits) { return __uint_as_float(bits); }
+CCOLL_DEVICE double number_of(u64 bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+
+#else
+
+template <class Room>
+Room& shared_memory()
+{
+    return emulator::shared<Room>();
+}
+
+template <class V>
+V load_as(const void* p)
+{
+    emulator::check_alignment(p, alignof(V));
+    V v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+template <class V>
+void store_as(void* p, V v)
+{
+    emulator::check_alignment(p, alignof(V));
+    std::memcpy(p, &v, sizeof v);
+}
+
+inline u64 load_relaxed(const u64* p)
+{
+    emulator::stand_by();
+    return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+inline void store_relaxed(u64* p, u64 v)
+{
+    __atomic_store_n(p, v, __ATOMIC_RELAXED);
+    emulator::stand_by();
+}
+inline u32 count_up(u32* p)
+{
+    emulator::stand_by();
+    return __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
+}
+inline void stand_by() { emulator::stand_by(); }
+
+inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
+inline u64 bits_of(double x) { return std::bit_cast<u64>(x); }
+inline float number_of(u32 bits) { return std::bit_cast<float>(bits); }
+inline double number_of(u64 bits) { return std::bit_cast<double>(bits); }
+
+#endif
+
+// Products and sums that are rounded one by one: nvcc contracts a plain x * y + z, and no pragma of the host compiler reaches device code.
+CCOLL_DEVICE float times(float a, float b) { return __fmul_rn(a, b); }
+CCOLL_DEVICE double times(double a, double b) { return __dmul_rn(a, b); }
+CCOLL_DEVICE float plus(float a, float b) { return __fadd_rn(a, b); }
+CCOLL_DEVICE double plus(double a, double b) { return __dadd_rn(a, b); }
+
+/// Differences of quanta wrap.
+CCOLL_DEVICE i32 minus(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
+CCOLL_DEVICE i64 minus(i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) - static_cast<u64>(b)); }
+
+template <class V>
+CCOLL_DEVICE V larger(V a, V b)
+{
+    return a > b ? a : b;
+}
+template <class V>
+CCOLL_DEVICE V smaller(V a, V b)
+{
+    return a < b ? a : b;
+}
+
+/// The place of the lowest bit that is set; of the highest one. Not of 0.
+CCOLL_DEVICE u32 lowest_bit(u32 v) { return static_cast<u32>(__ffs(static_cast<int>(v))) - 1; }
+CCOLL_DEVICE u32 highest_bit(u32 v) { return 31 - static_cast<u32>(__clz(static_cast<int>(v))); }
+CCOLL_DEVICE u32 ones_of(u32 v) { return static_cast<u32>(__popc(v)); }
+
+}  // namespace ccoll::detail::device

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/runtime.cuh - floor 4. Device memory as a buffer, launches, memory that is ordered by a stream, and errors of CUDA.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/cuda/team.cuh>
+#include <ccoll/policy/buffer.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// n elements in the memory of the current device (cudaMalloc, cudaMallocAsync, cudaMallocManaged). A view, as std::span is one.
+template <class T>
+class device_span {
+public:
+    constexpr device_span() = default;
+    constexpr device_span(T* first, std::size_t n) : first_(first), n_(n) {}
+    /// Elements of a container with thrust's interface.
+    template <class Container>
+        requires requires(Container& c) {
+            { c.data().get() } -> std::convertible_to<T*>;
+            { c.size() } -> std::convertible_to<std::size_t>;
+        }
+    constexpr device_span(Container& c) : first_(c.data().get()), n_(c.size())
+    {}
+    /// Elements that are only read.
+    template <class Other>
+        requires(!std::is_const_v<Other> && std::is_same_v<const Other, T>)
+    constexpr device_span(device_span<Other> s) : first_(s.device_data()), n_(s.size())
+    {}
+
+    constexpr T* device_data() const { return first_; }
+    constexpr std::size_t size() const { return n_; }
+
+private:
+    T* first_ = nullptr;
+    std::size_t n_ = 0;
+};
+
+template <class Span, class T>
+struct device_span_traits {
+    using space = cuda_space;
+    static constexpr bool is_view = true;
+    static constexpr T* data(Span& s) { return s.device_data(); }
+    static constexpr std::size_t size(Span& s) { return s.size(); }
+};
+template <class T>
+struct buffer_traits<device_span<T>> : device_span_traits<device_span<T>, T> {};
+template <class T>
+struct buffer_traits<const device_span<T>> : device_span_traits<const device_span<T>, T> {};
+
+/// thrust::device_vector, and whatever else has its interface: data() is a pointer to device memory that the host cannot take for its own.
+template <class Container>
+    requires(
+        !requires(Container& c) {
+            { std::data(c) } -> std::convertible_to<const volatile void*>;
+        } &&
+        requires(Container& c) {
+            { c.data().get() } -> std::convertible_to<const volatile void*>;
+            { c.size() } -> std::convertible_to<std::size_t>;
+        })
+struct buffer_traits<Container> {
+    using space = cuda_space;
+    static auto* data(Container& c) { return c.data().get(); }
+    static std::size_t size(Container& c) { return c.size(); }
+};
+
+namespace detail::device {
+
+/// Throws ccoll::error with CUDA's text, and leaves no error behind.
+inline void check(cudaError_t e, const char* call)
+{
+    if (e == cudaSuccess) return;
+    static_cast<void>(cudaGetLastError());
+    raise(call, {status::device_failed}, cudaGetErrorString(e));
+}
+
+/// Begins a kernel on a stream, with as many threads in a block as a team has.
+template <class... P, class... A>
+cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
+{
+#if defined(__CUDACC__)
+    if (shared_bytes > 48 * 1024) {  // more has to be asked for
+        const cudaError_t e = cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                   static_cast<int>(shared_bytes));
+        if (e != cudaSuccess) return e;
+    }
+    kernel<<<blocks, team_threads, shared_bytes, stream>>>(arguments...);
+    return cudaGetLastError();
+#else
+    return emulator::launch_later(stream, blocks, team_threads, shared_bytes, [=] { kernel(arguments...); });
+#endif
+}
+
+/// Memory of the device that grows. It is taken from the pool of the device and given back in the order of a stream, so that no call waits.
+class stream_memory {
+public:
+    stream_memory() = default;
+    stream_memory(const stream_memory&) = delete;
+    stream_memory& operator=(const stream_memory&) = delete;
+
+    /// At least `bytes` bytes, whose contents are lost when it grows.
+    /// @param zero  all of them are 0 when it has grown
+    cudaError_t grow(std::size_t bytes, cudaStream_t stream, bool zero = false)
+    {
+        if (bytes <= bytes_ && at_ != nullptr) return cudaSuccess;
+        free(stream);
+        bytes = (bytes + bytes / 2 + 255) / 256 * 256;
+        cudaError_t e = cudaMallocAsync(&at_, bytes, stream);
+        if (e != cudaSuccess) {
+            at_ = nullptr;
+            return e;
+        }
+        bytes_ = bytes;
+        return zero ? cudaMemsetAsync(at_, 0, bytes, stream) : cudaSuccess;
+    }
+    void free(cudaStream_t stream) noexcept
+    {
+        if (at_ != nullptr) static_cast<void>(cudaFreeAsync(std::exchange(at_, nullptr), stream));
+        bytes_ = 0;
+    }
+    template <class T = u8>
+    T* get() const
+    {
+        return static_cast<T*>(at_);
+    }
+
+private:
+    void* at_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+/// Pinned memory of the host that kernels can read and write. It grows behind what the stream does with it.
+class pinned_memory {
+public:
+    pinned_memory() = default;
+    pinned_memory(const pinned_memory&) = delete;
+    pinned_memory& operator=(const pinned_memory&) = delete;
+    ~pinned_memory() { free(); }
+
+    cudaError_t grow(std::size_t bytes, cudaStream_t stream)
+    {
+        if (bytes <= bytes_ && at_ != nullptr) return cudaSuccess;
+        if (at_ != nullptr)
+            if (const cudaError_t e = cudaStreamSynchronize(stream); e != cudaSuccess) return e;
+        free();
+        const cudaError_t e = cudaHostAlloc(&at_, bytes + bytes / 2 + 256, cudaHostAllocPortable | cudaHostAllocMapped);
+        if (e == cudaSuccess) bytes_ = bytes + bytes / 2 + 256;
+        else at_ = nullptr;
+        return e;
+    }
+    template <class T = std::byte>
+    T* get() const
+    {
+        return static_cast<T*>(at_);
+    }
+
+private:
+    void free() noexcept
+    {
+        if (at_ != nullptr) static_cast<void>(cudaFreeHost(std::exchange(at_, nullptr)));
+        bytes_ = 0;
+    }
+    void* at_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace detail::device
+
+}  // namespace ccoll

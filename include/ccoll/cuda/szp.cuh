@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp.cuh - floor 4. Codec::SZp on a device: launches of its kernels, and codec_stream, with which a program calls them itself.
+#pragma once
+
+#include <span>
+
+#include <ccoll/codec/szp.hpp>
+#include <ccoll/codec/lookup.hpp>
+#include <ccoll/cuda/runtime.cuh>
+#include <ccoll/cuda/szp/add.cuh>
+#include <ccoll/cuda/szp/decode.cuh>
+#include <ccoll/cuda/szp/encode.cuh>
+#include <ccoll/policy/error_bound.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+namespace detail::device::szp {
+
+inline constexpr std::size_t most_chunks = 0x7fffffff;  // blocks of a grid
+
+inline u32 chunks_of(std::size_t n) { return static_cast<u32>((n + chunk_elements - 1) / chunk_elements); }
+inline u32 blocks_of_launch(std::size_t n) { return chunks_of(n) > 0 ? chunks_of(n) : 1; }
+
+// Each begins one kernel. Elements and frames are where the device can read and write them; frames begin at multiples of 16 bytes. `s` is
+// all 0 and has room for the chunks of n elements.
+
+template <class T>
+cudaError_t begin_encode(const T* x, std::size_t n, double eb, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+{
+    return launch(&encode<T>, blocks_of_launch(n), sizeof(movement_room<T>), stream, x, u64{n}, grid_of<T>(eb), static_cast<u8*>(frame),
+                  chunks_of(n), s, told);
+}
+template <class T>
+cudaError_t begin_decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
+{
+    return launch(&decode<T>, blocks_of_launch(n), sizeof(decode_room<T>), stream, static_cast<const u8*>(frame), u64{bytes}, u64{n}, x,
+                  chunks_of(n), s, told);
+}
+/// The addend of x, plus the one in `other` unless that is empty.
+template <class T>
+cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, const_byte_span other, void* frame, scratch* s, outcome* told,
+                             cudaStream_t stream)
+{
+    const operand<T> own{x, {nullptr, 0}}, theirs{nullptr, {reinterpret_cast<const u8*>(other.data()), other.size()}};
+    return launch(&add<T, true>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
+                  static_cast<u8*>(frame), chunks_of(n), s, told);
+}
+template <class T>
+cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+{
+    grid<T> z;
+    z.bound = -1;  // that of the operands
+    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
+        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
+    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
+                  chunks_of(n), s, told);
+}
+
+}  // namespace detail::device::szp
+
+/// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing waits but result(). One object
+/// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
+/// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
+///
+/// Bytes and values are those of the host's codec: frames from either side are read by the other.
+/// Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
+/// @throw ccoll::error with CUDA's text: a launch or an allocation failed
+///
+///     ccoll::codec_stream codecs(stream);
+///     codecs.encode<Codec::SZp>(field, frame, 1e-3);            // device_span or thrust::device_vector
+///     const ccoll::encode_result r = codecs.result();           // waits for the stream
+class codec_stream {
+public:
+    explicit codec_stream(cudaStream_t stream = nullptr) : stream_(stream)
+    {
+        check(told_.grow(sizeof(detail::device::outcome), stream), "codec_stream");
+    }
+    ~codec_stream() { scratch_.free(stream_); }
+    codec_stream(const codec_stream&) = delete;
+    codec_stream& operator=(const codec_stream&) = delete;
+
+    /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n)    @param eb  as in ccoll::encode
+    template <class Codec, buffer In>
+    void encode(const In& in, device_span<std::byte> dst, double eb)
+    {
+        using T = std::remove_const_t<buffer_pointee<const In&>>;
+        check_types<Codec, const In, T>();
+        const auto x = as_span(in);
+        if (!begin(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
+        check(detail::device::szp::begin_encode(x.data(), x.size(), eb, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
+    }
+    /// @param src  begins with a frame and may be longer. Any bytes are safe.    @param out  as many elements as were encoded
+    template <class Codec, buffer Out>
+    void decode(device_span<const std::byte> src, Out&& out)
+    {
+        using T = buffer_pointee<Out>;
+        check_types<Codec, std::remove_reference_t<Out>, T>();
+        const auto x = as_span(out);
+        if (!begin(0, 1, 0, src)) return;
+        check(detail::device::szp::begin_decode(src.device_data(), src.size(), x.data(), x.size(), s(), told(), stream_),
+              "codec_stream::decode");
+    }
+    /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
+    template <class Codec, buffer In>
+    void encode_addend(const In& in, device_span<std::byte> dst, double eb)
+    {
+        encode_add<Codec>(in, {}, dst, eb);
+    }
+    /// The sum of the addend of `in` and of `other`, in one kernel. `dst` must not overlap `other`.
+    template <class Codec, buffer In>
+    void encode_add(const In& in, device_span<const std::byte> other, device_span<std::byte> dst, double eb)
+    {
+        using T = std::remove_const_t<buffer_pointee<const In&>>;
+        check_types<Codec, const In, T>();
+        const auto x = as_span(in);
+        if (!begin(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
+        check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, bytes_of(other), dst.device_data(), s(), told(), stream_),
+              "codec_stream::encode_add");
+    }
+    /// The addend of the sum of two addends of n elements. `dst` must not overlap an operand.
+    template <class Codec, class Op, element T>
+        requires(Op::linear)
+    void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
+    {
+        check_types<Codec, device_span<T>, T>();
+        if (!begin(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
+        check(detail::device::szp::begin_add<T>(bytes_of(a), bytes_of(b), n, dst.device_data(), s(), told(), stream_),
+              "codec_stream::reduce_encoded");
+    }
+    /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
+    encode_result result()
+    {
+        if (refused_.code != status::ok) return refused_;
+        check(cudaStreamSynchronize(stream_), "codec_stream::result");
+        const detail::device::outcome& r = *told();
+        return {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
+    }
+
+private:
+    template <class Codec, class Buffer, class T>
+    static constexpr void check_types()
+    {
+        static_assert(std::is_same_v<Codec, policies::Codec::SZp> && native_float<T>,
+                      "ccoll::codec_stream: has Codec::SZp for float and double; encode with another codec on the host (ccoll::encode)");
+        static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
+                      "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");
+    }
+    static const_byte_span bytes_of(device_span<const std::byte> s) { return {s.device_data(), s.size()}; }
+    static void check(cudaError_t e, const char* call) { detail::device::check(e, call); }
+
+    bool is_aligned(device_span<const std::byte> frame)
+    {
+        if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0) refused_ = {0, status::bad_argument};
+        return refused_.code == status::ok;
+    }
+    /// @return false if the call is refused, which result() tells
+    bool begin(std::size_t n, double eb, std::size_t least_bytes, device_span<const std::byte> frame)
+    {
+        refused_ = {};
+        if (!is_bound(eb)) refused_ = {0, status::bad_bound};
+        else if (frame.size() < least_bytes) refused_ = {0, status::out_of_space};
+        else if (n / detail::device::szp::chunk_elements >= detail::device::szp::most_chunks) refused_ = {0, status::bad_argument};
+        if (refused_.code != status::ok || !is_aligned(frame)) return false;
+        check(scratch_.grow(detail::device::scratch::bytes_of(detail::device::szp::chunks_of(n)), stream_, true), "codec_stream");
+        return true;
+    }
+    detail::device::scratch* s() const { return scratch_.get<detail::device::scratch>(); }
+    detail::device::outcome* told() const { return told_.get<detail::device::outcome>(); }
+
+    cudaStream_t stream_;
+    detail::device::stream_memory scratch_;
+    detail::device::pinned_memory told_;
+    encode_result refused_;
+};
+
+}  // namespace ccoll

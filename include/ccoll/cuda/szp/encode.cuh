@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp/encode.cuh - floor 4. The kernel that encodes frames of SZp for movement: one thread block a chunk of 8192 values, one thread a
+// block of 32. One kernel and one pass: the place of a chunk in the frame comes by look-back while its planes are made.
+//
+//   1  values to shared memory in 16-byte pieces, and from there to registers                                             barrier
+//   2  survey: the largest |x|, the lattice of the first block, samples of noise                                          barrier
+//   3  quanta, differences, widths; their scan: the size of the chunk is known and published                              barrier
+//   4  planes to their place in shared memory, over the values; codes, head; look-back by warp 0                          barrier
+//   5  the chunk to the frame in 16-byte pieces
+// What the common grid does not hold takes another way from 2 or 3 on (choice.cuh).
+#pragma once
+
+#include <ccoll/cuda/szp/choice.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+
+/// The values as they are, and zeros up to a multiple of 16 bytes. By all threads.
+template <class T>
+CCOLL_DEVICE void put_raw(const T* x, u32 count, u8* to)
+{
+    const u32 words = count * static_cast<u32>(sizeof(T)) / 4, filled = (words + 3) / 4 * 4;
+    const u8* const from = reinterpret_cast<const u8*>(x);
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < filled; i += team_threads) store_as<u32>(to + 4 * i, i < words ? load_as<u32>(from + 4 * i) : 0);
+}
+
+/// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
+/// The bytes are those of the host's encoder.
+/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
+template <class T>
+__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, grid<T> z, u8* frame, u32 chunks, scratch* s,
+                                                                          outcome* out)
+{
+    auto& room = shared_memory<movement_room<T>>();
+    const frame_writer writer{frame, chunks};
+    const u32 chunk = blockIdx.x;
+    if (chunk == 0) writer.template put_header<T>(n, z.bound, 0);
+    if (chunks == 0) {
+        end_launch<T, false>(writer, n, z.bound, s, out);
+        return;
+    }
+    const u64 first = u64{chunk} * chunk_elements;
+    x += first;
+    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements})), blocks = (count + 31) / 32;
+    const bool active = me() < blocks;
+    stage(x, count, room.values);
+    __syncthreads();
+
+    T v[32];
+    unstage(room.values, v);
+    const word_of<T> most_of_block = active ? largest_magnitude(v) : word_of<T>{0};
+    const word_of<T> most_of_warp = warp_max(most_of_block);
+    if (lane() == 0) room.most.of[warp()] = most_of_warp;
+    const u32 told_by = noise_blocks<T>(count);
+    if (warp() < 2) sample_noise<T>([&](u32 i) { return v[i]; }, most_of_block, z, told_by, room.noise);
+    if (is_f32<T> && warp() == team_warps - 1) {
+        const T step = lattice_of_warp(staged<T>(room.values, lane()));
+        if (lane() == 0) room.lattice_of_first = step;
+    }
+    const T last_before = me() > 0 && active ? staged<T>(room.values, block_elements * me() - 1) : v[0];
+    const T first_value = staged<T>(room.values, 0);
+    __syncthreads();
+
+    const word_of<T> most = largest_of(room.most);
+    bool usual = z.usable && most < z.safe && !(is_f32<T> && room.lattice_of_first > z.step);
+    bool alone = false;
+    i32 base = 0, d[32];
+    chunk_layout l;
+    u32 words = 0;
+    if (usual) {
+        alone = is_noise(told_by, room.noise);
+        base = alone ? 0 : quantum(first_value, z.inverse);
+        i32 before = me() == 0 ? base : quantum(last_before, z.inverse);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < 32; ++i) {
+            const i32 q = quantum(v[i], z.inverse);
+            d[i] = alone ? q : minus(q, before);
+            before = q;
+        }
+        const auto non_zero = [&] {
+            u32 ones = 0;
+            CCOLL_UNROLL
+            for (u32 i = 0; i < 32; ++i) ones += d[i] != 0;
+            return ones;
+        };
+        l = lay_out<false>(blocks, active ? width_of(d) : 0, false, false, non_zero, room.layout);
+        words = 3 + l.body_words();
+        if (l.steep != chunk_blocks && 4 * words <= count * sizeof(T)) {
+            if (warp() == 0) {
+                const auto found = find_marker<T>([&](u32 i) { return staged<T>(room.values, i); }, count, l.steep);
+                if (lane() == 0) room.marker = found;
+            }
+            __syncthreads();
+            usual = room.marker == special_rule<T>::nothing;
+        }
+    }
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    if (!usual) words = z.usable ? choose(x, count, z, room) : raw_words;
+    const bool raw = words >= raw_words;
+    if (raw) words = raw_words;
+    const u32 units = (4 * words + unit_bytes - 1) / unit_bytes;
+    if (me() == 0) publish_size(s, chunk, units);
+
+    if (usual && !raw) {
+        u32* const image = reinterpret_cast<u32*>(room.values);
+        if (!l.flat) {
+            u32* const blocks_at = image + 3 + l.codes;
+            if (active) put_planes(d, l.words, blocks_at + l.before);
+            if (l.lists) {
+                u8* const lists = reinterpret_cast<u8*>(blocks_at + l.block_words);
+                if (active && l.code <= most_listed) {
+                    u8* at = lists + l.list_before;
+                    CCOLL_UNROLL
+                    for (u32 i = 0; i < 32; ++i)
+                        if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
+                }
+                if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
+                __syncthreads();  // for the codes, which lists changed
+            }
+            put_codes(l, blocks, room.layout, image + 3);
+        }
+        if (me() == 0) {
+            image[0] = l.head(l.flat ? flat : narrow, 0, alone && !l.flat);
+            image[1] = static_cast<u32>(base);
+            image[2] = largest_quantum<T>(most, z.inverse_f64);
+        }
+        if (me() < 4 * units - words) image[words + me()] = 0;
+    }
+    if (warp() == 0) {
+        const u64 before = look_back(s, chunk, units);
+        if (lane() == 0) room.place = before;
+    }
+    __syncthreads();
+
+    const u64 place = room.place;
+    u8* const to = frame + writer.payload() + unit_bytes * place;
+    if (raw) {
+        put_raw(x, count, to);
+    } else if (usual) {
+        put_image(room.values, units, to);
+    } else {
+        put_chosen(x, count, z, room, reinterpret_cast<u32*>(to));
+        if (me() < 4 * units - words) store_as<u32>(to + 4 * (words + me()), 0);
+    }
+    if (me() == 0) {
+        writer.put_entry(chunk, static_cast<u32>(place) + units, unit_bytes * units - 4 * words, raw);
+        if (raw) atomicAdd(&s->raw_chunks, 1u);
+        else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
+    }
+    if (is_last_block(s, chunks, room.blocks_done)) end_launch<T, false>(writer, n, z.bound, s, out);
+}
+
+}  // namespace ccoll::detail::device::szp
