@@ -47,6 +47,8 @@ struct queued_addends {
     bool adds_non_finite = false;
     std::size_t self_checked_addends = 0;
     double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
+    /// @see addend_codec; null: values that cannot be added as numbers cannot be added at all
+    void (*put_fills)(const codec_queue&, const frame_view& src, std::span<T> out, int times, codec_work&) noexcept = nullptr;
 };
 
 namespace detail {
@@ -103,11 +105,20 @@ struct queued_sums {
     {
         begin_host_work<Exec>(queue, work, [=] { return chunks::encode_add(own, theirs, dst, c.eb, c.between); });
     }
+    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+    {
+        begin_host_work<Exec>(queue, work, [=] {
+            addend_codec_of<Tag, T>.put_fills(src, out, times);
+            return encode_result{};
+        });
+    }
     static constexpr queued_addends<T> all = [] {
         constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-        return queued_addends<T>{
+        queued_addends<T> q{
             table.max_bytes, table.can_add, encode, table.refuse, add, encode_add, table.adds_non_finite, table.self_checked_addends,
             table.step};
+        if constexpr (table.put_fills != nullptr) q.put_fills = put_fills;
+        return q;
     }();
 };
 

@@ -30,6 +30,8 @@ inline constexpr by_isa splitters{CCOLL_EACH_ISA(split<T>)};
 template <element T>
 inline constexpr by_isa bridges{CCOLL_EACH_ISA(bridge<T>)};
 template <element T>
+inline constexpr by_isa matchers{CCOLL_EACH_ISA(match<T>)};
+template <element T>
 inline constexpr by_isa writers{CCOLL_EACH_ISA(write<T>)};
 template <element T>
 inline constexpr by_isa readers{CCOLL_EACH_ISA(read<T>)};
@@ -45,6 +47,11 @@ template <element T>
 void bridge(T* x, std::size_t n, const places& at) noexcept
 {
     bridges<T>.in_use()(x, n, at);
+}
+template <element T>
+std::size_t match(const T* x, std::size_t n, const u32* of, typename rule<T>::word bits, u32* same) noexcept
+{
+    return matchers<T>.in_use()(x, n, of, bits, same);
 }
 template <element T>
 u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end) noexcept

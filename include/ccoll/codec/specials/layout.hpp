@@ -65,6 +65,9 @@ typename fields_of<T>::word bits_at(const T* x, std::size_t i) noexcept
     return w;
 }
 
+/// Bit of the head of a layer that a codec may give a meaning.
+inline constexpr u32 marked_layer = u32{1} << 29;
+
 inline constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 3) / 4 * 4; }
 
 /// How a block is told of in a layer.
@@ -81,6 +84,11 @@ struct layer {
         runs = numbers + padded(dense ? (blocks + 3) / 4 : named());
         masks = runs + padded(2 * count(form::run));
         values = masks + 4 * count(form::mask);
+    }
+    /// The most bytes in front of the values, of a chunk with so many blocks.
+    static constexpr std::size_t most_in_front(std::size_t blocks) noexcept
+    {
+        return 4 + padded((blocks + 3) / 4) + padded(2 * blocks) + 4 * blocks;
     }
     std::size_t count(form f) const noexcept { return of[static_cast<u8>(f)]; }
     std::size_t named() const noexcept { return of[1] + of[2] + of[3]; }

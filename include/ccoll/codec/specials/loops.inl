@@ -132,11 +132,12 @@ CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, c
     }
     l.dense = padded((blocks + 3) / 4) < padded(l.named());
     l.place(blocks);
-    const std::size_t bytes = l.values + (one != nullptr ? 1 : values) * sizeof(T);
+    const std::size_t unpadded = l.values + (one != nullptr ? 1 : values) * sizeof(T), bytes = padded(unpadded);
     if (bytes > static_cast<std::size_t>(end - to)) return nullptr;
     const u32 head = static_cast<u32>(l.count(form::mask) | l.count(form::run) << 9 | l.count(form::throughout) << 18) |
                      u32{l.dense} << 27 | u32{one == nullptr} << 28;
     std::memset(to, 0, l.masks);
+    std::memset(to + unpadded, 0, bytes - unpadded);
     std::memcpy(to, &head, sizeof head);
     u8 *run_at = to + l.runs, *mask_at = to + l.masks, *value_at = to + l.values;
     std::size_t next[4] = {0, l.numbers, l.numbers + l.of[1], l.numbers + l.of[1] + l.of[2]};
@@ -162,6 +163,28 @@ CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, c
     return to + bytes;
 }
 
+/// Which of some values of a chunk have these bits?
+/// @param of    a mask for each block    @param same  gets those of the values that have
+/// @return      how many
+template <element T>
+CCOLL_TARGET inline std::size_t match(const T* x, std::size_t n, const u32* of, typename rule<T>::word bits, u32* same) noexcept
+{
+    std::size_t count = 0;
+    for (std::size_t k = 0; k < blocks_of(n); ++k) {
+        same[k] = 0;
+        if (of[k] == 0) continue;
+        const T* const block = x + block_elements * k;
+        if (length_of(n, k) == block_elements) {
+            same[k] = of[k] & equal(block, bits);
+        } else {
+            for (u32 left = of[k]; left != 0; left &= left - 1)
+                if (bits_at(block, static_cast<std::size_t>(std::countr_zero(left))) == bits) same[k] |= left & (0u - left);
+        }
+        count += static_cast<std::size_t>(std::popcount(same[k]));
+    }
+    return count;
+}
+
 /// Appends the section of a chunk: a layer for each value that occurs often, one for all others.
 /// @param x   the chunk, n values    @param at  its special values, at least one
 /// @return    the end of the section, a multiple of 4 bytes behind `to`; null if it does not fit
@@ -176,20 +199,8 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* t
         while (untried[first] == 0) ++first;
         const T* const one = x + block_elements * first + std::countr_zero(untried[first]);
         const word bits = bits_at(one, 0);
-        std::size_t count = 0;
-        for (std::size_t k = 0; k < at.blocks; ++k) {
-            same[k] = 0;
-            if (untried[k] == 0) continue;
-            const T* const block = x + block_elements * k;
-            if (length_of(n, k) == block_elements) {
-                same[k] = untried[k] & equal(block, bits);
-            } else {
-                for (u32 of = untried[k]; of != 0; of &= of - 1)
-                    same[k] |= bits_at(block, static_cast<std::size_t>(std::countr_zero(of))) == bits ? of & (0u - of) : 0;
-            }
-            untried[k] &= ~same[k];
-            count += static_cast<std::size_t>(std::popcount(same[k]));
-        }
+        const std::size_t count = match(x, n, untried, bits, same);
+        for (std::size_t k = 0; k < at.blocks; ++k) untried[k] &= ~same[k];
         left -= count;
         if (count >= least_equal) {
             to = put_layer(x, n, same, one, to, end);
@@ -214,9 +225,11 @@ CCOLL_INLINE u32 mask_of_run(std::uint16_t run, u32 all) noexcept
 }
 
 /// The blocks of a layer. Total: any bytes are safe.
+/// @param flags  bits of the head that may be set besides those that every layer has
 /// @param masks  gets the mask of each block; 0 if it has no special value
 /// @return       the number of special values; 0 if this is no layer of a chunk of n values
-CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, std::size_t n, layer& l, bool& own, u32* masks) noexcept
+CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, std::size_t n, u32 flags, layer& l, bool& own,
+                                            u32* masks) noexcept
 {
     const std::size_t blocks = blocks_of(n);
     u32 head;
@@ -226,7 +239,7 @@ CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, s
     l.dense = (head >> 27 & 1) != 0;
     own = (head >> 28 & 1) != 0;
     l.place(blocks);
-    if (head >> 29 != 0 || l.named() > blocks || bytes < l.values) return 0;
+    if ((head & ~flags) >> 29 != 0 || l.named() > blocks || bytes < l.values) return 0;
     form forms[most_blocks + 3] = {};
     if (l.dense) {
         std::size_t of[4] = {};
@@ -284,7 +297,7 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
         layer l;
         bool own = false;
         u32 masks[most_blocks];
-        const std::size_t values = read_blocks(from, bytes, n, l, own, masks);
+        const std::size_t values = read_blocks(from, bytes, n, 0, l, own, masks);
         const std::size_t in_all = l.values + (own ? values : 1) * sizeof(T);
         if (values == 0 || bytes < in_all) return false;
         const u8* value = from + l.values;
