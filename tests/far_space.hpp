@@ -354,8 +354,24 @@ struct sums_of {
     {
         begin_work(queue, work, [=] { return chunks::encode_add(near(own), theirs, dst, c.eb, {}); });
     }
-    static constexpr ccoll::queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
+    static void put_fills(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, int times,
+                          ccoll::codec_work& work) noexcept
+    {
+        begin_work(queue, work, [=] {
+            host.put_fills(src, near(out), times);
+            return ccoll::encode_result{};
+        });
+    }
+    static constexpr ccoll::queued_addends<T> all{host.max_bytes,
+                                                  host.can_add,
+                                                  encode,
+                                                  host.refuse,
+                                                  add,
+                                                  encode_add,
+                                                  host.adds_non_finite,
+                                                  host.self_checked_addends,
+                                                  host.step,
+                                                  host.put_fills != nullptr ? put_fills : nullptr};
 };
 
 }  // namespace far

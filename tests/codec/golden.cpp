@@ -369,6 +369,18 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     };
     keep_sum("sum", one, other);
     keep_sum("wide_sum", large, other);
+    const auto filled = [&](std::size_t first, std::size_t last, std::vector<T> x) {
+        for (std::size_t i = first; i < last; ++i) x[i] = T(1e30);
+        return x;
+    };
+    const auto land = filled(20, 75, one), far_land = filled(20, 75, large), island = filled(98, 100, filled(30, 40, one));
+    w.adds("fills", land, eb);
+    w.adds("wide_fills", far_land, eb);
+    w.adds("all_fills", std::vector<T>(100, T(1e30)), eb);
+    w.adds("fills_and_classes", filled(0, 9, other), eb);
+    keep_sum("fills_alike_sum", land, land);
+    keep_sum("fills_mixed_sum", land, island);
+    keep_sum("fills_and_numbers_sum", island, other);
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
 

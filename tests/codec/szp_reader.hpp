@@ -21,6 +21,7 @@ struct contents {
     std::vector<std::uint64_t> largest;  ///< per chunk, as the chunk says
     std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat
     std::vector<bool> has_lists, alone;  ///< per chunk
+    bool fills = false;                  ///< a chunk of an addend has a fill value
     bool honest = true;  ///< no quantum, also of the values that fill up a block, is larger than its chunk says, and the kind can hold that
     bool shortest = true;  ///< no block has a plane that only repeats the sign, or class planes of finite values only
 };
@@ -33,7 +34,7 @@ Word word(ccoll::const_byte_span bytes, std::size_t at)
     return ccoll::load<Word>(bytes, at);
 }
 
-inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& all)
+inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend, contents& all)
 {
     const auto head = word<std::uint32_t>(chunk, 0);
     const unsigned kind = head & 15, lowest = head >> 5 & 127;
@@ -47,8 +48,9 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, contents& al
     all.honest = all.honest && (wide ? largest >= least_wide && largest < too_large : largest < least_wide);
 
     const std::size_t blocks = (n + 31) / 32, half = (blocks + 1) / 2;
-    const bool alone = (head >> 30 & 1) != 0, has_lists = head >> 31 != 0;
+    const bool alone = (head >> 30 & 1) != 0 && !addend, has_lists = head >> 31 != 0;
     all.alone.push_back(alone);
+    all.fills = all.fills || (addend && (head >> 30 & 1) != 0);
     all.has_lists.push_back(has_lists);
     std::vector<unsigned> codes(blocks);
     if (!flat) {
@@ -111,7 +113,7 @@ inline contents read(ccoll::const_byte_span frame)
     if (ccoll::read_frame(frame, view) != ccoll::status::ok) return all;
     for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
         const std::size_t from = std::size_t{i} * view.header.chunk_elements, n = static_cast<std::size_t>(view.header.elements);
-        detail::read_chunk(view.chunk(i).data, std::min<std::size_t>(view.header.chunk_elements, n - from), all);
+        detail::read_chunk(view.chunk(i).data, std::min<std::size_t>(view.header.chunk_elements, n - from), view.is_addend(), all);
     }
     return all;
 }

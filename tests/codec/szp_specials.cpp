@@ -202,7 +202,10 @@ std::size_t section_bytes(std::size_t n, bool own, IsSpecial is_special)
     std::vector<T> x(n), y(n, T(7));
     for (std::size_t i = 0; i < n; ++i) x[i] = is_special(i) ? (own ? static_cast<T>(1e30 * static_cast<double>(i + 1)) : T(1e30)) : T(7);
     specials::places at;
-    specials::find(x.data(), n, specials::rule<T>{ccoll::detail::fields_of<T>::of(T(1e20))}, at);
+    std::vector<T> others(n);
+    specials::split(x.data(), n, specials::rule<T>{ccoll::detail::fields_of<T>::of(T(1e20))}, at, others.data());
+    for (std::size_t i = 0; i < n; ++i)
+        if (others[i] != (is_special(i) ? T(0) : T(7))) return 0;
     std::size_t expected = 0;
     for (std::size_t i = 0; i < n; ++i) expected += is_special(i);
     if (at.values != expected || expected == 0) return 0;

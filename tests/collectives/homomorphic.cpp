@@ -115,8 +115,10 @@ TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and
             for (const bool in_place : {false, true}) {
                 const setting s{p, 0, n, in_place};
                 auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
-                inputs[static_cast<std::size_t>(p) / 2][n / 3] = static_cast<T>(1e30);  // 2^108 steps
-                const std::string field = "one large value on rank " + std::to_string(p / 2);
+                auto& large = inputs[static_cast<std::size_t>(p) / 2];
+                large[n / 3] = static_cast<T>(1e30);  // 2^108 steps
+                large[n / 3 + 1] = static_cast<T>(3e30);
+                const std::string field = "two large values on rank " + std::to_string(p / 2);
                 const auto look = [&](const auto& all) {
                     for (std::size_t r = 0; r < all.size(); ++r) {
                         const report& facts = all[r].facts;
@@ -160,7 +162,7 @@ TEST_CASE("a value that is too large is found wherever it is, also where some ra
                 };
                 const auto all = worlds::run<both>(p, [=](worlds::threads_comm& comm, both& mine) {
                     auto x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank() + 1));
-                    if (comm.rank() == large_on) x[n / 2] = 1e30f;
+                    if (comm.rank() == large_on) x[n / 2] = 1e30f, x[n / 2 + 1] = -1e30f;
                     mine.sum = x;
                     mine.exact.resize(n);
                     ccoll::allreduce<Algo::Ring, Placement::DecodeReduceEncode>(x, mine.exact, comm);

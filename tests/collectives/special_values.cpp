@@ -184,7 +184,16 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
         INFO(fill);
         CHECK(found.lowest == -3);
         CHECK(found.highest == 1);
-        CHECK(found.largest == std::fabs(static_cast<double>(x[1])));  // which addends have to hold
+        CHECK(found.largest == 3);  // which addends have to hold as numbers
+        CHECK(found.lowest_fill == static_cast<double>(x[1]));
+        CHECK(found.highest_fill == static_cast<double>(x[1]));
+        CHECK(found.largest_of_all() == std::fabs(static_cast<double>(x[1])));
+        ccoll::value_survey alone;  // without a range it is the same
+        alone.magnitude = true;
+        ccoll::look_at(x.data(), x.size(), alone);
+        CHECK(alone.largest == 3);
+        CHECK(alone.lowest_fill == found.lowest_fill);
+        CHECK(alone.highest_fill == found.highest_fill);
         CHECK(seen_in(std::vector<T>{x[1], x[1]}).lowest > seen_in(std::vector<T>{x[1], x[1]}).highest);
         x.push_back(limits::quiet_NaN());
         CHECK(seen_in(x).lowest == -3);
@@ -206,20 +215,120 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
     CHECK(seen_in(std::vector<ccoll::bfloat16>{ccoll::bfloat16(1.0f), ccoll::bfloat16(1e20f), ccoll::bfloat16(-3.0f)}).highest == 1);
 }
 
-TEMPLATE_TEST_CASE("a sum of addends with fill values under a relative bound is exact, and says so", "[nan][homomorphic]", float, double)
+namespace {
+
+/// Land on all ranks at the same places; with `mixed` on some also elsewhere.
+template <class T>
+std::vector<std::vector<T>> oceans(int p, std::size_t n, T fill, bool mixed)
+{
+    std::vector<std::vector<T>> all;
+    for (int r = 0; r < p; ++r) {
+        auto v = between_0_and_10<T>(n, static_cast<unsigned>(r));
+        for (std::size_t i = 2; i < n; ++i)
+            if (i % 300 < 100 || (mixed && (i + static_cast<std::size_t>(r)) % 500 < 2)) v[i] = fill;
+        all.push_back(std::move(v));
+    }
+    return all;
+}
+
+/// @param divisor  1, or the number of ranks    @param parts  of the result that each rank has
+template <class T>
+void check_ocean(const std::vector<std::vector<T>>& inputs, const std::vector<seen<T>>& all, T fill, bool average, std::size_t parts)
+{
+    const auto p = inputs.size();
+    const long double divisor = average ? static_cast<long double>(p) : 1;
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        const seen<T>& mine = all[r];
+        CHECK(mine.guards);
+        if (mine.result.empty()) continue;
+        const std::size_t at = parts == 1 ? 0 : r * mine.result.size();
+        std::size_t wrong = 0, kept = 0;
+        for (std::size_t i = 0; i < mine.result.size(); ++i) {
+            long double exact = 0, magnitude = 0;
+            std::size_t fills = 0;
+            for (const auto& x : inputs) {
+                exact += x[at + i];
+                magnitude += std::fabs(static_cast<long double>(x[at + i]));
+                fills += x[at + i] == fill;
+            }
+            const T y = mine.result[i];
+            if (average && fills == p) {
+                kept += y == fill;
+                wrong += y != fill;
+                continue;
+            }
+            const long double rounding = 2 * static_cast<long double>(std::numeric_limits<T>::epsilon()) * magnitude / divisor;
+            wrong += !(std::fabs(static_cast<long double>(y) - exact / divisor) <= mine.facts.worst_case_error + rounding);
+        }
+        INFO("p " << p << ", rank " << r);
+        CHECK(wrong == 0);
+        if (average) CHECK(kept > mine.result.size() / 4);
+    }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("fill values take part in homomorphic sums, and an average of them is the fill value itself", "[nan][homomorphic]",
+                   float, double)
 {
     using T = TestType;
-    const setting s{3, 0, 3000, false};
-    const auto inputs = inputs_of<all_reduce, T>(s, &with_fill<T>);
-    const auto all = collect<all_reduce, T, Codec::SZp, RelativeBound<1e-3>>(s, inputs);
-    for (const auto& mine : all) {
-        CHECK(mine.facts.exact);
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < s.n; ++i) {
-            const double sum = static_cast<double>(inputs[0][i]) + static_cast<double>(inputs[1][i]) + static_cast<double>(inputs[2][i]);
-            wrong +=
-                !(std::fabs(static_cast<double>(mine.result[i]) - sum) <= 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * sum);
+    using E = ErrorBound<1e-3>;
+    const std::size_t n = 300000;
+    for (const int p : {2, 3, 7, 13})
+        for (const T fill : {T(1e20), T(-1e34)})
+            for (const bool mixed : {false, true}) {
+                INFO("p " << p << ", fill " << fill << (mixed ? ", mixed" : ""));
+                const auto inputs = oceans<T>(p, n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p), fill, mixed);
+                const std::size_t count = inputs[0].size();
+                const auto look = [&](const auto& all, bool average, std::size_t parts) {
+                    for (const auto& mine : all) {
+                        CHECK(mine.facts.placement == std::string("Homomorphic"));
+                        CHECK_FALSE(mine.facts.exact);
+                    }
+                    check_ocean(inputs, all, fill, average, parts);
+                };
+                const setting apart{p, 0, count, false}, in_place{p, 0, count, true}, rooted{p, p - 1, count, false};
+                const auto ring = collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(apart, inputs);
+                look(ring, false, 1);
+                const auto doubling = collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling>(in_place, inputs);
+                look(doubling, false, 1);
+                CHECK(oracle::same_bits(ring[0].result, doubling[0].result));
+                look(collect<all_reduce, T, Codec::SZp, E, Algo::Ring, Op::Average>(in_place, inputs), true, 1);
+                look(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-4>, Algo::RecursiveDoubling, Op::Average>(apart, inputs), true, 1);
+                look(collect<worlds::reduce, T, Codec::SZp, E, Op::Average>(rooted, inputs), true, 1);
+                look(collect<worlds::reduce_scatter, T, Codec::SZp, E, Op::Average>({p, 0, count / static_cast<std::size_t>(p), false},
+                                                                                    inputs),
+                     true, static_cast<std::size_t>(p));
+            }
+}
+
+TEMPLATE_TEST_CASE("an ensemble mean of fields with land is nearly as short as one of fields without", "[nan][homomorphic]", float, double)
+{
+    using T = TestType;
+    const int p = 13;
+    const std::size_t n = 300000;
+    const setting s{p, 0, n, false};
+    const auto wet = inputs_of<all_reduce, T>(s, &between_0_and_10<T>), dry = oceans<T>(p, n, T(1e20), false);
+    const auto without = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Op::Average>(s, wet);
+    const auto with = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Op::Average>(s, dry);
+    CHECK(static_cast<double>(with[0].facts.sent_bytes) < 1.05 * static_cast<double>(without[0].facts.sent_bytes));
+    CHECK(with[0].facts.special_values > 0);
+}
+
+TEMPLATE_TEST_CASE("two fill values in one sum are reduced exactly on all ranks", "[nan][homomorphic]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 300000;
+    for (const int p : {2, 5})
+        for (const bool in_place : {false, true}) {
+            auto inputs = oceans<T>(p, n, T(1e20), false);
+            inputs[0][n - 1] = inputs[0][n - 2] = T(-1e20);
+            for (std::size_t i = n - 9000; i < n; ++i)
+                if (inputs[0][i] == T(1e20)) inputs[0][i] = T(-1e20);
+            const setting s{p, 0, n, in_place};
+            for (const auto& mine : collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(s, inputs)) {
+                CHECK(mine.facts.exact);
+                CHECK(mine.facts.codec == std::string("None"));
+            }
         }
-        CHECK(wrong == 0);
-    }
 }

@@ -366,7 +366,7 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
 
         // [doc:fallback]
-        field[17] = 1e20f;  // a fill value, which is too large to be added in encoded form at this bound
+        field[17] = 1e20f, field[18] = 3e20f;  // two different values, too large to be added in encoded form at this bound
         const auto exact = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
         const bool fell_back = exact.exact && exact.codec == std::string("None");
         // [/doc:fallback]

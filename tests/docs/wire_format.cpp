@@ -144,14 +144,16 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(shared_facts, lowest) == 0);
     CHECK(offsetof(shared_facts, highest) == 8);
     CHECK(offsetof(shared_facts, largest) == 16);
-    CHECK(offsetof(shared_facts, longest_part) == 24);
-    CHECK(offsetof(shared_facts, some_have_looked) == 32);
-    CHECK(offsetof(shared_facts, some_will_look_later) == 36);
-    CHECK(offsetof(control_message, least) == 120);
-    CHECK(offsetof(control_message, most) == 152);
-    CHECK(offsetof(control_message, round) == 184);
-    CHECK(offsetof(control_message, closing) == 188);
-    CHECK(sizeof(control_message) == 192);
+    CHECK(offsetof(shared_facts, lowest_fill) == 24);
+    CHECK(offsetof(shared_facts, highest_fill) == 32);
+    CHECK(offsetof(shared_facts, longest_part) == 40);
+    CHECK(offsetof(shared_facts, some_have_looked) == 48);
+    CHECK(offsetof(shared_facts, some_will_look_later) == 52);
+    CHECK(offsetof(control_message, least) == 136);
+    CHECK(offsetof(control_message, most) == 168);
+    CHECK(offsetof(control_message, round) == 200);
+    CHECK(offsetof(control_message, closing) == 204);
+    CHECK(sizeof(control_message) == 208);
 
     CHECK(ccoll::wire_version == 5);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);

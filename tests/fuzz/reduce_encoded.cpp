@@ -128,6 +128,7 @@ void add_everywhere(const fuzz::bytes& a, const fuzz::bytes& b, std::uint8_t cho
     if (!x.shortest || !y.shortest) return;  // no encoder writes these
     fuzz::require(found.frame == expected.frame, "a sum depends on the instruction set");
     fuzz::require(exchanged.frame == expected.frame, "a sum depends on the order of its operands");
+    if (x.fills || y.fills) return;  // there quanta are not always added
     check_contents(x, y, factors[0], found, true);
     check_contents(x, y, factor, combined, false);
     if (&factor == &factors[0] && combined.code == status::ok)

@@ -121,7 +121,9 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                         }
                     });
                 const bytes one = addend<Codec::SZp>(field.values, eb), other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
-                for (const bytes& second : {one, other}) {
+                auto elsewhere = fields::smooth<T>(n);  // a fill value, also in other places
+                for (std::size_t i = n / 3; i < n; i += 1 + n / 9) elsewhere[i] = T(1e20);
+                for (const bytes& second : {one, other, addend<Codec::SZp>(elsewhere, eb)}) {
                     ++turn;
                     bytes input;
                     append(input, static_cast<std::uint8_t>(choice(3, f64, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors

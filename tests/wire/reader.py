@@ -98,47 +98,78 @@ def frame_parts(frame):
     return h, parts
 
 
-def add_specials(section, values, s):
-    """Puts the special values of a chunk, as bytes, among the others."""
-    n, at = len(values), 0
+def special_places(section, at, n, flags=0):
+    """The places of a layer of special values, in order, its head, and where its values begin."""
     blocks = -(-n // 32)
     length = [min(32, n - 32 * k) for k in range(blocks)]
+    head = number(section, at, "I")
+    counts, dense = [head & 511, head >> 9 & 511, head >> 18 & 511], head >> 27 & 1
+    require((head & ~flags) >> 29 == 0 and 0 < sum(counts) <= blocks, "the head of a layer")
+    at += 4
+    if dense:
+        state = [section[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
+        groups = [[k for k in range(blocks) if state[k] == form] for form in (1, 2, 3)]
+        require([len(g) for g in groups] == counts, "the states of blocks")
+        at += pad4(-(-blocks // 4))
+    else:
+        numbers = list(section[at:at + sum(counts)])
+        require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
+        groups = [numbers[:counts[0]], numbers[counts[0]:counts[0] + counts[1]], numbers[counts[0] + counts[1]:]]
+        at += pad4(sum(counts))
+    places = []
+    for j, k in enumerate(groups[1]):
+        run = number(section, at + 2 * j, "H")
+        require(run >> 11 == 0, "a run")
+        inside = range(run & 31, (run >> 5 & 31) + 1)
+        require(max(inside, default=32) < length[k], "the end of a run")
+        places += [32 * k + i for i in range(length[k]) if (i in inside) != bool(run >> 10)]
+    at += pad4(2 * counts[1])
+    for j, k in enumerate(groups[0]):
+        mask = number(section, at + 4 * j, "I")
+        require(mask >> length[k] == 0, "a mask")
+        places += [32 * k + i for i in range(32) if mask >> i & 1]
+    at += 4 * counts[0]
+    for k in groups[2]:
+        places += range(32 * k, 32 * k + length[k])
+    require(len({i // 32 for i in places}) == sum(counts), "a block without special values")
+    return sorted(places), head, at
+
+
+def add_specials(section, values, s):
+    """Puts the special values of a chunk, as bytes, among the others."""
+    at = 0
     while at < len(section):
-        head = number(section, at, "I")
-        counts, dense, own = [head & 511, head >> 9 & 511, head >> 18 & 511], head >> 27 & 1, head >> 28 & 1
-        require(head >> 29 == 0 and 0 < sum(counts) <= blocks, "the head of a layer")
-        at += 4
-        if dense:
-            state = [section[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
-            groups = [[k for k in range(blocks) if state[k] == form] for form in (1, 2, 3)]
-            require([len(g) for g in groups] == counts, "the states of blocks")
-            at += pad4(-(-blocks // 4))
-        else:
-            numbers = list(section[at:at + sum(counts)])
-            require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
-            groups = [numbers[:counts[0]], numbers[counts[0]:counts[0] + counts[1]], numbers[counts[0] + counts[1]:]]
-            at += pad4(sum(counts))
-        places = []
-        for j, k in enumerate(groups[1]):
-            run = number(section, at + 2 * j, "H")
-            require(run >> 11 == 0, "a run")
-            inside = range(run & 31, (run >> 5 & 31) + 1)
-            require(max(inside, default=32) < length[k], "the end of a run")
-            places += [32 * k + i for i in range(length[k]) if (i in inside) != bool(run >> 10)]
-        at += pad4(2 * counts[1])
-        for j, k in enumerate(groups[0]):
-            mask = number(section, at + 4 * j, "I")
-            require(mask >> length[k] == 0, "a mask")
-            places += [32 * k + i for i in range(32) if mask >> i & 1]
-        at += 4 * counts[0]
-        for k in groups[2]:
-            places += range(32 * k, 32 * k + length[k])
-        require(len({i // 32 for i in places}) == sum(counts), "a block without special values")
-        for i in sorted(places):
+        places, head, at = special_places(section, at, len(values))
+        own = head >> 28 & 1
+        for i in places:
             values[i] = section[at:at + s]
             require(len(values[i]) == s, "a special value")
             at += s * own
         at += 0 if own else s
+    require(at == len(section), "layers that fill the section")
+
+
+def add_fills(section, values, quanta, step, dtype):
+    """Puts the fill value of an addend, as often as it was added, among the others; `quanta` are None beside NaN and infinities."""
+    _, s, kind, _ = FLOATS[dtype]
+    fill, at, before = struct.unpack_from(kind, section)[0], s, 0
+    require(math.isfinite(fill) and fill != 0 and at < len(section), "a fill value")
+    seen = set()
+    while at < len(section):
+        places, head, at = special_places(section, at, len(values), 1 << 29)
+        own, mixed = head >> 28 & 1, head >> 29 & 1
+        require(mixed > before if seen else True, "the order of layers")
+        require(not seen.intersection(places), "a place in one layer")
+        seen.update(places)
+        before = mixed
+        times = [number(section, at + 2 * j * own, "h") for j in range(len(places))]
+        at += pad4(2 * (len(places) if own else 1))
+        for i, m in zip(places, times):
+            if not mixed:
+                values[i] = bits_of(rounded(m * fill, dtype), dtype)
+            elif quanta[i] is not None:
+                exact = m * fractions.Fraction(fill) + fractions.Fraction(float(quanta[i]) * step)
+                values[i] = bits_of(rounded(float(exact), dtype), dtype)
     require(at == len(section), "layers that fill the section")
 
 
@@ -193,7 +224,7 @@ def differences_of_planes(planes):
     return [signed(sum((p >> i & 1) << k for k, p in enumerate(planes)), len(planes)) for i in range(32)]
 
 
-def szp(chunk, n, dtype, bound, addend):
+def szp(chunk, n, dtype, bound, addend, quanta=None):
     _, s, kind, _ = FLOATS[dtype]
     head = number(chunk, 0, "I")
     what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
@@ -203,6 +234,13 @@ def szp(chunk, n, dtype, bound, addend):
         require(4 * escaped <= len(chunk) - 12, "a section of special values")
         values = szp(struct.pack("<I", head & ~(0x3FFFF << 12)) + chunk[4:len(chunk) - 4 * escaped], n, dtype, bound, addend)
         add_specials(chunk[len(chunk) - 4 * escaped:], values, s)
+        return values
+    if addend and alone:
+        in_section, found = 4 * number(chunk, len(chunk) - 4, "I"), []
+        require(0 < in_section <= len(chunk) - 16, "a section of fill values")
+        end = len(chunk) - 4 - in_section
+        values = szp(struct.pack("<I", head & ~(1 << 30)) + chunk[4:end], n, dtype, bound, addend, found)
+        add_fills(chunk[end:len(chunk) - 4], values, found, szp_step(dtype, bound), dtype)
         return values
     step, largest = szp_step(dtype, bound), 0
     if what == 2:
@@ -221,6 +259,8 @@ def szp(chunk, n, dtype, bound, addend):
 
     if what in (1, 4):
         require(at == len(chunk) and head == what, "a flat chunk")
+        if quanta is not None:
+            quanta += [base] * n
         return [value(base)] * n
     blocks, half = -(-n // 32), (-(-n // 32) + 1) // 2
     if packed:
@@ -250,6 +290,8 @@ def szp(chunk, n, dtype, bound, addend):
         for i in range(32):
             q = d[i] if alone else q + d[i]
             wild = (a >> i & 1) | (b >> i & 1) << 1
+            if quanta is not None:
+                quanta.append(None if wild else q)
             out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(q))
     require(seen == escaped and (end_of_lists if lists else at) == len(chunk), "blocks of SZp that fill the chunk")
     return out[:n]

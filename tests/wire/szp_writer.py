@@ -349,9 +349,26 @@ class Encoder:
 
     # ---- addends ----
     def addend(self):
-        finite = [v for v in self.x if math.isfinite(v)]
-        if any(abs(v) >= math.ldexp(self.step, 52) for v in finite):
+        far = [math.isfinite(v) and abs(v) >= math.ldexp(self.step, 52) for v in self.x]
+        if not any(far):
+            return self.addend_of_numbers()
+        fill = self.raw[far.index(True)]
+        if any(is_far and r != fill for is_far, r in zip(far, self.raw)):
             return None
+        values, wild = list(self.x), [not math.isfinite(v) for v in self.x]
+        self.special = [a or b for a, b in zip(far, wild)]
+        self.x = [0.0 if is_one else v for v, is_one in zip(self.x, self.special)]
+        self.bridge()
+        self.x = [v if is_wild else x for v, x, is_wild in zip(values, self.x, wild)]
+        chunk = self.addend_of_numbers()
+        masks = [0] * self.b
+        for i, is_far in enumerate(far):
+            masks[i // 32] |= is_far << i % 32
+        behind = fill + put_layer(self.raw, masks, struct.pack("<hh", 1, 0), 2)
+        return words([struct.unpack_from("<I", chunk)[0] | 1 << 30]) + chunk[4:] + behind + words([len(behind) // 4])
+
+    def addend_of_numbers(self):
+        finite = [v for v in self.x if math.isfinite(v)]
         largest_narrow, exact = 0, 0
         calm = []
         for k in range(self.b):

@@ -34,7 +34,7 @@ struct chunked_addends {
         const std::size_t count = std::min(step, n - i * step);
         const encode_result one = produce(i, count, to.subspan(at, Impl::max_addend_bytes(count)));
         if (one.code != status::ok) return {0, one.code};
-        return {frames::close(i, n, frame, to, begin, at, one.bytes, false)};
+        return {frames::close(i, n, frame, to, begin, at, one.bytes, false), status::ok, 0, one.special_values};
     }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
     {
@@ -56,7 +56,8 @@ struct chunked_addends {
     {
         encode_result all{frames::start(n)};
         for (std::size_t i = 0; i < frames::chunks(n) && all.code == status::ok; ++i) {
-            all = append(i, n, dst, dst, frames::start(n), all.bytes, produce);
+            const encode_result one = append(i, n, dst, dst, frames::start(n), all.bytes, produce);
+            all = {one.bytes, one.code, 0, all.special_values + one.special_values};
             if (frames::pipelined) tell(std::min(step, n - i * step));
         }
         return end(all, n, dst, eb);
@@ -99,6 +100,13 @@ struct chunked_addends {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         return in_parts(n, dst, eb, run, encoder(in, eb));
+    }
+
+    static void put_fills(const frame_view& sum, std::span<T> out, int times) noexcept
+    {
+        if (sum.says_too_large()) return;
+        for (std::size_t i = 0; i < sum.header.chunks; ++i)
+            Impl::put_fills(sum.chunk(i).data, out.subspan(i * step, std::min(step, out.size() - i * step)), times);
     }
 
     /// May two opened frames be added? @return too_large if one of them says so, because then the sum says so as well

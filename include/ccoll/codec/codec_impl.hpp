@@ -53,8 +53,11 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 /// can_add(largest, eb, addends): can so many values with |x| <= largest be added? If not, ranks reduce exactly.
 /// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.
 /// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. Returns too_large for values that cannot be added.
-/// self_checked_addends (optional): for up to so many addends, encode_addend returns too_large for exactly those values for which can_add
-/// says no. Ranks that all see all results then need not look at their data beforehand.
+/// self_checked_addends (optional): for up to so many addends, encode_addend or add_chunks returns too_large for everything that cannot be
+/// added, whatever the order. Ranks that all see all results then need not look at their data beforehand.
+/// adds_one_fill_value (optional): values for which can_add(|x|, eb, 1) says no can be added all the same if all of them are equal, bit for
+/// bit. put_fills(chunk, out, times) then puts this value itself in the places of a sum where it has been added so many times and nothing
+/// else has, because a rounded multiple that is divided again need not be the value.
 /// addend_step(eb) (optional): the step of the grid on which addends and their sums lie: a value is encoded as the nearest multiple, and a
 /// sum is decoded as a multiple, rounded once. 0: there is none for this bound. Algo::Hierarchical adds encoded streams only where sums can
 /// be decoded and encoded again without loss, and learns it from this.

@@ -61,6 +61,8 @@ struct addend_codec {
     bool adds_non_finite = false;
     std::size_t self_checked_addends = 0;
     double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
+    /// Puts a fill value where a decoded sum has it `times` times and nothing else; null: there are none.
+    void (*put_fills)(const frame_view& src, std::span<T> out, int times) noexcept = nullptr;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -109,6 +109,14 @@ struct coder<Float, T> : movement_coder<Float, T> {
         if constexpr (requires { Float::self_checked_addends; }) return std::size_t{Float::self_checked_addends};
         else return std::size_t{0};
     }();
+    static constexpr bool adds_one_fill_value = [] {
+        if constexpr (requires { Float::adds_one_fill_value; }) return bool{Float::adds_one_fill_value};
+        else return false;
+    }();
+    static void put_fills(const_byte_span chunk, std::span<T> out, int times) noexcept
+    {
+        if constexpr (adds_one_fill_value) Float::put_fills(chunk, out, times);
+    }
     static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
 
     static double addend_step(double eb) noexcept

@@ -38,6 +38,7 @@ inline constexpr addend_codec<T> addend_codec_of = [] {
     }();
     addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
     if constexpr (requires { impl::addend_step(0.0); }) c.step = &impl::addend_step;
+    if constexpr (requires { requires impl::adds_one_fill_value; }) c.put_fills = &all::put_fills;
     return c;
 }();
 

@@ -47,6 +47,8 @@ struct queued_addends {
     bool adds_non_finite = false;
     std::size_t self_checked_addends = 0;
     double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
+    /// @see addend_codec; null: values that cannot be added as numbers cannot be added at all
+    void (*put_fills)(const codec_queue&, const frame_view& src, std::span<T> out, int times, codec_work&) noexcept = nullptr;
 };
 
 namespace detail {
@@ -101,6 +103,14 @@ struct queued_work {
     {
         begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
     }
+    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+        requires has_homomorphic_codec<Tag, T> && (addend_codec_of<Tag, T>.put_fills != nullptr)
+    {
+        begin_host_work<Exec>(queue, work, [=] {
+            addend_codec_of<Tag, T>.put_fills(src, out, times);
+            return encode_result{};
+        });
+    }
 };
 
 template <class Tag, element T, class Exec>
@@ -114,8 +124,10 @@ template <class Tag, element T, class Exec>
 inline constexpr queued_addends<T> queued_sums = [] {
     using work = queued_work<Tag, T, Exec>;
     constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-    return queued_addends<T>{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
-                             work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
+    queued_addends<T> all{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
+                          work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
+    if constexpr (table.put_fills != nullptr) all.put_fills = work::put_fills;
+    return all;
 }();
 
 }  // namespace detail

@@ -5,6 +5,7 @@
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/missing.hpp>
 #include <ccoll/codec/szp/movement.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/writing.hpp>
@@ -58,7 +59,10 @@ struct chunk_coder {
         return decode(src, out, eb, false, how);
     }
 
-    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_chunk_bytes<T>(n); }
+    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept
+    {
+        return most_chunk_bytes<T>(n) + missing::most_section_bytes(n, sizeof(T));
+    }
     static constexpr std::size_t self_checked_addends = 1000;
     static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
 
@@ -68,6 +72,26 @@ struct chunk_coder {
         const quantiser<T> z(eb);
         const double quanta = largest * z.inverse_f64 + 2;
         return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
+    }
+
+    /// One fill value in all addends, of 2^52 steps or more, stands beside the quanta (szp/missing.hpp).
+    static constexpr bool adds_one_fill_value = true;
+
+    /// @param out  elements of T, or (of two bytes) such that a T becomes
+    template <class Out>
+    static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
+    {
+        if (!missing::has_fills(chunk)) return;
+        chunk_view view;
+        missing::fill_places fills;
+        if (read_chunk(chunk, out.size(), sizeof(T), true, view) != status::ok || !missing::read<T>(view.specials, out.size(), fills))
+            return;
+        const auto value = static_cast<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
+        for (std::size_t k = 0; k < view.count; ++k)
+            for (u32 left = fills.in_all[k]; left != 0; left &= left - 1) {
+                const std::size_t i = block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
+                if (fills.times[i] == times) out[i] = value;
+            }
     }
 
     static double addend_step(double eb) noexcept
@@ -81,25 +105,8 @@ struct chunk_coder {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::too_large};
-        u8* const out = address(dst);
-        block_codes codes;
-        u8* const narrow_blocks = blocks_at<T>(out, kind::narrow, in.size());
-        const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks narrow = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, narrow_blocks,
-                                                           last_begin(out, dst.size()), codes.of);
-        if (narrow.code == status::ok && narrow.largest < narrow_limit) {
-            put(out + 4, base);
-            put(out + 8, narrow.largest);
-            return finish_addend(out, {kind::narrow, narrow.escaped}, narrow_blocks, narrow.end, codes, in.size());
-        }
-        u8* const wide_blocks = blocks_at<T>(out, kind::wide, in.size());
-        const i64 wide_base = base_of(in[0], z);
-        const quanta64::encoded found =
-            quanta64::encode_blocks(in.data(), in.size(), z, true, wide_base, wide_blocks, last_begin(out, dst.size()), codes.of);
-        if (found.code != status::ok) return {0, status::too_large};
-        put(out + 4, wide_base);
-        put(out + 12, std::max(found.largest, narrow_limit));
-        return finish_addend(out, {kind::wide, found.escaped}, wide_blocks, found.end, codes, in.size());
+        const encode_result narrow = encode_narrow(in, z, dst);
+        return narrow.code == status::ok ? narrow : encode_far(in, z, dst);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
@@ -114,6 +121,9 @@ struct chunk_coder {
         const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
         if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
+        const bool fills = !x.specials.empty() || !y.specials.empty();
+        if (fills && !missing::are_alike(x.specials, y.specials, n, sizeof(T)))
+            return combine_missing(x, 1, y, 1, base, largest, narrow, n, dst);
         u8* const out = address(dst);
         u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
@@ -129,7 +139,8 @@ struct chunk_coder {
             const auto add = adders<T>[narrow ? isa_in_use() : isa::portable];
             sum = add(x, y, blocks, codes.of);
         }
-        return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
+        const encode_result r = finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
+        return fills ? missing::append_alike(out, r, x.specials, y.specials) : r;
     }
 
     static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n,
@@ -145,6 +156,7 @@ struct chunk_coder {
         const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
         const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
+        if (!x.specials.empty() || !y.specials.empty()) return combine_missing(x, p, y, q, base, largest, narrow, n, dst);
         u8* const out = address(dst);
         u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
         block_codes codes;
@@ -153,6 +165,62 @@ struct chunk_coder {
     }
 
 private:
+    /// @return unsupported: there are values of 2^30 steps or more
+    static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
+    {
+        u8* const out = address(dst);
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, kind::narrow, in.size());
+        const i32 base = narrow_base_of(in[0], z);
+        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, blocks,
+                                                      last_begin(out, dst.size()), codes.of);
+        if (r.code != status::ok || r.largest >= narrow_limit) return {0, status::unsupported};
+        put(out + 4, base);
+        put(out + 8, r.largest);
+        return finish_addend(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
+    }
+    static encode_result encode_wide(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
+    {
+        u8* const out = address(dst);
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, kind::wide, in.size());
+        const i64 base = base_of(in[0], z);
+        const quanta64::encoded r =
+            quanta64::encode_blocks(in.data(), in.size(), z, true, base, blocks, last_begin(out, dst.size()), codes.of);
+        if (r.code != status::ok) return {0, status::too_large};
+        put(out + 4, base);
+        put(out + 12, std::max(r.largest, narrow_limit));
+        return finish_addend(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
+    }
+    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
+    {
+        T copy[chunk_elements];
+        missing::fill_places fills;
+        if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
+        if (!fills.any) return encode_wide(in, z, dst);
+        const std::span<const T> others(copy, in.size());
+        encode_result r = encode_narrow(others, z, dst);
+        if (r.code != status::ok) r = encode_wide(others, z, dst);
+        for (const u32 mask : fills.in_all) r.special_values += static_cast<std::size_t>(std::popcount(mask));
+        return missing::append<T>(address(dst), r, fills, in.size());
+    }
+
+    /// p x + q y, where one of them has a fill value.
+    [[gnu::noinline]] static encode_result combine_missing(const chunk_view& x, i64 p, const chunk_view& y, i64 q, u64 base, u64 largest,
+                                                           bool narrow, std::size_t n, byte_span dst) noexcept
+    {
+        missing::fill_places of_x, of_y, of_sum;
+        if ((p != 0 && !missing::read<T>(x.specials, n, of_x)) || (q != 0 && !missing::read<T>(y.specials, n, of_y)))
+            return {0, status::corrupt};
+        u8* const out = address(dst);
+        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
+        block_codes codes;
+        const quanta64::encoded sum = missing::combine(x, p, of_x, y, q, of_y, base, n, blocks, codes.of, of_sum);
+        if (sum.code != status::ok) return {0, sum.code};
+        of_sum.any = of_x.any || of_y.any;
+        return missing::append<T>(out, finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n), of_sum, n);
+    }
+
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
     static bool is_flat(const chunk_view& v) noexcept { return v.what == kind::flat || v.what == kind::wide_flat; }
     static bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::narrow || v.what == kind::flat; }
@@ -196,6 +264,8 @@ private:
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
         if (const status s = decode_blocks(view, step, out, view.specials.empty() ? how : stores::cached); s != status::ok) return s;
+        if (view.specials.empty()) return status::ok;
+        if (addend) return missing::apply(view, static_cast<double>(step), out) ? status::ok : status::corrupt;
         const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
         return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }

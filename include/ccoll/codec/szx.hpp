@@ -112,15 +112,12 @@ private:
     {
         constexpr double reach = sizeof(T) == 4 ? 0x1p24 : 0x1p53;  // no step is exact enough from here on
         const double farthest = static_cast<double>(limit) * reach;
+        const bool is_number = farthest < static_cast<double>(std::numeric_limits<T>::max());
+        const specials::rule<T> rule{is_number ? fields_of<T>::of(static_cast<T>(farthest)) : fields_of<T>::exponent};
         specials::places gone;
-        specials::find(
-            in.data(), in.size(),
-            specials::rule<T>{farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields_of<T>::of(static_cast<T>(farthest))
-                                                                                            : fields_of<T>::exponent},
-            gone);
-        if (gone.values == 0) return usual;
         T others[ChunkElements];
-        specials::copy_without(in.data(), in.size(), gone, others);
+        specials::split(in.data(), in.size(), rule, gone, others);
+        if (gone.values == 0) return usual;
         specials::bridge(others, in.size(), gone);
         std::byte room[sizeof others];
         const std::size_t most = std::min(dst.size(), in.size_bytes());

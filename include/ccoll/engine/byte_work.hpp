@@ -66,7 +66,7 @@ struct byte_work {
         if (!parsed()) return;
         const bool theirs_first = engine.operation().theirs_on_the_left;
         const frame_view& own = mine.parsed;
-        into_a_frame(incoming->says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
+        into_a_frame(engine.task_.unlooked || incoming->says_too_large() || own.says_too_large(), [&](byte_span room, codec_work& w) {
             engine.task_.addends.add(on.queue, theirs_first ? *incoming : own, theirs_first ? own : *incoming, room, engine.context(on), w);
         });
     }
@@ -104,6 +104,9 @@ struct byte_work {
         if (divides)
             engine.start(on, {.of = &mine, .what = kind::delivers},
                          [&](codec_work& w) { what.space.divide(on.queue, what.op.divide, to, engine.p_, mine.count, w); });
+        if (divides && what.rules.reduce_encoded && what.addends.put_fills != nullptr && mine.is_parsed())
+            engine.start(on, {.of = &mine, .what = kind::delivers},
+                         [&](codec_work& w) { what.addends.put_fills(on.queue, mine.parsed, std::span<T>(to, mine.count), engine.p_, w); });
     }
 
 private:

@@ -132,13 +132,23 @@ private:
         look_at_input(wanted, then);
     }
     bool can_add(double largest) const { return what_.addends.can_add(largest, what_.eb, static_cast<std::size_t>(head_.p)); }
+    bool can_add(const shared_facts& all) const
+    {
+        value_survey values;
+        values.largest = all.largest, values.lowest_fill = all.lowest_fill, values.highest_fill = all.highest_fill;
+        if (can_add(values.largest_of_all())) return true;
+        // One fill value can be added beside numbers, if it is none itself, and if it is the only one on all ranks.
+        constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
+        return what_.addends.put_fills != nullptr && all.some_will_look_later == 0 && head_.p <= most_ranks && can_add(all.largest) &&
+               all.lowest_fill == all.highest_fill && !what_.addends.can_add(std::fabs(all.lowest_fill), what_.eb, 1);
+    }
 
     void tell_arguments()
     {
         const value_survey& found = head_.elements.found();
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
-        if (found.magnitude) mine.largest = found.largest;
+        if (found.magnitude) mine.largest = found.largest, mine.lowest_fill = found.lowest_fill, mine.highest_fill = found.highest_fill;
         if (adds_ && head_.trouble.ok()) (looks_later_ ? mine.some_will_look_later : mine.some_have_looked) = 1;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);
@@ -154,7 +164,7 @@ private:
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (adds_ && !can_add(all.facts.largest)) {
+        if (adds_ && !can_add(all.facts)) {
             reduce_exactly();
         } else if (adds_ && all.facts.some_will_look_later != 0) {
             unasked_ = what_.unlooked = true;
@@ -166,7 +176,7 @@ private:
     }
     void refuse_or_go_on()
     {
-        what_.refuses = !can_add(head_.elements.found().largest);
+        what_.refuses = !can_add(head_.elements.found().largest_of_all());
         (this->*after_agreement_)();
     }
     /// What quanta cannot hold is reduced exactly, on all ranks or on none.
@@ -233,7 +243,7 @@ private:
     }
     void refuse_or_run()
     {
-        what_.refuses = head_.trouble.ok() && !can_add(head_.elements.found().largest);
+        what_.refuses = head_.trouble.ok() && !can_add(head_.elements.found().largest_of_all());
         run_schedule();
     }
     void run_schedule()

@@ -23,7 +23,15 @@ struct value_survey {
     bool counts_non_finite = false;                           ///< Inf and NaN are larger than all; else they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
-    double largest = 0;  ///< |x|
+    double largest = 0;                                            ///< |x|, but not of fill values
+    double lowest_fill = std::numeric_limits<double>::infinity();  ///< among the values; above `highest_fill` when there are none
+    double highest_fill = -std::numeric_limits<double>::infinity();
+
+    /// Of all values.
+    double largest_of_all() const noexcept
+    {
+        return lowest_fill <= highest_fill ? std::max({largest, std::fabs(lowest_fill), std::fabs(highest_fill)}) : largest;
+    }
 };
 
 /// Everything is begun on a queue and done in order: a later piece of work on it finds the result of an earlier one.
@@ -78,9 +86,14 @@ inline bool is_fill_value(double x, double rounding) noexcept
     return is(std::floor(m / power + 0.5) * power);
 }
 
-/// Lowest and highest of the values, but not NaN, infinities and fill values. @return the largest magnitude of the fill values
+/// How far a fill value may be from what it was written as, relative to it.
 template <floating_element T>
-double widen_range(const T* values, std::size_t n, double& lowest, double& highest)
+inline constexpr double fill_rounding = std::max(0x1.001p-24, static_cast<double>(std::numeric_limits<looked_at<T>>::epsilon()) *
+                                                                  (sizeof(T) < sizeof(looked_at<T>) ? 0x1.001p+15 : 0x1p-1));
+
+/// Lowest and highest of the values, but not NaN, infinities and fill values. These are noted by themselves.
+template <floating_element T>
+void widen_range(const T* values, std::size_t n, double& lowest, double& highest, value_survey& found)
 {
     using real = looked_at<T>;
     constexpr real most = std::numeric_limits<real>::max();
@@ -93,16 +106,15 @@ double widen_range(const T* values, std::size_t n, double& lowest, double& highe
         high = m < limit && x > high ? x : high;
         top = m > top ? m : top;
     }
-    real largest_fill = 0, last_fill = 0;
+    real last_fill = 0;  // seldom another one
     if (top >= limit) {
-        constexpr double rounding = std::max(
-            0x1.001p-24, static_cast<double>(std::numeric_limits<real>::epsilon()) * (sizeof(T) < sizeof(real) ? 0x1.001p+15 : 0x1p-1));
         for (std::size_t i = 0; i < n; ++i) {
             const auto x = static_cast<real>(values[i]), m = std::fabs(x);
-            if (!(m >= limit && m <= most) || m == last_fill) continue;
-            if (is_fill_value(static_cast<double>(x), rounding)) {
-                last_fill = m;
-                largest_fill = std::max(largest_fill, m);
+            if (!(m >= limit && m <= most) || x == last_fill) continue;
+            if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
+                last_fill = x;
+                found.lowest_fill = std::min(found.lowest_fill, static_cast<double>(x));
+                found.highest_fill = std::max(found.highest_fill, static_cast<double>(x));
                 continue;
             }
             low = std::min(low, x);
@@ -113,7 +125,6 @@ double widen_range(const T* values, std::size_t n, double& lowest, double& highe
         lowest = std::min(lowest, static_cast<double>(low));
         highest = std::max(highest, static_cast<double>(high));
     }
-    return static_cast<double>(largest_fill);
 }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
@@ -145,15 +156,19 @@ template <element T>
 void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [[maybe_unused]] value_survey& found) noexcept
 {
     if constexpr (floating_element<T>) {
-        double largest_fill = 0;
-        if (found.range) largest_fill = detail::widen_range(values, n, found.lowest, found.highest);
+        if (found.range) detail::widen_range(values, n, found.lowest, found.highest, found);
         if (!found.magnitude) return;
-        if (found.range && !found.counts_non_finite) {  // the range tells: one pass is enough
-            const bool any = found.lowest <= found.highest;
-            found.largest =
-                std::max({found.largest, largest_fill, any ? std::max(std::fabs(found.lowest), std::fabs(found.highest)) : 0.0});
+        const auto of_range = [&](double lowest, double highest) {
+            if (lowest <= highest) found.largest = std::max({found.largest, std::fabs(lowest), std::fabs(highest)});
+        };
+        if (found.range && !found.counts_non_finite) return of_range(found.lowest, found.highest);  // one pass is enough
+        const double largest = detail::largest_magnitude(values, n, found.counts_non_finite);
+        if (found.counts_non_finite || largest < 0.99 * detail::least_fill_value) {
+            found.largest = std::max(found.largest, largest);
         } else {
-            found.largest = std::max(found.largest, detail::largest_magnitude(values, n, found.counts_non_finite));
+            double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+            detail::widen_range(values, n, lowest, highest, found);
+            of_range(lowest, highest);
         }
     }
 }

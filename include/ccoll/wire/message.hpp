@@ -154,25 +154,29 @@ inline verdict read_verdict(const_byte_span from) noexcept
 
 /// What ranks find out together before a call.
 struct shared_facts {
-    double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
-    double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` where there is no finite value, or nobody asks
-    double largest = 0;                                         ///< largest |x| of the input of the ranks that have looked
-    std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
-    std::uint32_t some_have_looked = 0;                         ///< 1: for some rank at least `largest` speaks
-    std::uint32_t some_will_look_later = 0;                     ///< 1: for some rank it does not
+    double lowest = std::numeric_limits<double>::infinity();         ///< of the finite input values, for relative bounds
+    double highest = -std::numeric_limits<double>::infinity();       ///< below `lowest` where there is no finite value, or nobody asks
+    double largest = 0;                                              ///< largest |x| of the input of the ranks that have looked
+    double lowest_fill = std::numeric_limits<double>::infinity();    ///< of the fill values among the input of these ranks,
+    double highest_fill = -std::numeric_limits<double>::infinity();  ///< which do not count in `largest`
+    std::uint64_t longest_part = 0;                                  ///< in elements, where parts differ in length
+    std::uint32_t some_have_looked = 0;                              ///< 1: for some rank at least `largest` speaks
+    std::uint32_t some_will_look_later = 0;                          ///< 1: for some rank it does not
 
     void merge(const shared_facts& theirs) noexcept
     {
         lowest = std::min(lowest, theirs.lowest);
         highest = std::max(highest, theirs.highest);
         largest = std::max(largest, theirs.largest);
+        lowest_fill = std::min(lowest_fill, theirs.lowest_fill);
+        highest_fill = std::max(highest_fill, theirs.highest_fill);
         longest_part = std::max(longest_part, theirs.longest_part);
         some_have_looked |= theirs.some_have_looked;
         some_will_look_later |= theirs.some_will_look_later;
     }
     bool has_range() const noexcept { return lowest <= highest; }
 };
-static_assert(sizeof(shared_facts) == 40, "ccoll: the shared facts have 40 bytes on the wire");
+static_assert(sizeof(shared_facts) == 56, "ccoll: the shared facts have 56 bytes on the wire");
 
 /// One control message. Ranks merge these until all hold the same.
 struct control_message {
@@ -183,6 +187,6 @@ struct control_message {
     std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 192, "ccoll: a control message has 192 bytes on the wire");
+static_assert(sizeof(control_message) == 208, "ccoll: a control message has 208 bytes on the wire");
 
 }  // namespace ccoll

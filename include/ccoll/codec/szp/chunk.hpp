@@ -38,38 +38,39 @@ inline u8* write_codes(const u8* codes, code_range range, std::size_t blocks, bo
 }
 
 /// Checks a chunk of n values, but not its section of special values. Total: any bytes give a status.
-/// @param addend  of a frame that can be added: no special values and no fine chunk; otherwise no class block.
+/// @param addend  of a frame that can be added: special values are those of szp/missing.hpp, no fine chunk; otherwise no class block.
 inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element_bytes, bool addend, chunk_view& view) noexcept
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     if (src.size() < 12 || src.size() % 4 != 0) return status::corrupt;
     const chunk_head head(get<u32>(from));
     view.what = head.what;
-    if (addend) {
-        view.escaped = head.escaped;
-    } else {
-        const std::size_t bytes = 4 * std::size_t{head.escaped};
-        if (bytes > src.size() - 12) return status::corrupt;
-        view.specials = src.last(bytes);
-        src = src.first(src.size() - bytes);
-    }
+    const bool fills = addend && head.alone;
+    if (addend) view.escaped = head.escaped;
+    const std::size_t in_section = 4 * std::size_t{!addend ? head.escaped : fills ? get<u32>(from + src.size() - 4) : 0};
+    if (in_section + (fills ? 4 : 0) > src.size() - 12 || (fills && in_section == 0)) return status::corrupt;
+    if (fills) src = src.first(src.size() - 4);
+    view.specials = src.last(in_section);
+    src = src.first(src.size() - in_section);
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
     if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
     if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0)))
         return status::corrupt;
-    view.alone = head.alone;
-    if (head.alone && (addend || head.what != kind::narrow)) return status::corrupt;
+    view.alone = head.alone && !addend;
+    if (view.alone && head.what != kind::narrow) return status::corrupt;
     const std::size_t in_front = head_bytes(view.what, element_bytes);
     if (src.size() < in_front) return status::corrupt;
     const bool long_base = is_wide || (view.what == kind::fine && element_bytes == 8);
     view.base = long_base ? get<i64>(from + 4) : get<i32>(from + 4);
-    if (head.alone && view.base != 0) return status::corrupt;
+    if (view.alone && view.base != 0) return status::corrupt;
     view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
     view.step = from + 4 + element_bytes;
     view.count = blocks_of(n);
-    if (view.what == kind::flat || view.what == kind::wide_flat)
-        return src.size() == in_front && head.word() == chunk_head(view.what, addend ? 0 : head.escaped).word() ? status::ok
-                                                                                                                : status::corrupt;
+    if (view.what == kind::flat || view.what == kind::wide_flat) {
+        chunk_head expected(view.what, addend ? 0 : head.escaped);
+        expected.alone = fills;
+        return src.size() == in_front && head.word() == expected.word() ? status::ok : status::corrupt;
+    }
 
     const std::size_t of_widths = width_bytes(view.count, head.packed);
     if (src.size() < in_front + of_widths) return status::corrupt;

@@ -19,6 +19,8 @@
 // Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A value that is not finite repeats the running q. The
 // last block is filled up with its last value.
 //
+// Addends: bit `alone` says that a section with fill values stands behind the blocks (szp/missing.hpp).
+//
 // Three forms that only frames for movement have:
 // Special values: behind the blocks stands a section (codec/specials.hpp) with the values that quanta cannot hold.
 // Alone: difference i is q[i]. Narrow chunks; the base is 0.
@@ -69,9 +71,10 @@ constexpr std::size_t head_bytes(kind k, std::size_t element_bytes) noexcept
 struct chunk_head {
     kind what = kind::flat;
     bool packed = false;
-    u8 lowest = 0;    ///< width, if packed
-    u32 escaped = 0;  ///< addends: blocks with classes; movement: words of the section of special values
-    bool alone = false, lists = false;
+    u8 lowest = 0;       ///< width, if packed
+    u32 escaped = 0;     ///< addends: blocks with classes; movement: words of the section of special values
+    bool alone = false;  ///< addends: there is a section of fill values
+    bool lists = false;
 
     explicit chunk_head(u32 word) noexcept
         : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff),

@@ -60,10 +60,7 @@ private:
 
         explicit sequence(std::span<const T> all) noexcept : values(all.data()), size(all.size()) {}
         /// Special values are 0 at first: they add nothing to what lattice and noise are judged by.
-        sequence(std::span<const T> all, T* to, const specials::places& at) noexcept : values(to), size(all.size()), copy(to), gone(&at)
-        {
-            specials::copy_without(all.data(), size, at, to);
-        }
+        sequence(T* copied, std::size_t n, const specials::places& at) noexcept : values(copied), size(n), copy(copied), gone(&at) {}
         /// From now on they cost few bits as differences.
         void bridge() const noexcept
         {
@@ -140,8 +137,8 @@ private:
     /// @param copy  room for the values, which gets those that were encoded if any were found
     attempt without(specials::rule<T> rule, T* copy, specials::places& gone, u8* out, std::size_t room) const noexcept
     {
-        specials::find(in_.data(), in_.size(), rule, gone);
-        const sequence x = gone.values == 0 ? sequence(in_) : sequence(in_, copy, gone);
+        specials::split(in_.data(), in_.size(), rule, gone, copy);
+        const sequence x = gone.values == 0 ? sequence(in_) : sequence(copy, in_.size(), gone);
         attempt a{{0, status::unsupported}};
         const fine_grid<T> lattice = find_lattice(x.values, x.size);  // before common() bridges the special values
         if (gone.values > 0) a = common(x, out, room);
