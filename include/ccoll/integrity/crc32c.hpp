@@ -18,7 +18,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace detail::crc32c {
+namespace detail::crc {
 
 /// The polynomial, lowest power in the highest bit, as the registers of a CRC hold it.
 inline constexpr std::uint32_t polynomial = 0x82F63B78u;
@@ -146,7 +146,7 @@ inline kernel in_use() noexcept
     return isa_in_use() == isa::portable ? &portable::extend : fastest;
 }
 
-}  // namespace detail::crc32c
+}  // namespace detail::crc
 
 /// The CRC-32C of some bytes. Any length, any alignment.
 ///
@@ -155,7 +155,7 @@ inline kernel in_use() noexcept
 /// Source: RFC 3720, section 12.1 and appendix B.4; Gopal et al., Fast CRC computation for iSCSI polynomial, Intel 2011 (three streams).
 inline std::uint32_t crc32c(const_byte_span bytes, std::uint32_t before = 0) noexcept
 {
-    return ~detail::crc32c::in_use()(~before, bytes.data(), bytes.size());
+    return ~detail::crc::in_use()(~before, bytes.data(), bytes.size());
 }
 
 }  // namespace ccoll
