@@ -16,7 +16,7 @@ struct fault_tag : policy<axis::fault> {
 
 namespace policies {
 
-/// What a call trusts its links with; docs/integrity.md has the details and the costs. All ranks of a call say the same.
+/// What a call trusts its links with. All ranks of a call say the same.
 ///
 /// None: the transport loses and changes nothing, as MPI promises. It costs nothing. The other policies check whatever arrives, and send
 /// again what was damaged or lost. What cannot be repaired is an error that names the link. A call with them is not handed over to MPI's

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // transport/fragment.hpp - floor 2. What goes over a guarded link: fragments of messages, and acknowledgements. Each is sealed with a
-// CRC-32C, and can carry the check words of a Hamming code. Drawn byte by byte in docs/wire_format.md.
+// CRC-32C, and can carry the check words of a Hamming code.
 #pragma once
 
 #include <algorithm>

@@ -10,7 +10,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One rank, as its base. Costs two copies of each message at the sender and the receiver, and an acknowledgement for each few fragments.
+/// One rank, as its base. Fragments are numbered as long as a communicator lives, so all guarded calls on it use the same kind of base.
+/// Costs two copies of each message at the sender and the receiver, and an acknowledgement for each few fragments.
 ///
 /// A send of up to 256 bytes is done when it is posted, and a longer one when its receive has its message. A receive is done with peer_lost
 /// when the base says so, and there is no message left that waits. A message beyond repair is never done: `failures` counts these.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // transport/guarded_departures.hpp - floor 2. What leaves over a guarded link: messages are cut into fragments, sealed, kept until they
-// have been acknowledged, and sent again where that is due. docs/architecture.md says how and why.
+// have been acknowledged, and sent again where that is due.
 #pragma once
 
 #include <utility>
