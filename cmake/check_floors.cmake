@@ -8,7 +8,7 @@
 #   - every header names its licence, may be included twice, and has at most 450 lines of at most 140 columns.
 cmake_minimum_required(VERSION 3.22)
 set(floor_base 0)
-foreach(folder policy wire instrument)
+foreach(folder policy wire instrument integrity)
   set(floor_${folder} 1)
 endforeach()
 foreach(folder codec algo transport)

@@ -65,6 +65,10 @@
 #define CCOLL_AVX512_GFNI \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,popcnt,lzcnt,bmi,bmi2")))
 
+/// Beside these sets: the instructions of CRC-32C, which are asked for by their own names (integrity/crc32c.hpp).
+#define CCOLL_X86_CRC __attribute__((target("sse4.2,pclmul")))
+#define CCOLL_NEON_CRC __attribute__((target("+crc")))
+
 /// Primitives of a set: CCOLL_TARGET, and always inlined into the loops that use them.
 #if defined(__GNUC__)
 #define CCOLL_INLINE CCOLL_TARGET inline __attribute__((always_inline))

@@ -50,9 +50,11 @@ enum class status : std::uint32_t {
     bad_count,         ///< a count or displacement is negative
     null_buffer,       ///< a null pointer where elements are read or written
     out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
-    device_failed      ///< a device could not do its work; its own text is part of the error message
+    device_failed,     ///< a device could not do its work; its own text is part of the error message
+    undelivered,       ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
+    out_of_memory      ///< a rank has no memory left for the call
 };
-inline constexpr status last_status = status::device_failed;
+inline constexpr status last_status = status::out_of_memory;
 
 /// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
@@ -92,6 +94,8 @@ constexpr const char* describe(status s) noexcept
     case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
     case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
+    case status::undelivered: return "the link between two ranks damages or loses too many messages";
+    case status::out_of_memory: return "a rank has no memory left for this call";
     }
     return "unknown status";
 }
@@ -129,12 +133,13 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     case status::bad_count: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
     case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    case status::undelivered: std::snprintf(text, sizeof text, "; fragment %.17g was sent %.17g times", v.expected, v.found); break;
     case status::plan_differs: break;  // the numbers are plans, which whoever knows the call puts into words
     default:
         if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }
     s += text;
-    if (v.peer >= 0) s += " from rank " + std::to_string(v.peer);
+    if (v.peer >= 0) s += (v.code == status::undelivered ? " to rank " : " from rank ") + std::to_string(v.peer);
     if (v.step >= 0) s += " in step " + std::to_string(v.step);
     if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
     if (*transport_says != 0) s += std::string(": ") + transport_says;

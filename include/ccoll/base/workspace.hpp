@@ -84,6 +84,16 @@ public:
         return memos_.back().value;
     }
 
+    /// The one object of this type that lives as long as this memory; made when it is asked for first.
+    template <class Object>
+    Object& kept()
+    {
+        for (const auto& [key, object] : kept_)
+            if (key == &key_of<Object>) return *static_cast<Object*>(object.get());
+        kept_.push_back({&key_of<Object>, std::make_shared<Object>()});
+        return *static_cast<Object*>(kept_.back().object.get());
+    }
+
 private:
     void grow(std::size_t size)
     {
@@ -100,10 +110,17 @@ private:
         int variant, ranks;
         double value;
     };
+    template <class>
+    static constexpr char key_of = 0;
+    struct kept_object {
+        const char* key;
+        std::shared_ptr<void> object;
+    };
     memory_source source_;
     std::vector<std::unique_ptr<buffer_memory>> all_;
     std::vector<buffer_memory*> idle_;
     std::vector<memo> memos_;
+    std::vector<kept_object> kept_;  // last, so that they end before the buffers
 };
 
 /// A short list in memory of a workspace. An empty list holds no memory (most calls need none), and a list that fits a buffer of the

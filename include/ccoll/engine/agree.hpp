@@ -30,10 +30,11 @@ private:
 };
 
 /// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
-/// (after an error) is told by the number in its stamp. The tags behind them are those of point-to-point calls (p2p.hpp).
+/// (after an error) is told by the number in its stamp. Behind them are 16 tags for layers below the calls, of which the first is that of
+/// guarded links, and then those of point-to-point calls (p2p_plan.hpp).
 struct call_tags {
     static constexpr int per_call = 16, lanes = 15;
-    static constexpr std::uint32_t period = 1792;
+    static constexpr std::uint32_t period = 1791;
     int base;
     explicit call_tags(std::uint32_t call) : base(static_cast<int>(call % period) * per_call) {}
     int lane(std::size_t i) const { return base + static_cast<int>(i); }
@@ -210,7 +211,14 @@ private:
         else if (whose == belonging::damaged || !possible) give_up({status::corrupt, link_.rank(), peer});
         else if (is_opinion) opinions_.push(m);
         else if (stamp.kind == message_kind::question) answer(stamp, peer);
-        else if (gave_up_.ok()) leave(read_verdict(std::as_bytes(std::span(&m.trouble, 1))));
+        else if (gave_up_.ok()) hear_of(read_verdict(std::as_bytes(std::span(&m.trouble, 1))));
+    }
+
+    /// Over a guarded link the rank that gave up may not reach everybody: others pass it on.
+    void hear_of(const verdict& v)
+    {
+        if constexpr (detail::may_not_reach<Link>) give_up(v);
+        else leave(v);
     }
 
     void leave(const verdict& v)

@@ -13,6 +13,7 @@
 #include <ccoll/algo/delivery.hpp>
 #include <ccoll/engine/arguments.hpp>
 #include <ccoll/engine/decide.hpp>
+#include <ccoll/engine/guarded_call.hpp>
 #include <ccoll/engine/run_modes.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -87,12 +88,13 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     const extras more(extra...);
     const char* const name = user.varied ? Collective::varied_name : Collective::name;
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
-    auto link = as_transport(comm, first_plan::timeout::seconds);
-    using transport_type = decltype(link);
-    if (const status refusal = link.refusal(); refusal != status::ok) {
-        if (refusal == status::timed_out) link.begin_call();  // the next call has the next number on this rank as well
-        return How::refused(name, refusal, link.explain(), more.code);
+    auto users_link = as_transport(comm, first_plan::timeout::seconds);
+    if (const status refusal = users_link.refusal(); refusal != status::ok) {
+        if (refusal == status::timed_out) users_link.begin_call();  // the next call has the next number on this rank as well
+        return How::refused(name, refusal, users_link.explain(), more.code);
     }
+    auto link = guarded_for<first_plan>(std::move(users_link));
+    using transport_type = decltype(link);
 
     using table = table_of<Collective, T, Space, Choice>;
     constexpr auto& plans = table::template plans<transport_type>;
@@ -112,8 +114,8 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     }
     const call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     using clock = clock_of<typename plans_of<Choice>::first>;
-    using flat = running_call<T, transport_type, clock>;
-    using nested = hierarchical_call<T, transport_type, clock>;
+    using flat = guarded_if_asked<first_plan, running_call<T, transport_type, clock>, transport_type>;
+    using nested = guarded_if_asked<first_plan, hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
         return How::template run<nested>(order, std::move(link), more.code);
     } else {

@@ -76,6 +76,17 @@ public:
         talk->begin(mine);
     }
 
+    /// An exception ends the call on this rank: tells the others, as far as there is memory for it.
+    void say_last_words() noexcept
+    {
+#if defined(__cpp_exceptions)
+        try {
+            if (talk) talk->give_up({status::out_of_memory, me, me});
+        } catch (...) {  // then the others wait, as long as their Timeout says
+        }
+#endif
+    }
+
     /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or the verdict with which to give up
     template <class Awaited>
     verdict after_turn(bool moved, Awaited whom)

@@ -72,7 +72,7 @@ inline constexpr decision<T> decision_of = [] {
     d.bound.value = plan_bound::value;
     d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
     if constexpr (plan_codec::lossy) d.bound.units = &worst_case_units<Collective>;
-    if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
+    if constexpr (Plan::patience_s > 0) d.patience = {Plan::patience_s, &steady_seconds};
     d.checks = std::is_same_v<plan_check, policies::Check::Collective> ? check_level::collective
                : std::is_same_v<plan_check, policies::Check::Local>    ? check_level::local
                                                                        : check_level::automatic;

@@ -31,6 +31,7 @@ public:
     }
     ~hierarchical_call() override
     {
+        if (!ended_) head_.say_last_words();  // an exception ends it
         level_.reset();
         link_.memory().drop(ranks_);
         memory_.drop(partial_);
@@ -56,10 +57,7 @@ public:
         else if (!head_.elements.done()) head_.elements.yield();
         else link_.idle();
     }
-    void abandon() override
-    {
-        if (!ended_) give_up({status::abandoned, head_.me, head_.me});
-    }
+    void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
     const char* name() const override { return facts().name; }
 
@@ -324,8 +322,9 @@ private:
         head_.compare({}, true);
         stage_ = stage::closing;
     }
-    void give_up(const verdict& v)
+    void give_up(const verdict& v) override
     {
+        if (ended_) return;
         head_.talk->give_up(v);
         leave(v);
     }

@@ -32,6 +32,7 @@ public:
     }
     ~p2p_call() override
     {
+        say_last_words();
         cancel_receives();
         leave_sends();
     }
@@ -66,30 +67,9 @@ public:
     const char* name() const override { return user_.call; }
 
 private:
-    /// Messages of one direction under way at once: those of four lanes (blocks.hpp).
-    static constexpr std::size_t window = most_lanes;
-
-    struct slot {
-        buffer_memory* memory = nullptr;
-        typename Link::request request{};
-        codec_queue queue{};
-        codec_work work{};
-
-        bool is_done() { return queue.is_done(work); }
-    };
-    /// Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its way, it
-    /// has left. Receiving: it is awaited, it is being decoded, it is done.
-    struct end_point {
-        int peer = nobody;
-        std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
-        bool counted = false;  // is `total` what the sender says?
-        double eb = 0;
-        detail::p2p_turn turn;
-        std::array<slot, window> all{};
-
-        slot& at(std::size_t i) { return all[i % slots]; }
-        bool done() const { return finished == total; }
-    };
+    using slot = detail::p2p_slot<typename Link::request>;
+    using end_point = detail::p2p_end<typename Link::request>;
+    static constexpr std::size_t window = end_point::window;
 
     void begin(double run_time_bound)
     {
@@ -373,6 +353,15 @@ private:
         for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
         for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
     }
+    /// An exception ends the call on this rank: its receiver should not wait for the rest.
+    void say_last_words() noexcept
+    {
+#if defined(__cpp_exceptions)
+        try {
+            if (!ended_ && out_.halfway > 0 && !out_.done()) stop_sending({status::out_of_memory, me_, me_});
+        } catch (...) {}
+#endif
+    }
     /// It uses the user's buffers.
     static void wait_for_work(end_point& e)
     {
@@ -421,7 +410,7 @@ private:
         facts.exact = false;
     }
 
-    void give_up(const verdict& v)
+    void give_up(const verdict& v) override
     {
         if (ended_) return;
         elements_.wait();

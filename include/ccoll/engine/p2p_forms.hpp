@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <ccoll/engine/forms.hpp>
+#include <ccoll/engine/guarded_call.hpp>
 #include <ccoll/engine/p2p.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -164,7 +165,7 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.at_rate = plan_bound::kind == bound_kind::rate;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;
-    if constexpr (Plan::timeout::seconds > 0) d.patience = {Plan::timeout::seconds, &steady_seconds};
+    if constexpr (Plan::patience_s > 0) d.patience = {Plan::patience_s, &steady_seconds};
     d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : d.at_rate ? "rate" : "absolute");
     d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     return d;
@@ -197,7 +198,11 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     for (int* peer : {&user.destination, &user.source})
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
     const p2p_order<T> order{p2p_plan<T, Space>(choice), user, more.eb};
-    return How::template run<p2p_call<T, transport_type, clock_of<typename plans_of<Choice>::first>>>(order, std::move(link), more.code);
+    using first_plan = typename plans_of<Choice>::first;
+    auto guarded_link = guarded_for<first_plan>(std::move(link));
+    using used_link = decltype(guarded_link);
+    using call = guarded_if_asked<first_plan, p2p_call<T, used_link, clock_of<first_plan>>, used_link>;
+    return How::template run<call>(order, std::move(guarded_link), more.code);
 }
 
 /// Sends, receives, or both; a side without a buffer has no_buffer.

@@ -4,18 +4,20 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
 #include <ccoll/engine/agree.hpp>
+#include <ccoll/engine/blocks.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/engine/task.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
 /// Users' tags of point-to-point calls are 0 .. max_p2p_tag; their messages lie behind those of collectives.
-inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period) * call_tags::per_call;
+inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period + 1) * call_tags::per_call;
 inline constexpr int max_p2p_tag = 4095;
 static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
 
@@ -132,6 +134,34 @@ private:
     line where_;
     p2p_turn *before_ = nullptr, *after_ = nullptr;
     turns* list_ = nullptr;
+};
+
+/// A message under way.
+template <class Request>
+struct p2p_slot {
+    buffer_memory* memory = nullptr;
+    Request request{};
+    codec_queue queue{};
+    codec_work work{};
+
+    bool is_done() { return queue.is_done(work); }
+};
+/// One direction. Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its
+/// way, it has left. Receiving: it is awaited, it is being decoded, it is done.
+template <class Request>
+struct p2p_end {
+    /// Messages under way at once: those of four lanes (blocks.hpp).
+    static constexpr std::size_t window = most_lanes;
+
+    int peer = nobody;
+    std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
+    bool counted = false;  // is `total` what the sender says?
+    double eb = 0;
+    p2p_turn turn;
+    std::array<p2p_slot<Request>, window> all{};
+
+    p2p_slot<Request>& at(std::size_t i) { return all[i % slots]; }
+    bool done() const { return finished == total; }
 };
 
 }  // namespace detail

@@ -32,6 +32,8 @@ public:
     virtual void idle() = 0;
     /// Ends the call on this rank and tells the others.
     virtual void abandon() = 0;
+    /// The same, for a reason. Does nothing when the call has ended.
+    virtual void give_up(const verdict& why) = 0;
     /// Of a call that has ended.
     virtual const outcome& result() const = 0;
     virtual const char* name() const = 0;

@@ -159,7 +159,9 @@ struct plans_of<plan_choice<First, More...>> {
     using first = First;
     using with_index = plan_choice<First, More...>;
 
-    static constexpr bool one_instrument = (true && ... && std::is_same_v<typename First::instrument, typename More::instrument>);
+    static constexpr bool one_instrument = (true && ... &&
+                                            (std::is_same_v<typename First::instrument, typename More::instrument> &&
+                                             std::is_same_v<typename First::integrity, typename More::integrity>));
     template <class T, class Collective>
     static constexpr bool one_element =
         (true && ... && std::is_same_v<engine_element<T, Collective, First>, engine_element<T, Collective, More>>);
@@ -260,8 +262,8 @@ constexpr void refuse()
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
     static_assert(Fault != call_fault::menu_instrument,
-                  "ccoll: the plans of a menu must all say the same Instrument::; leave it out of them and name it at the call, as in "
-                  "allreduce<Instrument::Breakdown>(menu.at(0), ...)");
+                  "ccoll: the plans of a menu must all say the same Instrument:: and Fault::; leave these out of them and name them at the "
+                  "call, as in allreduce<Instrument::Breakdown>(menu.at(0), ...)");
     static_assert(Fault != call_fault::menu_operation,
                   "ccoll: for complex numbers the operations of a menu's plans must all be linear (Op::Sum, Op::Average) or all be others; "
                   "make two menus of them");

@@ -23,9 +23,15 @@ public:
             if (!may_block) link_.note_request();
             may_block_ = may_block && !link_.has_requests();
         }
+        last_words guard(*this);
         begin();
+        guard.needless = true;
     }
-    ~running_call() override { engine_.reset(); }
+    ~running_call() override
+    {
+        if (stage_ != stage::ended) last_words guard(*this);  // an exception ends it
+        engine_.reset();
+    }
 
     bool progress() override
     {
@@ -343,7 +349,7 @@ private:
         return false;
     }
 
-    void give_up(const verdict& v)
+    void give_up(const verdict& v) override
     {
         if (stage_ == stage::ended) return;
         if (stage_ == stage::handed_over) {  // nobody listens inside MPI's own call: see it through
@@ -357,6 +363,17 @@ private:
         head_.trouble = v;
         end();
     }
+
+    /// Tells the others when an exception ends the call here, such as one that says that there is no memory: they would wait.
+    struct last_words {
+        explicit last_words(running_call& call) : of(call) {}
+        ~last_words()
+        {
+            if (!needless) of.head_.say_last_words();
+        }
+        running_call& of;
+        bool needless = false;
+    };
 
     const decision<T>& d_;
     Link link_;

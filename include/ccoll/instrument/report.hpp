@@ -9,6 +9,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+/// What a Fault:: policy saw on this rank while the call ran. Calls that run at the same time on one communicator share their links, and
+/// each counts what happened to all of them.
+struct fault_counts {
+    std::size_t detected = 0;   ///< fragments and acknowledgements that arrived damaged
+    std::size_t corrected = 0;  ///< bits, with Fault::Hamming
+    std::size_t resent = 0;     ///< fragments that were sent again, also those that were only late
+};
+
 /// Facts about one call, as one rank saw it.
 struct report {
     const char* algorithm = "none";
@@ -24,6 +32,7 @@ struct report {
     bool exact = true;                ///< nothing was lossy
     bool same_bits = true;            ///< all ranks that hold an element of the result hold the same bits
     bool agreed = false;              ///< ranks compared their arguments before the first element moved
+    fault_counts faults;              ///< with Fault::
     ccoll::breakdown breakdown;       ///< seconds per phase, with Instrument::Breakdown
     verdict trouble;                  ///< not ok only after a failed call with std::error_code
 

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <ccoll/policy/error_bound.hpp>
+#include <ccoll/policy/fault.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/policy/tags.hpp>
 #include <ccoll/policy/timeout.hpp>
@@ -132,6 +133,10 @@ struct Plan {
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
     using timeout = choice<axis::timeout, no_timeout>;
     using exec = choice<axis::exec, policies::Exec::Serial>;
+    using integrity = choice<axis::fault, policies::Fault::None>;
+
+    /// How long a call waits in vain, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
+    static constexpr double patience_s = timeout::seconds > 0 ? timeout::seconds : integrity::protects ? 60.0 : 0.0;
 };
 
 /// Prints the sentence of a fault; nothing when there is none.
@@ -140,7 +145,7 @@ constexpr void refuse_plan()
 {
     static_assert(
         Fault != plan_fault::stranger,
-        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec:: "
+        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, Fault:: "
         "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived "
         "from "
         "ccoll::policy<axis>");

@@ -24,6 +24,7 @@ struct check;
 struct instrument;
 struct timeout;
 struct exec;
+struct fault;
 struct spare_bound;
 }  // namespace axis
 

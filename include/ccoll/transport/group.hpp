@@ -16,7 +16,7 @@ template <transport Base>
 class group {
 public:
     using request = typename Base::request;
-    static constexpr bool spins = detail::spins<Base>;
+    static constexpr bool spins = detail::spins<Base>, may_not_reach = detail::may_not_reach<Base>;
 
     /// @param members       ranks of `base`, in the same order on all of them; must outlive the group
     /// @param me            this rank's index in `members`

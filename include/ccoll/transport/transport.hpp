@@ -74,6 +74,13 @@ inline constexpr bool spins = false;
 template <class Link>
     requires Link::spins
 inline constexpr bool spins<Link> = true;
+
+/// Can a rank be out of reach of another one, although both can reach a third? Not where messages always arrive.
+template <class Link>
+inline constexpr bool may_not_reach = false;
+template <class Link>
+    requires Link::may_not_reach
+inline constexpr bool may_not_reach<Link> = true;
 }  // namespace detail
 
 /// How a handle that is not itself a transport becomes one. Specialise it with `static Link make(Handle)`. Optional:

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/guarded_call.hpp - floor 3. A call over a guarded link: any call, which knows nothing of it, and then the last acknowledgements.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <ccoll/base/clock.hpp>
+#include <ccoll/engine/pending.hpp>
+#include <ccoll/policy/plan.hpp>
+#include <ccoll/transport/guarded.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// @tparam Call  made from an order and a guarded link
+template <class Call, class Link>
+class guarded_call final : public pending_call {
+public:
+    template <class Order>
+    guarded_call(const Order& order, Link link, bool may_block)
+        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), patience_(order.plan.patience),
+          inner_(order, link_, may_block)
+    {}
+    ~guarded_call() override
+    {
+        if (!ended_) link_.stop_listening();
+    }
+
+    bool progress() override
+    {
+        if (ended_) return true;
+        const std::uint64_t events = link_.events();
+        if (!inner_done_) {
+            inner_done_ = inner_.progress();
+            moved_ = inner_done_ || inner_.moved();
+            if (!inner_done_ && link_.failures() != failures_) {
+                any().give_up(link_.trouble());
+                inner_done_ = true;
+            }
+            if (!inner_done_) return false;
+            since_ = heard_ = steady_seconds();
+            result_ = inner_.result();
+        }
+        settle();
+        moved_ = moved_ || link_.events() != events;
+        return ended_;
+    }
+    bool moved() const override { return moved_; }
+    void idle() override
+    {
+        if (inner_done_) link_.idle();
+        else inner_.idle();
+    }
+    void abandon() override
+    {
+        if (ended_) return;
+        if (!inner_done_) inner_.abandon();
+        result_ = inner_.result();
+        inner_done_ = true;
+        since_ = steady_seconds();
+        while (!ended_) settle();  // the others should hear of it
+    }
+    void give_up(const verdict& v) override
+    {
+        if (!inner_done_) any().give_up(v);
+    }
+    const outcome& result() const override { return result_; }
+    const char* name() const override { return inner_.name(); }
+
+private:
+    pending_call& any() { return inner_; }
+
+    void settle()
+    {
+        const std::uint64_t events = link_.events();
+        const bool done = link_.settle(steady_seconds() - since_, !result_.trouble.ok());
+        const double now = steady_seconds();
+        if (link_.events() != events) heard_ = now;
+        if (result_.trouble.ok() && link_.failures() != failures_) {
+            result_.trouble = link_.trouble();
+        } else if (!done && result_.trouble.ok() && now - heard_ > patience_.seconds) {
+            result_.trouble = {status::timed_out, link_.rank(), link_.awaited(), -1, patience_.seconds, now - heard_};
+        }
+        if (!done) return;
+        const link_counts& all = link_.counts();
+        result_.facts.faults = {all.detected - before_.detected, all.corrected - before_.corrected, all.resent - before_.resent};
+        link_.stop_listening();
+        ended_ = true;
+    }
+
+    Link link_;
+    const link_counts before_;
+    const std::uint64_t failures_;
+    const time_limit patience_;
+    Call inner_;
+    outcome result_;
+    double since_ = 0, heard_ = 0;
+    bool inner_done_ = false, ended_ = false, moved_ = false;
+};
+
+namespace detail {
+
+/// The transport of a plan, from that of its communicator.
+template <class Plan, transport Base>
+auto guarded_for(Base base)
+{
+    if constexpr (Plan::integrity::protects)
+        return guarded<Base>(std::move(base), protection{Plan::integrity::corrects, hamming_code_for(Plan::integrity::bit_error_rate)});
+    else return base;
+}
+
+/// What runs a call of a plan.
+template <class Plan, class Call, class Link>
+using guarded_if_asked =
+    typename std::conditional_t<Plan::integrity::protects, std::type_identity<guarded_call<Call, Link>>, std::type_identity<Call>>::type;
+
+}  // namespace detail
+}  // namespace ccoll::inline CCOLL_ABI

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/guarded_departures.hpp - floor 2. What leaves over a guarded link: messages are cut into fragments, sealed, kept until they
+// have been acknowledged, and sent again where that is due.
+#pragma once
+
+#include <utility>
+
+#include <ccoll/base/clock.hpp>
+#include <ccoll/transport/link_state.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+template <transport Base>
+class guarded_departures {
+public:
+    /// Behind those of collectives (engine/agree.hpp), in front of those of point-to-point calls.
+    static constexpr int channel = 28656;
+    /// A fragment that was sent so often to a peer that answers, in vain, is beyond repair.
+    static constexpr unsigned most_tries = 40;
+    /// A send of so many bytes is done at once; the transport of threads has the same limit.
+    static constexpr std::size_t short_message = 256;
+
+    void open(Base& base)
+    {
+        if (ends_.empty()) ends_.resize(static_cast<std::size_t>(base.size()));
+    }
+
+    std::uint64_t post_send(Base& base, const protection& how, int peer, int tag, const_byte_span data)
+    {
+        end_of_link& end = at(peer);
+        leaving m;
+        m.id = ++last_id_;
+        m.peer = peer, m.tag = tag, m.bytes = data.size(), m.how = how;
+        m.missing = fragments_of(data.size());
+        m.first = end.numbered + 1;
+        m.last = end.numbered += m.missing;
+        m.at_once = data.size() <= short_message;
+        const std::size_t longest = sizeof(fragment_header) + std::min(data.size(), fragment_body_bytes);
+        m.stride = longest + how.check_bytes(longest);
+        m.memory = base.memory().take(m.missing * m.stride);
+        fragment_header header;
+        header.first = m.first, header.message_bytes = m.bytes, header.settled = settled_for(peer), header.tag = tag,
+        header.sender = base.rank();
+        for (const leaving& each : leaving_)
+            if (each.peer == peer && each.tag == tag && !each.over()) header.previous = each.last;
+        for (std::uint64_t i = 0; i < m.missing; ++i) {
+            const byte_span room = m.memory->room().subspan(i * m.stride, m.stride);
+            const const_byte_span body = part_of(data, i);
+            header.number = m.first + i;
+            copy(room.subspan(sizeof header), body);
+            seal_fragment(room, header, body.size(), how);
+        }
+        leaving_.push_back(m);
+        transmit(base, peer, steady_seconds());
+        return m.at_once ? 0 : m.id;
+    }
+    /// @return true when it is done
+    bool test_send(std::uint64_t id, status& result)
+    {
+        for (leaving& m : leaving_)
+            if (m.id == id) {
+                if (!m.over() || m.result == status::undelivered) return false;  // the whole call ends of that
+                result = m.result;
+                m.forgotten = true;
+                return true;
+            }
+        return true;
+    }
+    void cancel_send(std::uint64_t id)
+    {
+        for (leaving& m : leaving_)
+            if (m.id == id) give_up(m, status::abandoned), m.forgotten = true;
+    }
+
+    const link_counts& counts() const { return counts_; }
+    /// How many messages were beyond repair, and the last of them: peer, fragment, tries.
+    std::uint64_t failures() const { return failures_; }
+    verdict trouble(int me) const { return {status::undelivered, me, failed_peer_, -1, failed_fragment_, failed_tries_}; }
+
+protected:
+    using inner_request = typename Base::request;
+    using end_of_link = link_end<inner_request>;
+    using leaving = leaving_message<inner_request>;
+
+    static constexpr double look_again = 0.5e-3;
+
+    end_of_link& at(int peer) { return ends_[static_cast<std::size_t>(peer)]; }
+    const end_of_link& at(int peer) const { return ends_[static_cast<std::size_t>(peer)]; }
+    static const_byte_span part_of(const_byte_span data, std::uint64_t i)
+    {
+        const std::size_t from = std::min(data.size(), i * fragment_body_bytes);
+        return data.subspan(from, std::min(fragment_body_bytes, data.size() - from));
+    }
+
+    /// Up to which fragment this rank needs no acknowledgement any more, nor to hear that a message has been received.
+    std::uint64_t settled_for(int peer) const
+    {
+        std::uint64_t n = at(peer).settled;
+        for (const leaving& m : leaving_)
+            if (m.peer == peer && !m.over() && !m.at_once) n = std::min(n, m.first - 1);
+        return n;
+    }
+    leaving* owner_of(int peer, std::uint64_t fragment)
+    {
+        for (leaving& m : leaving_)
+            if (m.peer == peer && m.first <= fragment && fragment <= m.last) return &m;
+        return nullptr;
+    }
+    static const_byte_span sealed(const leaving& m, std::uint64_t fragment)
+    {
+        const std::uint64_t i = fragment - m.first;
+        const std::size_t bytes = sizeof(fragment_header) + std::min<std::size_t>(fragment_body_bytes, m.bytes - i * fragment_body_bytes);
+        return m.memory->room().subspan(i * m.stride, bytes + m.how.check_bytes(bytes));
+    }
+    void post(Base& base, end_of_link& end, leaving& m, std::uint64_t fragment, double now)
+    {
+        flight<inner_request>& f = end.at(fragment);
+        f.sent = now;
+        f.due = false;
+        counts_.resent += ++f.tries > 1;
+        end.has_sent = true;
+        f.request = base.post_send(m.peer, channel, sealed(m, fragment));
+    }
+    /// Sends what has not yet left, as far as the peer can tell it apart.
+    void transmit(Base& base, int peer, double now)
+    {
+        end_of_link& end = at(peer);
+        if (end.flights.empty()) end.flights.resize(end_of_link::window);
+        while (end.sent < end.numbered && end.sent < end.settled + end_of_link::window) {
+            leaving* const m = owner_of(peer, ++end.sent);
+            end.at(end.sent) = {};
+            end.at(end.sent).first_sent = now;
+            if (m == nullptr || m->result != status::ok) end.at(end.sent).needless = true;
+            else post(base, end, *m, end.sent, now);
+        }
+        advance(base, end);
+    }
+    void advance(Base& base, end_of_link& end)
+    {
+        while (end.settled < end.sent && end.at(end.settled + 1).needless && base.test(end.at(end.settled + 1).request)) ++end.settled;
+    }
+    /// Of the fragments that are under way: which have to be sent again?
+    void look_through(Base& base, int peer, double now)
+    {
+        end_of_link& end = at(peer);
+        end.looked = now;
+        bool oldest = true;
+        for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
+            flight<inner_request>& f = end.at(n);
+            if (!base.test(f.request) || f.needless) continue;  // one that is still under way is not lost
+            leaving* const m = owner_of(peer, n);
+            const bool silent = end.heard < f.first_sent, first = std::exchange(oldest, false);
+            if (m == nullptr) continue;
+            if (f.request.result != status::ok) {
+                give_up(*m, f.request.result);
+            } else if (f.due || now - f.sent > end.patience(f.tries, silent)) {
+                if (silent && !first) continue;  // one is enough to ask whether somebody is there
+                if (!silent && f.tries >= most_tries) {
+                    ++failures_;
+                    failed_peer_ = peer;
+                    failed_fragment_ = static_cast<double>(n);
+                    failed_tries_ = f.tries;
+                    give_up(*m, status::undelivered);
+                } else {
+                    if (silent) f.tries = std::min(f.tries, most_tries / 2);  // perhaps it is not yet in its call
+                    post(base, end, *m, n, now);
+                }
+            }
+        }
+        advance(base, end);
+    }
+    /// Asks peers that have a message, but have not said that it was received: they may have, and it got lost.
+    void ask_again(Base& base, double now)
+    {
+        for (leaving& m : leaving_) {
+            if (m.missing > 0 || m.over() || now - m.asked < 0.03 || !base.test(m.asking)) continue;
+            m.asked = now;
+            m.asking = base.post_send(m.peer, channel, sealed(m, m.last));
+        }
+    }
+    void give_up(leaving& m, status why)
+    {
+        end_of_link& end = at(m.peer);
+        m.result = why;
+        for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n) end.at(n).needless = true;
+    }
+    /// Forgets messages that are over, once the transport does not need their memory.
+    void tidy(Base& base)
+    {
+        std::erase_if(leaving_, [&](leaving& m) {
+            end_of_link& end = at(m.peer);
+            if (!m.over() || !(m.forgotten || m.at_once || m.result == status::ok) || !base.test(m.asking)) return false;
+            for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n)
+                if (!base.test(end.at(n).request)) return false;
+            base.memory().drop(m.memory);
+            return true;
+        });
+        std::erase_if(departing_, [&](departing& d) {
+            if (!base.test(d.request)) return false;
+            base.memory().drop(d.memory);
+            return true;
+        });
+    }
+
+    void acknowledge(Base& base, const protection& how, int peer, bool asks)
+    {
+        end_of_link& end = at(peer);
+        fragment_header header;
+        header.kind = fragment_kind::acknowledgement;
+        header.asks = asks ? 1 : 0;
+        header.number = end.seen.floor();
+        header.settled = settled_for(peer);
+        header.sender = base.rank();
+        acknowledgement body;
+        body.beyond = end.seen.words();
+        body.taken = end.taken;
+        body.broken = std::exchange(end.broken, 0);
+        end.owes = false;
+        const std::size_t bytes = sizeof header + sizeof body;
+        buffer_memory* const b = base.memory().take(bytes + how.of_short().check_bytes(bytes));
+        store(b->room(), sizeof header, body);
+        const std::size_t all = seal_fragment(b->room(), header, sizeof body, how.of_short());
+        departing_.push_back({base.post_send(peer, channel, b->room().first(all)), b});
+    }
+    void take_acknowledgement(Base& base, int peer, const opened_fragment& f, double now)
+    {
+        if (f.body.size() != sizeof(acknowledgement)) return;
+        end_of_link& end = at(peer);
+        const auto a = load<acknowledgement>(f.body, 0);
+        const std::uint64_t floor = f.header.number;
+        double latest = 0;  // when the youngest fragment left that has arrived
+        for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
+            flight<inner_request>& each = end.at(n);
+            const std::uint64_t bit = n - floor - 1;
+            const bool arrived = n <= floor || (bit < acknowledgement::window && (a.beyond[bit / 64] >> bit % 64 & 1) != 0);
+            if (arrived) latest = std::max(latest, each.sent);
+            if (!arrived || each.needless) continue;
+            each.needless = true;
+            if (leaving* const m = owner_of(peer, n); m != nullptr && --m->missing == 0) m->asked = now;
+            if (each.tries == 1) end.round_trip += (now - each.sent - end.round_trip) / 8;
+        }
+        bool guessed = a.broken != acknowledgement::some_fragment;
+        for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
+            flight<inner_request>& each = end.at(n);
+            if (each.needless) continue;
+            const bool overtaken = each.sent < latest, oldest = !guessed && now - each.sent > end.round_trip / 2;
+            guessed = guessed || oldest;
+            if (n == a.broken || overtaken || oldest) each.due = true, end.looked = 0;
+        }
+        for (leaving& m : leaving_)
+            if (m.peer == peer && std::ranges::find(a.taken, m.last) != a.taken.end()) m.received = true;
+        advance(base, end);
+    }
+
+    std::vector<end_of_link> ends_;
+    std::vector<leaving> leaving_;
+    link_counts counts_;
+    std::uint64_t last_id_ = 0;
+
+private:
+    struct departing {
+        inner_request request;
+        buffer_memory* memory;
+    };
+
+    std::vector<departing> departing_;
+    std::uint64_t failures_ = 0;
+    double failed_fragment_ = 0, failed_tries_ = 0;
+    int failed_peer_ = nobody;
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/guarded_traffic.hpp - floor 2. The traffic of a guarded link: what comes, and the turns of both directions.
+//
+// Everything goes over one tag of the transport, so whatever arrives is taken in by any call on the communicator. This object is kept with
+// the communicator, and used by all of its calls.
+#pragma once
+
+#include <utility>
+
+#include <ccoll/transport/guarded_departures.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+template <transport Base>
+class guarded_traffic : public guarded_departures<Base> {
+    using departures = guarded_departures<Base>;
+    using departures::acknowledge, departures::advance, departures::at, departures::counts_, departures::ends_, departures::last_id_,
+        departures::leaving_;
+    using typename departures::end_of_link;
+    using typename departures::inner_request;
+    using typename departures::leaving;
+
+public:
+    // ---- messages ----
+
+    std::uint64_t post_recv(Base& base, int peer, int tag, byte_span into)
+    {
+        receives_.push_back({++last_id_, peer, tag, into});
+        match(base);
+        return last_id_;
+    }
+
+    bool test_recv(std::uint64_t id, status& result, std::size_t& bytes)
+    {
+        const auto found = std::ranges::find(receives_, id, &waiting_receive::id);
+        if (found == receives_.end()) return true;
+        if (!found->done) return false;
+        result = found->result;
+        bytes = found->bytes;
+        receives_.erase(found);
+        return true;
+    }
+    void cancel_recv(std::uint64_t id)
+    {
+        std::erase_if(receives_, [&](const waiting_receive& r) { return r.id == id; });
+    }
+    int probe(int tag) const
+    {
+        int lowest = nobody;
+        for (const arriving_message& m : arriving_)
+            if (m.tag == tag && is_next(m) && (lowest == nobody || m.peer < lowest) &&
+                std::ranges::none_of(receives_, [&](const waiting_receive& r) { return !r.done && r.peer == m.peer && r.tag == tag; }))
+                lowest = m.peer;
+        return lowest;
+    }
+
+    // ---- turns ----
+
+    /// Takes in what has come, acknowledges it, and sends again what is due.
+    void progress(Base& base, const protection& how)
+    {
+        const double now = steady_seconds();
+        progressed_ = now;
+        listen(base, now);
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            end_of_link& end = ends_[i];
+            const int peer = static_cast<int>(i);
+            if (end.owes) acknowledge(base, how, peer, false);
+            if (end.sent > end.settled && end.looked + departures::look_again < now) this->look_through(base, peer, now);
+            if (end.sent < end.numbered) this->transmit(base, peer, now);
+        }
+        this->ask_again(base, now);
+        this->tidy(base);
+    }
+    /// For tests between two turns, of which there are many.
+    void progress_now_and_then(Base& base, const protection& how)
+    {
+        if (steady_seconds() - progressed_ > 50e-6) progress(base, how);
+    }
+
+    /// One turn at the end of a call: true when all that this rank sent has arrived, and its peers know that what they sent has arrived
+    /// here. Then nobody needs an answer of this rank.
+    /// @param waited  seconds since the call's work ended: peers that say nothing are asked for a while only
+    /// @param failed  after an error nothing has to arrive, but peers should hear of it
+    bool settle(Base& base, const protection& how, double waited, bool failed)
+    {
+        progress(base, how);
+        const double now = progressed_, linger = 0.3;
+        bool settled = true;
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            end_of_link& end = ends_[i];
+            if (!end.all_settled()) {
+                settled = settled && failed && waited > linger;
+                awaited_ = static_cast<int>(i);
+            } else if (is_owed(static_cast<int>(i)) && waited < linger) {
+                settled = false;
+                if (now - end.asked < std::clamp(2 * end.round_trip, 1e-3, 0.05)) continue;
+                end.asked = now;
+                acknowledge(base, how, static_cast<int>(i), true);
+            }
+        }
+        if (!settled) return false;
+        for (leaving& m : leaving_)  // news of the failure, to peers that do not listen
+            if (failed && m.at_once && !m.over()) this->give_up(m, status::abandoned);
+        for (std::size_t i = 0; i < ends_.size(); ++i) {
+            if (!ends_[i].has_sent && !ends_[i].owes) continue;
+            acknowledge(base, how, static_cast<int>(i), false);
+            ends_[i].has_sent = false;
+        }
+        return true;
+    }
+    /// Whom settle() waits for.
+    int awaited() const { return awaited_; }
+    /// Takes back what waits for messages. Peers that nobody listens to are heard by the next call.
+    void stop_listening(Base& base)
+    {
+        std::erase_if(standing_, [&](standing& s) {
+            if (base.test(s.request)) take_in(base, s.peer, s.request, s.room, steady_seconds());
+            else if (s.probed) return false;  // its message is on its way
+            else base.cancel(s.request);
+            base.memory().drop(s.room);
+            return true;
+        });
+        for (leaving& m : leaving_)
+            if (m.result != status::ok) m.forgotten = true;
+        this->tidy(base);
+    }
+
+    /// Grows with everything that arrives.
+    std::uint64_t events() const { return events_; }
+
+private:
+    static constexpr std::uint64_t longest_message = std::uint64_t{1} << 36;
+
+    /// A receive of the transport.
+    struct standing {
+        int peer;
+        inner_request request;
+        buffer_memory* room;
+        bool probed;  ///< its message was there when it was posted
+    };
+
+    // ---- what comes ----
+
+    void listen(Base& base, double now)
+    {
+        // Of peers that are waited for, a receive stands ready, which also says when they are gone.
+        for (const waiting_receive& r : receives_)
+            if (!r.done && std::ranges::none_of(standing_, [&](const standing& s) { return s.peer == r.peer; })) stand(base, r.peer, false);
+        for (int most = 64; most > 0; --most) {
+            const int peer = base.probe(departures::channel);
+            if (peer == nobody) break;
+            stand(base, peer, true);
+            if (!base.test(standing_.back().request)) continue;
+            standing s = standing_.back();
+            standing_.pop_back();
+            take_in(base, s.peer, s.request, s.room, now);
+            base.memory().drop(s.room);
+        }
+        for (std::size_t i = 0; i < standing_.size();) {
+            standing s = standing_[i];
+            if (!base.test(standing_[i].request)) {
+                ++i;
+                continue;
+            }
+            s.request = standing_[i].request;
+            standing_.erase(standing_.begin() + static_cast<std::ptrdiff_t>(i));
+            take_in(base, s.peer, s.request, s.room, now);
+            base.memory().drop(s.room);
+        }
+    }
+    void stand(Base& base, int peer, bool probed)
+    {
+        buffer_memory* const room = base.memory().take(fragment_room);
+        standing_.push_back({peer, base.post_recv(peer, departures::channel, room->room().first(fragment_room)), room, probed});
+    }
+    void take_in(Base& base, int peer, const inner_request& r, buffer_memory* room, double now)
+    {
+        if (r.result == status::ok) heard(base, peer, room->room().first(r.bytes), now);
+        else if (r.result == status::truncated) damaged(peer, acknowledgement::some_fragment);
+        else lost(peer, r.result);
+    }
+    /// No message of this peer will come any more.
+    void lost(int peer, status why)
+    {
+        for (waiting_receive& r : receives_)
+            if (r.peer == peer && !r.done) r.done = true, r.result = why;
+        ++events_;
+    }
+    void damaged(int peer, std::uint64_t fragment)
+    {
+        ++counts_.detected;
+        at(peer).broken = fragment;
+        at(peer).owes = true;
+    }
+    void heard(Base& base, int peer, byte_span message, double now)
+    {
+        end_of_link& end = at(peer);
+        const opened_fragment f = open_fragment(message);
+        ++events_;
+        end.heard = now;
+        if (f.whole) counts_.corrected += f.corrected;
+        const bool known = f.has_header && f.header.kind == fragment_kind::data;
+        if (!f.whole || f.header.sender != peer) return damaged(peer, known ? f.header.number : acknowledgement::some_fragment);
+        settle_theirs(base, end, peer, f.header.settled);
+        if (f.header.kind == fragment_kind::acknowledgement) this->take_acknowledgement(base, peer, f, now);
+        else take_fragment(base, peer, f);
+        if (f.header.asks != 0) end.owes = true;
+        match(base);
+    }
+    /// The peer waits for nothing up to here: what it gave up will not come.
+    void settle_theirs(Base& base, end_of_link& end, int peer, std::uint64_t settled)
+    {
+        if (settled <= end.theirs_settled) return;
+        end.theirs_settled = settled;
+        end.seen.raise(settled);
+        std::erase_if(arriving_, [&](const arriving_message& m) {
+            const bool given_up = m.peer == peer && m.missing > 0 && m.last <= settled;
+            if (given_up) base.memory().drop(m.memory);
+            return given_up;
+        });
+    }
+    void take_fragment(Base& base, int peer, const opened_fragment& f)
+    {
+        end_of_link& end = at(peer);
+        const fragment_header& h = f.header;
+        const std::uint64_t i = h.number - h.first, last = h.first + fragments_of(h.message_bytes) - 1;
+        end.owes = true;
+        if (h.number < h.first || h.number > last || h.message_bytes > longest_message || f.body.size() != body_bytes(h, i)) return;
+        auto m = std::ranges::find_if(arriving_, [&](const arriving_message& a) { return a.peer == peer && a.first == h.first; });
+        if (end.seen.has(h.number)) {  // a double; the sender may ask whether the message has been received
+            if (m == arriving_.end()) end.note_taken(last);
+            return;
+        }
+        if (!end.seen.takes(h.number)) return;
+        if (m == arriving_.end()) {
+            buffer_memory* const memory = base.memory().take(std::max<std::size_t>(1, h.message_bytes));
+            arriving_.push_back({peer, h.tag, h.first, last, h.previous, last - h.first + 1, h.message_bytes, memory});
+            m = arriving_.end() - 1;
+        }
+        copy(m->memory->room().subspan(i * fragment_body_bytes), f.body);
+        --m->missing;
+        end.seen.add(h.number);
+    }
+    static std::size_t body_bytes(const fragment_header& h, std::uint64_t i)
+    {
+        return std::min<std::uint64_t>(fragment_body_bytes, h.message_bytes - i * fragment_body_bytes);
+    }
+    // ---- receives ----
+
+    /// Does the peer not know yet that its fragments have arrived here, or that its messages have been received?
+    bool is_owed(int peer) const
+    {
+        std::uint64_t known = at(peer).seen.floor();
+        for (const arriving_message& m : arriving_)
+            if (m.peer == peer) known = std::min(known, m.first - 1);  // nobody has received it
+        return at(peer).theirs_settled < known;
+    }
+
+    /// Messages of a peer and tag are received in the order in which they were sent.
+    bool is_next(const arriving_message& m) const
+    {
+        if (m.missing > 0 || !at(m.peer).seen.has(m.previous)) return false;
+        return std::ranges::none_of(arriving_, [&](const auto& a) { return a.peer == m.peer && a.tag == m.tag && a.first < m.first; });
+    }
+    void match(Base& base)
+    {
+        for (waiting_receive& r : receives_) {
+            if (r.done) continue;
+            const auto found = std::ranges::find_if(
+                arriving_, [&](const arriving_message& m) { return m.peer == r.peer && m.tag == r.tag && is_next(m); });
+            if (found == arriving_.end()) continue;
+            r.bytes = found->bytes;
+            r.result = r.bytes > r.into.size() ? status::truncated : status::ok;
+            if (r.result == status::ok) copy(r.into, found->memory->room().first(r.bytes));
+            r.done = true;
+            at(r.peer).note_taken(found->last);
+            at(r.peer).owes = true;
+            base.memory().drop(found->memory);
+            arriving_.erase(found);
+            ++events_;
+        }
+    }
+
+    std::vector<arriving_message> arriving_;
+    std::vector<waiting_receive> receives_;
+    std::vector<standing> standing_;
+    std::uint64_t events_ = 0;
+    double progressed_ = 0;
+    int awaited_ = nobody;
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/link_state.hpp - floor 2. What a guarded link keeps of its traffic, as values: for each peer, what has left and what has come.
+// Nothing here sends or receives; guarded_traffic.hpp does.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <ccoll/transport/fragment.hpp>
+#include <ccoll/transport/transport.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+/// What a link has seen of faults.
+struct link_counts {
+    std::uint64_t detected = 0;   ///< fragments and acknowledgements that arrived damaged
+    std::uint64_t corrected = 0;  ///< bits
+    std::uint64_t resent = 0;     ///< fragments
+};
+
+namespace detail {
+
+/// The numbers of a sequence that have been seen: all up to `floor`, and some of those right behind it.
+class number_window {
+public:
+    static constexpr std::uint64_t width = acknowledgement::window;
+
+    std::uint64_t floor() const { return floor_; }
+    bool has(std::uint64_t n) const { return n <= floor_ || (n - floor_ <= width && beyond_[n - floor_ - 1]); }
+    bool takes(std::uint64_t n) const { return n > floor_ && n - floor_ <= width; }
+    void add(std::uint64_t n)
+    {
+        beyond_.set(n - floor_ - 1);
+        advance();
+    }
+    /// All up to n count as seen.
+    void raise(std::uint64_t n)
+    {
+        if (n <= floor_) return;
+        beyond_ = n - floor_ < width ? beyond_ >> (n - floor_) : std::bitset<width>{};
+        floor_ = n;
+        advance();
+    }
+    std::array<std::uint64_t, acknowledgement::words> words() const
+    {
+        std::array<std::uint64_t, acknowledgement::words> all{};
+        for (std::size_t i = 0; i < width && beyond_.any(); ++i) all[i / 64] |= std::uint64_t{beyond_[i]} << i % 64;
+        return all;
+    }
+
+private:
+    void advance()
+    {
+        while (beyond_[0]) {
+            beyond_ >>= 1;
+            ++floor_;
+        }
+    }
+    std::uint64_t floor_ = 0;
+    std::bitset<width> beyond_;
+};
+
+/// A fragment that has left.
+template <class Request>
+struct flight {
+    Request request{};
+    double sent = 0, first_sent = 0;
+    unsigned tries = 0;
+    bool needless = false;  ///< acknowledged, or of a message that was given up
+    bool due = false;       ///< known not to have arrived
+};
+
+/// A message that leaves. It is kept here, sealed, until all of it has been acknowledged.
+template <class Request>
+struct leaving_message {
+    std::uint64_t id = 0, first = 0, last = 0, missing = 0;  ///< missing: fragments that are not acknowledged
+    int peer = nobody, tag = 0;
+    std::size_t bytes = 0, stride = 0;  ///< stride: from fragment to fragment in `memory`
+    buffer_memory* memory = nullptr;
+    protection how{};
+    bool at_once = false;    ///< short: the send was done when it was posted
+    bool received = false;   ///< the peer has it, where its receive is
+    bool forgotten = false;  ///< nobody asks for it any more
+    status result = status::ok;
+    double asked = 0;  ///< when its last fragment was sent again to ask whether it has been received
+    Request asking{};
+
+    bool over() const { return result != status::ok || (missing == 0 && (at_once || received)); }
+};
+
+/// A message that arrives, or waits to be received.
+struct arriving_message {
+    int peer = nobody, tag = 0;
+    std::uint64_t first = 0, last = 0, previous = 0, missing = 0;
+    std::size_t bytes = 0;
+    buffer_memory* memory = nullptr;
+};
+
+struct waiting_receive {
+    std::uint64_t id = 0;
+    int peer = nobody, tag = 0;
+    byte_span into{};
+    bool done = false;
+    status result = status::ok;
+    std::size_t bytes = 0;
+};
+
+/// Both directions between this rank and another one.
+template <class Request>
+struct link_end {
+    static constexpr std::uint64_t window = number_window::width;
+
+    // What leaves. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
+    std::uint64_t numbered = 0, sent = 0, settled = 0;
+    std::vector<flight<Request>> flights;  // fragment n is flights[n % window]
+    double heard = -std::numeric_limits<double>::infinity();
+    double round_trip = 1e-3;  // smoothed, in seconds
+    double looked = 0;         // when flights were last looked through
+
+    // What comes.
+    number_window seen;
+    std::uint64_t theirs_settled = 0, broken = 0;
+    std::array<std::uint64_t, acknowledgement::most_taken> taken{};
+    std::size_t next_taken = 0;
+    bool owes = false;  // an acknowledgement
+
+    // At the end of a call.
+    bool has_sent = false;  // since this rank said so last
+    double asked = 0;
+
+    flight<Request>& at(std::uint64_t n) { return flights[n % window]; }
+    bool all_settled() const { return settled == numbered; }
+    void note_taken(std::uint64_t last)
+    {
+        if (std::ranges::find(taken, last) == taken.end()) taken[next_taken++ % taken.size()] = last;
+    }
+    /// After so long without an acknowledgement a fragment is sent again. A peer that has not been heard is perhaps not yet in its call.
+    double patience(unsigned tries, bool silent) const
+    {
+        const double base = std::clamp(4 * round_trip, 2e-3, 0.2);
+        double wait = base;
+        for (unsigned i = 1; i < tries && wait < 1; ++i) wait *= 1.5;
+        return std::min(wait, silent ? 1.0 : std::max(0.1, base));
+    }
+};
+
+}  // namespace detail
+}  // namespace ccoll::inline CCOLL_ABI
