@@ -22,8 +22,8 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// Runs the parts of a codec's work at once. run(parts, job) calls job(0) .. job(parts - 1) in any order, from any threads, and returns
 /// when all of them have returned. width() is the number of parts that can really run at once. Exec::Threads (exec.hpp) is one; your thread
-/// pool can be another. A part needs 128 KiB of stack. It may wait for a part that was begun before it, so do not run two parts alternately
-/// on one thread (fibers).
+/// pool can be another. A part needs 256 KiB of stack (chunks with special values the most). It may wait for a part that was begun before
+/// it, so do not run two parts alternately on one thread (fibers).
 template <class E>
 concept codec_executor = requires(const E& run, void (*job)(std::size_t)) {
     { run.width() } -> std::convertible_to<std::size_t>;
