@@ -603,8 +603,10 @@ TEST_CASE("Requests that are dropped: what has left arrives, the rest is told or
             if (comm.rank() == 0) {
                 request first = ccoll::isend(x, 1, 8, comm);
                 static_cast<void>(ccoll::isend(x, 1, 8, comm));
+                ccoll::send(one, 1, 9, comm);  // until here nobody receives the first, so the second had to wait
                 first.wait();
             } else {
+                ccoll::recv(one, 0, 9, comm);
                 ccoll::recv(y, 0, 8, comm);
                 mine.expect(y == x, "the first of two");
             }

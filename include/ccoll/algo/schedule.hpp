@@ -130,7 +130,7 @@ template <class AlgoTag, class Collective>
 concept has_schedule = schedule_type<schedule_for<AlgoTag, Collective>>;
 
 /// The smallest k with 2^k >= p.
-constexpr int ceil_log2(int p) { return p > 1 ? std::bit_width(static_cast<unsigned>(p - 1)) : 0; }
+constexpr int ceil_log2(int p) { return p > 1 ? static_cast<int>(std::bit_width(static_cast<unsigned>(p - 1))) : 0; }
 
 /// The largest power of two that is at most p; p >= 1.
 constexpr int floor_power2(int p) { return 1 << (ceil_log2(p + 1) - 1); }
