@@ -17,7 +17,7 @@
 #include <ccoll/engine/decide.hpp>
 #include <ccoll/engine/run_modes.hpp>
 
-/// Collectives on elements T over transport Link, with all plans that have no line of their own above. T is float, double, an integer type,
+/// Collectives on elements T over transport Link, with every plan except those listed above. T is float, double, an integer type,
 /// ccoll::half, ccoll::bfloat16, or the elements that the engine moves for other types.
 #define CCOLL_EXTERN_ENGINE(T, Link) CCOLL_ENGINE_OF_PROGRAM(extern, T, Link)
 #define CCOLL_INSTANTIATE_ENGINE(T, Link) CCOLL_ENGINE_OF_PROGRAM(, T, Link)

@@ -209,8 +209,8 @@ private:
             if (native(link_, what_, result_place(), may_block_ ? nullptr : &native_request_)) {
                 result_.facts.algorithm = "MPI";
                 result_.facts.placement = "none";
-                result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector || what_.facts.rooted;  // of allreduce MPI
-                                                                                                                  // recommends it, no more
+                // MPI recommends the same bits for allreduce, but does not promise them.
+                result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector || what_.facts.rooted;
                 if (!may_block_) stage_ = stage::handed_over;
                 else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
                 return;

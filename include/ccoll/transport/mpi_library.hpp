@@ -256,7 +256,8 @@ private:
         if (!state->finalized) left_.push_back(std::move(state));
     }
 
-    /// "" when there is an MPI to call, which is then known until MPI_Finalize. Calls what is legal at any time from any thread.
+    /// "" when MPI can be called. Makes keys and operations then, and is not asked again before MPI_Finalize. Until it knows that this
+    /// thread may call MPI, it calls only what any thread may call at any time.
     const char* why_not_open()
     {
         int yes = 0;

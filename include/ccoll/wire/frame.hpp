@@ -134,7 +134,7 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     const auto h = load<frame_header>(from, 0);
     if (h.chunk_elements == 0 || (h.flags != 0 && h.flags != addend_flag && h.flags != (addend_flag | too_large_flag)))
         return status::corrupt;
-    const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;
+    const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;  // does not overflow; a division would cost more
     if (h.elements > room || room - h.elements >= h.chunk_elements) return status::corrupt;
     if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;
     if (h.reserved != 0 || h.row != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;
