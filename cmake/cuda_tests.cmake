@@ -3,7 +3,7 @@
 # CMake 3.25 does not know about C++20 in nvcc. Running a program needs a GPU; without one, the test is that it builds.
 # add_nvcc_program(<target> <source> [flags...])
 function(add_nvcc_program target source)
-  set(program ${CMAKE_CURRENT_BINARY_DIR}/${target})
+  set(program ${CMAKE_CURRENT_BINARY_DIR}/${target}.out)  # not the target's name: Ninja takes both for one thing
   add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
     COMMAND ${nvcc} -std=c++20 -O2 -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} ${source} -o ${program})
   add_custom_target(${target} ALL DEPENDS ${program})
@@ -24,10 +24,10 @@ foreach(file ${programs})
   get_filename_component(subject ${file} NAME_WE)
   add_nvcc_program(cuda_${subject} ${here}/cuda/${file} -DCCOLL_NO_MPI ${arch})
   if(gpus MATCHES "GPU 0")
-    add_test(NAME cuda/${subject} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject})
+    add_test(NAME cuda/${subject} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject}.out)
     set_tests_properties(cuda/${subject} PROPERTIES TIMEOUT 300 LABELS cuda RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   else()
-    add_test(NAME cuda/${subject}/builds COMMAND ${CMAKE_COMMAND} -E md5sum ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject})
+    add_test(NAME cuda/${subject}/builds COMMAND ${CMAKE_COMMAND} -E md5sum ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject}.out)
     set_tests_properties(cuda/${subject}/builds PROPERTIES TIMEOUT 10 LABELS cuda)
   endif()
 endforeach()
