@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// allreduce.hpp - floor 5. allreduce: everybody ends with the reduction of everybody's data.
+// allreduce.hpp - floor 5. allreduce: every rank ends with the reduction of the data of all ranks.
 #pragma once
 
 #include <array>
@@ -28,27 +28,30 @@ namespace ccoll::inline CCOLL_ABI {
 ///               then unspecified. Without agreement (Check::Local, or below 1 MiB) damage to the very last message of the schedule is
 ///               seen by its receiver alone; Check::Collective tells everybody.
 /// All ranks hold the same bits afterwards (not with Placement::PerHop; see report::same_bits).
-/// Error: worst_case<collective::allreduce, Policies...>(p); with a ring p times the bound for Sum, once for Average.
-/// Cost: the schedule's messages, each encoded; working memory is kept with the communicator. Source: C-Coll, section III.
+/// Error: worst_case<collective::allreduce, Policies...>(p). With a ring this is p times the bound for Sum, and once the bound for Average.
+/// Cost: the messages of the schedule, each of them encoded; docs/reference/allreduce.md counts them per algorithm. Working memory is kept
+/// with the communicator, so calls of a length seen before allocate next to nothing.
+/// Source: C-Coll, section III.
 template <class... Policies, class... Arguments>
 report allreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::blocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// The same, begun: see ccoll::request.
+/// allreduce, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iallreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::nonblocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// The same, prepared: see ccoll::persistent.
+/// allreduce, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent allreduce_init(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::preparing, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-/// The slowest rank's seconds of every phase. Collective: all ranks of `comm` call it.
+/// @return for each phase, the seconds of the rank that spent most on it. Collective: all ranks of `comm` call it.
+/// Cost: an allreduce of six doubles.    @throw ccoll::error  as allreduce does
 template <communicator Comm>
 breakdown slowest(const breakdown& mine, const Comm& comm)
 {
