@@ -77,8 +77,8 @@ struct varied_allgather {
 ///   allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)    pointers, as MPI_Allgatherv; displacements may be null
 ///
 /// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ. Otherwise as allgather.
-/// Cost: as allgather. In addition the ranks compare their arguments before the call and their verdicts after it (not with Check::Local),
-/// in log2(p) short messages each time.
+/// Cost: as allgather. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their verdicts
+/// after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report allgatherv(Arguments&&... arguments)
 {

@@ -84,8 +84,8 @@ struct varied_alltoall {
 ///
 /// What rank r sends to rank s must be as long as what s expects from r. Otherwise all ranks get status::count_differs (with Check::Local
 /// only the ranks that see it).
-/// Cost: as alltoall. In addition the ranks compare their arguments before the call and their verdicts after it (not with Check::Local), in
-/// log2(p) short messages each time.
+/// Cost: as alltoall. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their verdicts
+/// after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report alltoallv(Arguments&&... arguments)
 {

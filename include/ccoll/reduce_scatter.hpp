@@ -77,8 +77,8 @@ struct varied_reduce_scatter {
 ///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    pointers, as MPI_Reduce_scatter
 ///
 /// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ. Otherwise as reduce_scatter.
-/// Cost: as reduce_scatter. In addition the ranks compare their arguments before the call and their verdicts after it (not with
-/// Check::Local), in log2(p) short messages each time.
+/// Cost: as reduce_scatter. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their
+/// verdicts after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report reduce_scatter_v(Arguments&&... arguments)
 {

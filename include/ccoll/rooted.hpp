@@ -171,8 +171,7 @@ struct varied_gather {
 ///   scatterv<P...>(send, counts, displacements, recv, n, root, comm, extra...)    pointers, as MPI_Scatterv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `recv` is not as long as the root says.
-/// Cost: as scatter. The ranks compare their arguments before the call even with Check::Local. Without it, they also compare
-/// their verdicts after the call.
+/// Cost: as scatter. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
 template <class... Policies, class... Arguments>
 report scatterv(Arguments&&... arguments)
 {
@@ -198,8 +197,7 @@ persistent scatterv_init(Arguments&&... arguments)
 ///   gatherv<P...>(send, n, recv, counts, displacements, root, comm, extra...)    pointers, as MPI_Gatherv
 ///
 /// Errors: bad_count for a negative count; count_differs if a rank's `send` is not as long as the root says.
-/// Cost: as gather. The ranks compare their arguments before the call even with Check::Local. Without it, they also compare
-/// their verdicts after the call.
+/// Cost: as gather. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
 template <class... Policies, class... Arguments>
 report gatherv(Arguments&&... arguments)
 {
