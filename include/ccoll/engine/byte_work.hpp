@@ -91,7 +91,7 @@ struct byte_work {
         });
     }
     /// Puts the final elements into the user's buffer.
-    void deliver()
+    void store_result()
     {
         scope time(engine.clock_, phase::copy);
         const task<T>& what = engine.task_;

@@ -385,7 +385,7 @@ private:
             transition.last = true;
             if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
             at_end(mine.now, transition);
-            if (!too_large_) transition.deliver();
+            if (!too_large_) transition.store_result();
         }
         release(l, mine);
     }
