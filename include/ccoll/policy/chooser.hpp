@@ -16,7 +16,7 @@ struct candidate {
     const char* codec = "";
     const char* placement = "";
     bool exact = true;        ///< no lossy codec
-    double bound = 0;         ///< E of the plan's bound; 0 where it is exact, and with RuntimeBound
+    double bound = 0;         ///< E of the plan's bound; 0 if exact, and with RuntimeBound
     bool relative = false;    ///< E is a fraction of the range of the data, else in the unit of the data
     bool end_to_end = false;  ///< E holds for the result, else for one compression
 };
