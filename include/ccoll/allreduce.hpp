@@ -22,7 +22,7 @@ namespace ccoll::inline CCOLL_ABI {
 ///               numbers (a bound holds for each part); exact ones whatever can be copied byte by byte and Op:: computes on.
 /// @param recv   n elements.
 /// @param comm   MPI_Comm, threads_comm, or any object that meets ccoll::transport.
-/// @param extra  the bound, a number > 0, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
+/// @param extra  the bound, a number > 0, with RuntimeBound; a std::error_code variable, which is set instead of throwing.
 /// @return       what was decided, what it cost, and the worst-case error of every finite element.
 /// @throw ccoll::error  on every rank, when counts or plans disagree, an argument is wrong or a frame is damaged. `recv` is
 ///               then unspecified. Without agreement (Check::Local, or below 1 MiB) damage to the very last message of the schedule is

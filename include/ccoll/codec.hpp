@@ -61,7 +61,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
 
 /// Decodes a frame. Any bytes are safe as input and give a status.
 ///
-/// @param src  begins with a frame. Bytes behind it are not read.
+/// @param src  begins with a frame. Bytes after it are not read.
 /// @param out  as many elements as were encoded, host memory.
 /// @return     ok, or corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is then unspecified. Never throws.
 /// Cost: one pass, no allocation.

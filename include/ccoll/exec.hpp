@@ -18,7 +18,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// `Count` - 1 threads that wait for parts of a job, beside the thread that owns them. They sleep between jobs.
+/// `Count` - 1 threads that wait for parts of a job, in addition to the thread that owns them. They sleep between jobs.
 template <std::size_t Count>
 class team {
 public:

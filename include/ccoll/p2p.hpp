@@ -42,7 +42,7 @@ void attach(const Comm& comm)
 ///   send<P...>(buffer, destination, tag, comm, extra...)     any contiguous range
 ///   send<P...>(data, n, destination, tag, comm, extra...)    a pointer, as MPI_Send
 ///
-/// @param extra  the bound, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
+/// @param extra  the bound, with RuntimeBound; a std::error_code variable, which is set instead of throwing.
 /// Source: C-Coll, section III (CPR-P2P, the part that it builds on); the slices are PIPE-SZx's.
 template <class... Policies, class... Arguments>
 report send(Arguments&&... arguments)

@@ -21,7 +21,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The optional arguments behind the communicator, in any order.
+/// The optional arguments after the communicator, in any order.
 struct extras {
     double eb = 0;
     std::error_code* code = nullptr;

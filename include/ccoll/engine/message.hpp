@@ -54,7 +54,7 @@ enum class arrival : unsigned char {
 struct accepted {
     arrival what = arrival::trouble;
     verdict why{};           ///< of trouble and of another way
-    const_byte_span body{};  ///< of data: the frames, one behind another
+    const_byte_span body{};  ///< of data: the frames, one after another
 };
 
 /// Reads a message of a collective. Total: any bytes are safe.

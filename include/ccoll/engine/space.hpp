@@ -20,7 +20,7 @@ namespace ccoll::inline CCOLL_ABI {
 struct value_survey {
     bool range = false;                                       ///< asks for lowest and highest, in which fill values do not count
     bool magnitude = false;                                   ///< asks for largest
-    bool counts_non_finite = false;                           ///< Inf and NaN are larger than all; else they do not count
+    bool counts_non_finite = false;                           ///< Inf and NaN are larger than all others; otherwise they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;                                            ///< |x|, but not of fill values
@@ -64,7 +64,7 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
 
 namespace detail {
 
-/// What values of T are looked at as.
+/// The type in which values of T are examined.
 template <floating_element T>
 using looked_at = std::conditional_t<native_float<T>, T, float>;
 
