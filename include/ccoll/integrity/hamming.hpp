@@ -43,6 +43,7 @@ struct hamming_code {
 };
 
 /// The longest code whose fragments of 16 KiB have to be sent again in one case of ten or fewer, at this rate of wrong bits.
+///
 /// In a block of B bits, two or more are wrong with probability (B e)^2 / 2 or less. A fragment has 131072 / B blocks, so the probability
 /// that it cannot be corrected is 65536 B e^2 or less. (The paper takes B = 1 / e. At its 1e-5 these are blocks of 1e5 bits, of which 26 %
 /// have two wrong bits or more. It needs fewer check bits, 0.02 %, and sends a quarter of the blocks again.)
