@@ -2,11 +2,9 @@
 // engine/executor.hpp - floor 3. The one loop of the library. It runs any schedule with any codec, placement, memory space and transport.
 //
 // The vector is cut twice: into the blocks of the schedule, and every block into slices. A lane walks the whole schedule with slice j of
-// all blocks. No lane ever needs another one, so lanes form the pipeline, within a step and across steps: while one lane waits for the
-// link, the next one encodes.
+// all blocks. No lane ever needs another one, so lanes form the pipeline: while one lane waits for the link, the next one encodes.
 //
-// A step of a lane has three stages. Codec work that is begun in one stage is settled before the next. If a queue does work at once,
-// beginning and settling are the same.
+// A step of a lane has three stages. Codec work that is begun in one is settled before the next, or at once if the queue works at once.
 //
 //   encode     the receive is posted, and what leaves is being encoded
 //   exchange   it has left; the step's message is awaited
@@ -70,8 +68,7 @@ public:
     }
     /// Did the last progress() achieve anything?
     bool moved() const { return moved_; }
-    /// After a progress() that achieved nothing: sleeps until something may have happened. While codec work is under way it only yields,
-    /// because the end of such work wakes no rank.
+    /// Sleeps until something may have happened. With codec work under way it only yields, because the end of such work wakes no rank.
     void idle()
     {
         typename Clock::scope time(clock_, phase::wait);
@@ -102,8 +99,8 @@ public:
         talk_.give_up(v);
         leave_with(v);
     }
-    /// A result of this rank could not be added in encoded form because of what some rank contributed. No element was delivered on any
-    /// rank, because a rank that cannot add says so in all of its frames.
+    /// A result of this rank could not be added encoded. No element was delivered on any rank, because a rank that cannot add says so in
+    /// all of its frames.
     bool too_large() const { return too_large_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
@@ -275,8 +272,7 @@ private:
         for (int i = 0; i < now.send.count; ++i) after_send(task_.rules, at(l, now.send, i).now);
     }
 
-    /// The message of a step, with a reference for the send. A single block is sent from where it is, even if it only passes through.
-    /// Several blocks are packed.
+    /// The message of a step, with a reference for the send. A single block is sent from where it is. Several blocks are packed.
     buffer_memory* outgoing(lane& l, const step& now)
     {
         for (int i = 0; i < now.send.count; ++i) counts_.raw_bytes += at(l, now.send, i).count * sizeof(T);
@@ -364,8 +360,7 @@ private:
                task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
     }
 
-    /// Begins to deliver the blocks that no step after `number` touches. Their memory is given back when that is settled.
-    /// @param was  the step that has just been done
+    /// Begins to deliver the blocks that no step after `number` touches. @param was  the step that has just been done
     void finish(lane& l, int number, const step& was)
     {
         for (int i = 0; i < was.send.count; ++i) finish_block(l, number, was.send.at(i, blocks_));
@@ -411,8 +406,7 @@ private:
         left_ = true;
     }
 
-    /// Waits for codec work, because it uses the user's buffers, and withdraws all messages that are under way. The memory of a send that
-    /// cannot be withdrawn is never reused.
+    /// Waits for codec work, which uses the user's buffers, and withdraws all messages. Memory of a send that cannot be withdrawn is lost.
     void leave()
     {
         for (lane& l : lanes_) {
