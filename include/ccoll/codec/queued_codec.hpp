@@ -104,7 +104,7 @@ struct queued_work {
         begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
     }
     static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T> && (addend_codec_of<Tag, T>.put_fills != nullptr)
+        requires has_homomorphic_codec<Tag, T>
     {
         begin_host_work<Exec>(queue, work, [=] {
             addend_codec_of<Tag, T>.put_fills(src, out, times);
