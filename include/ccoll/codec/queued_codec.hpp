@@ -61,11 +61,6 @@ void begin_host_work([[maybe_unused]] const codec_queue& queue, codec_work& work
     else begin_work(queue, work, f);
 }
 
-/// Can this codec add a fill value beside numbers? This is a concept of its own because clang 14 evaluates both sides of an && in the
-/// requires clause of a member.
-template <class Tag, class T>
-concept puts_fills = has_homomorphic_codec<Tag, T> && (addend_codec_of<Tag, T>.put_fills != nullptr);
-
 /// A host codec on a queue. One class, so that it can be compiled once for a whole program (extern.hpp).
 template <class Tag, element T, class Exec>
 struct queued_work {
@@ -109,7 +104,7 @@ struct queued_work {
         begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
     }
     static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
-        requires puts_fills<Tag, T>
+        requires has_homomorphic_codec<Tag, T>
     {
         begin_host_work<Exec>(queue, work, [=] {
             addend_codec_of<Tag, T>.put_fills(src, out, times);
