@@ -106,7 +106,8 @@ foreach(header ${headers})
   endforeach()
 endforeach()
 
-# Who names no codec compiles no kernels: what a user includes reaches no codec but None, save for the headers that have them all.
+# A program that names no codec compiles no kernels. So a header that users include reaches no codec except None, apart from the headers
+# that include all codecs.
 foreach(header ${headers})
   if(NOT header MATCHES "^ccoll/[^/]+$" OR header MATCHES "^ccoll/(ccoll[.]hpp|codec[.]hpp|cuda[.]cuh)$")
     continue()
@@ -131,7 +132,7 @@ foreach(header ${headers})
   endif()
 endforeach()
 
-# No cycles, inside a folder either: take away headers that include none of those left, until no more can be taken away.
+# No cycles, not even inside a folder: remove headers that include none of those left, until no more can be removed.
 set(left ${headers})
 set(removed TRUE)
 while(removed)
