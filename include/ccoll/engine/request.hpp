@@ -53,11 +53,12 @@ inline report conclude(const pending_call& call, std::error_code* code)
     return facts;
 }
 
-/// One turn for all calls of this thread. @return true when `call` has ended
+/// One turn for all calls of this thread, of which `call` is one from now on. @return true when `call` has ended
 inline bool turn_of(pending_call& call)
 {
     const bool ended = call.progress();
     if (ended) call.leave();
+    else if (!call.is_in_a_list()) call.join();  // another thread has begun it
     pending_calls::of_this_thread().progress(&call);
     return ended;
 }
@@ -75,10 +76,10 @@ public:
 /// A nonblocking call, as MPI_Request with the memory that it needs. Its buffers belong to the library until wait() returns or
 /// test() is true; so does an array of counts until the call has begun, which is before `i...` returns.
 ///
-/// Used by the thread that started it. Whoever waits, here or in a blocking call, moves all calls of the thread on, so several may be in
+/// Used by the thread that started it, or by the one that it was handed to (hand_over). Whoever waits, here or in a blocking call, moves all calls of the thread on, so several may be in
 /// flight on one or more communicators, begun in the same order on all ranks of each, and completed in any.
-/// Progress is made in test() and wait() only, and in other calls of the library: there is no thread behind it. Not in calls that are
-/// handed over to MPI on communicators without requests of their own (docs/limitations.md).
+/// Progress is made in test() and wait() only, and in other calls of the library: there is no thread behind it (progress.hpp has one for
+/// those who want it). Not in calls that are handed over to MPI on communicators without requests of their own (docs/limitations.md).
 /// As in MPI a nonblocking call is matched by nonblocking ones alone.
 ///
 /// A request that is destroyed or assigned to before its call has ended gives the call up: the other ranks get an error
@@ -101,12 +102,31 @@ public:
     /// Is there a call to wait for? Not after wait(), nor for a request that was moved from.
     bool valid() const noexcept { return call_ != nullptr; }
 
+    /// Lets go of the thread that began the call, which must be the one that says this: `other = call.hand_over()` may then be tested,
+    /// waited for and destroyed by any one thread. From then on that thread alone uses the communicator, until the call has ended: with MPI
+    /// at the level MPI_THREAD_SERIALIZED or, where both threads are in MPI at once, MPI_THREAD_MULTIPLE.
+    /// @throw ccoll::error  (out_of_turn) for calls that belong to their thread: point-to-point, with Exec:: or Fault::, of device buffers,
+    ///                      or on two levels. The request stays as it was.
+    CCOLL_OPAQUE request hand_over()
+    {
+        if (call_ != nullptr) {
+            if (!call_->may_change_thread())
+                raise("request::hand_over", {status::out_of_turn},
+                      "this call belongs to the thread that began it: begin it there, or on a ccoll::progress_thread");
+            call_->leave();
+        }
+        return std::move(*this);
+    }
+
     /// Moves on whatever can be moved, and never sleeps. @return true when the call has ended: wait() then tells how, at once.
     CCOLL_OPAQUE bool test() { return call_ == nullptr || detail::turn_of(*call_); }
 
     /// Waits for the end. @return what a blocking call returns    @throw ccoll::error as a blocking call does
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
+
+    /// The call itself, for what is built around it. Afterwards there is none here.
+    std::unique_ptr<pending_call> release() noexcept { return std::move(call_); }
 
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)

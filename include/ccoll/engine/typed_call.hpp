@@ -248,6 +248,7 @@ public:
     }
     const outcome& result() const override { return result_; }
     const char* name() const override { return name_; }
+    bool may_change_thread() const override { return true; }
 
 private:
     void take(int code)
