@@ -80,9 +80,9 @@ public:
 /// The thread that started it uses it, or the one that it was handed over to (hand_over). Waiting, here or in a blocking call, makes
 /// progress with all calls of the thread. So several calls may be in flight on one or more communicators. They must begin in the same order
 /// on all ranks of each communicator, and may be completed in any order.
-/// Progress is made only in test() and wait(), and in other calls of the library, because there is no thread behind it; progress.hpp has one
-/// for those who want it. Calls that are passed on to MPI make none on communicators without requests of their own (docs/limitations.md).
-/// As in MPI, a nonblocking call matches only nonblocking calls.
+/// Progress is made only in test() and wait(), and in other calls of the library, because there is no thread behind it; progress.hpp has
+/// one for those who want it. Calls that are passed on to MPI make none on communicators without requests of their own
+/// (docs/limitations.md). As in MPI, a nonblocking call matches only nonblocking calls.
 ///
 /// A request that is destroyed or assigned to before its call has ended gives the call up. The other ranks then get an error
 /// (status::abandoned) that names this rank.
