@@ -276,6 +276,16 @@ int main(int argc, char** argv)
         EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).algorithm == std::string("MPI"));
     }
     {
+        std::vector<ccoll::bfloat16> values(length, ccoll::bfloat16(1));
+        void* gradient = values.data();
+        // [doc:typed_half]
+        const auto type = ccoll::typed::elements_of<ccoll::bfloat16>();
+        ccoll::request call = ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-2>>(MPI_IN_PLACE, gradient, n, type, MPI_SUM, comm);
+        call.wait();
+        // [/doc:typed_half]
+        EXPECT(std::fabs(static_cast<float>(values[3]) - static_cast<float>(p)) <= 1e-2f * static_cast<float>(p));
+    }
+    {
         // [doc:errors]
         floats sum(rank == 0 ? 10 : 11);  // does not fit
         std::error_code code;

@@ -37,10 +37,13 @@ public:
     /// The result of a call that has ended.
     virtual const outcome& result() const = 0;
     virtual const char* name() const = 0;
+    /// May another thread move it on from now on? Not where queues of codecs, or turns with a peer, belong to the thread that began it.
+    virtual bool may_change_thread() const { return false; }
 
     /// Adds this call to the thread's list. The destructor removes it.
     inline void join();
     inline void leave();
+    bool is_in_a_list() const { return list_ != nullptr; }
 
 private:
     friend class pending_calls;

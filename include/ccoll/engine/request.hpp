@@ -54,11 +54,12 @@ inline report conclude(const pending_call& call, std::error_code* code)
     return facts;
 }
 
-/// One turn for all calls of this thread. @return true if `call` has ended
+/// One turn for all calls of this thread, of which `call` is one from now on. @return true if `call` has ended
 inline bool turn_of(pending_call& call)
 {
     const bool ended = call.progress();
     if (ended) call.leave();
+    else if (!call.is_in_a_list()) call.join();  // another thread has begun it
     pending_calls::of_this_thread().progress(&call);
     return ended;
 }
@@ -76,12 +77,12 @@ public:
 /// A nonblocking call, like an MPI_Request together with the memory that it needs. Its buffers belong to the library until wait() returns
 /// or test() is true. Arrays of counts belong to it until the call has begun, which is before `i...` returns.
 ///
-/// Only the thread that started it may use it. Waiting, here or in a blocking call, makes progress with all calls of the thread. So several
-/// calls may be in flight on one or more communicators. They must begin in the same order on all ranks of each communicator, and may be
-/// completed in any order.
-/// Progress is made only in test() and wait(), and in other calls of the library, because there is no thread behind it. Calls that are
-/// passed on to MPI make none on communicators without requests of their own (docs/limitations.md).
-/// As in MPI, a nonblocking call matches only nonblocking calls.
+/// The thread that started it uses it, or the one that it was handed over to (hand_over). Waiting, here or in a blocking call, makes
+/// progress with all calls of the thread. So several calls may be in flight on one or more communicators. They must begin in the same order
+/// on all ranks of each communicator, and may be completed in any order.
+/// Progress is made only in test() and wait(), and in other calls of the library, because there is no thread behind it; progress.hpp has
+/// one for those who want it. Calls that are passed on to MPI make none on communicators without requests of their own
+/// (docs/limitations.md). As in MPI, a nonblocking call matches only nonblocking calls.
 ///
 /// A request that is destroyed or assigned to before its call has ended gives the call up. The other ranks then get an error
 /// (status::abandoned) that names this rank.
@@ -103,12 +104,31 @@ public:
     /// Is there a call to wait for? Not after wait(), and not for a request that was moved from.
     bool valid() const noexcept { return call_ != nullptr; }
 
+    /// Releases the call from the thread that began it, which must be the caller of this: `other = call.hand_over()` may then be tested,
+    /// waited for and destroyed by any one thread. From then on that thread alone uses the communicator, until the call has ended: with MPI
+    /// at the level MPI_THREAD_SERIALIZED or, where both threads are in MPI at once, MPI_THREAD_MULTIPLE.
+    /// @throw ccoll::error  (out_of_turn) for calls that belong to their thread: point-to-point, with Exec:: or Fault::, of device buffers,
+    ///                      or on two levels. The request stays as it was.
+    CCOLL_OPAQUE request hand_over()
+    {
+        if (call_ != nullptr) {
+            if (!call_->may_change_thread())
+                raise("request::hand_over", {status::out_of_turn},
+                      "this call belongs to the thread that began it: begin it there, or on a ccoll::progress_thread");
+            call_->leave();
+        }
+        return std::move(*this);
+    }
+
     /// Makes what progress is possible and never sleeps. @return true when the call has ended; wait() then returns or throws at once
     CCOLL_OPAQUE bool test() { return call_ == nullptr || detail::turn_of(*call_); }
 
     /// Waits for the end. @return what the blocking call returns    @throw ccoll::error  as the blocking call does
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
+
+    /// The call itself, for what is built around it. Afterwards there is none here.
+    std::unique_ptr<pending_call> release() noexcept { return std::move(call_); }
 
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)

@@ -51,6 +51,7 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
+    bool may_change_thread() const override { return what_.threads == nullptr && what_.space.queue(0).at_once(); }
     const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
 
 private:

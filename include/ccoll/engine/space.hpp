@@ -102,7 +102,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real low = most, high = std::numeric_limits<real>::lowest();
     real top = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+        const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
         low = m < limit && x < low ? x : low;
         high = m < limit && x > high ? x : high;
         top = m > top ? m : top;
@@ -110,7 +110,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real last_fill = 0;  // seldom another one
     if (top >= limit) {
         for (std::size_t i = 0; i < n; ++i) {
-            const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+            const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
             if (!(m >= limit && m <= most) || x == last_fill) continue;
             if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
                 last_fill = x;
@@ -136,7 +136,7 @@ double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
     using fields = fields_of<looked_at<T>>;
     constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
-    const auto magnitude = [&](std::size_t i) { return fields::signed_magnitude(static_cast<looked_at<T>>(values[i])); };
+    const auto magnitude = [&](std::size_t i) { return fields::signed_magnitude(static_cast<looked_at<T>>(to_number(values[i]))); };
     typename fields::signed_word largest = 0;
     for (std::size_t i = 0; i < n; ++i) largest = magnitude(i) > largest ? magnitude(i) : largest;
     if (largest >= infinite) {
