@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DNVCC=... -DINCLUDE=... -DSOURCE=kernels.cu -DEXPECTED=registers.txt -DWORK=... -P check_registers.cmake
-# Registers and spills of each kernel, as ptxas tells them, against those that are kept as data. More of either is an error, because a thread
-# block more or less on a multiprocessor decides about speed; so are kernels without data. Less is said, so that the data can be changed.
-# PTX is compiled as well. With -DWRITE=ON the data are written.
+# Compares the registers and spills of each kernel, as ptxas reports them, with those that are kept as data. More of either is an error,
+# because one thread block more or less on a multiprocessor decides about speed. A kernel without data is an error as well. If a kernel
+# needs less, the script says so, and the data can be changed. PTX is compiled as well. With -DWRITE=ON the data are written.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 set(found "")

@@ -292,8 +292,8 @@ CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, b
 
 /// Puts the special values of a section in their places. Any bytes are safe. By all threads; the values are staged, behind a barrier.
 /// @param from  `bytes` bytes, a multiple of 4    @return  false if these are not the layers of a chunk of so many values
-template <class T>
-CCOLL_DEVICE_RARE bool read_section(const u8* from, u32 bytes, u32 count, void* values, specials_room& s)
+template <class T, class Values>
+CCOLL_DEVICE_RARE bool read_section(const u8* from, u32 bytes, u32 count, Values values, specials_room& s)
 {
     while (bytes > 0) {
         const layer_block b = read_layer(from, bytes, count, false, s);
