@@ -40,7 +40,7 @@ cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, const_byte_sp
                              cudaStream_t stream)
 {
     const operand<T> own{x, {nullptr, 0}}, theirs{nullptr, {reinterpret_cast<const u8*>(other.data()), other.size()}};
-    return launch(&add<T, true>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
+    return launch(&add<T, addend_of::values>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
                   static_cast<u8*>(frame), chunks_of(n), s, told);
 }
 template <class T>
@@ -50,7 +50,7 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
     z.bound = -1;  // that of the operands
     const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
         y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
-    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
+    return launch(&add<T, addend_of::frames>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
                   chunks_of(n), s, told);
 }
 
