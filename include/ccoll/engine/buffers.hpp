@@ -52,8 +52,9 @@ struct user_buffers {
     std::size_t recv_size = 0;
     bool in_place = false;  ///< the one buffer that was given stands for both, as MPI_IN_PLACE does
     bool counted = false;
-    bool varied = false;   ///< a v variant: counts say how long the parts of whole buffers are
-    bool strided = false;  ///< a view that says at run time that its elements are not side by side
+    bool varied = false;       ///< a v variant: counts say how long the parts of whole buffers are
+    std::uint32_t layout = 0;  ///< what else ranks must have in common of their buffers, as a hash; 0: nothing
+    bool strided = false;      ///< a view that says at run time that its elements are not side by side
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
 };
 
