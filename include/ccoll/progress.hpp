@@ -156,7 +156,7 @@ private:
 /// All calls on a communicator that is used here are begun here, since one thread at a time may use a communicator. They begin in the order
 /// in which begin() is called, which must be the same on all ranks. With MPI the level is MPI_THREAD_MULTIPLE if other threads call MPI
 /// meanwhile, else MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended: a Timeout in the plan makes sure that
-/// they do.
+/// they do. With MPI it must run before MPI_Finalize.
 class progress_thread {
 public:
     progress_thread() : thread_([this] { serve(); }) {}
