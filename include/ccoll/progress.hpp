@@ -156,7 +156,7 @@ private:
 /// All calls on a communicator that is used here must be begun here, because only one thread at a time may use a communicator. They begin
 /// in the order in which begin() is called, which must be the same on all ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other
 /// threads call MPI meanwhile; otherwise MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the
-/// plan makes sure that they do.
+/// plan makes sure that they do. With MPI the destructor must run before MPI_Finalize.
 class progress_thread {
 public:
     progress_thread() : thread_([this] { serve(); }) {}

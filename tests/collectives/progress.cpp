@@ -59,12 +59,15 @@ TEST_CASE("A request that is handed over is waited for by another thread", "[req
 
 TEST_CASE("A handed-over request may be dropped by its new thread, which gives it up", "[request]")
 {
-    const auto all = run<finding>(2, [](threads_comm& comm, finding& mine) {
+    const auto dropped = std::make_shared<std::atomic<bool>>(false);
+    const auto all = run<finding>(2, [dropped](threads_comm& comm, finding& mine) {
         floats x(100000, 1.0f), y(x.size());
         if (comm.rank() == 0) {
             auto call = ccoll::iallreduce<Algo::Ring>(x, y, comm);
             std::thread([other = call.hand_over()] {}).join();
+            *dropped = true;
         } else {
+            while (!*dropped) std::this_thread::yield();  // else the call might have ended before
             std::error_code code;
             ccoll::allreduce<Algo::Ring>(x, y, comm, code);
             mine.expect(code == status::abandoned, "told");
