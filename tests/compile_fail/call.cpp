@@ -22,6 +22,14 @@ struct UnknownAlgo : ccoll::algo_tag {
     static constexpr const char* name = "UnknownAlgo";
 };
 
+/// A stream of a memory space that is not the host's.
+struct stream_of_far_away;
+struct far_away {};
+template <>
+struct ccoll::space_of_argument<stream_of_far_away*> {
+    using type = far_away;
+};
+
 struct pair_of_numbers {
     float a;
     int b;
@@ -107,5 +115,7 @@ void call(const arguments& a)
     ccoll::allgather<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm);
 #elif CCOLL_CASE == 27  // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 28  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
+    ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
 #endif
 }

@@ -55,6 +55,7 @@ struct user_buffers {
     bool varied = false;   ///< a v variant: counts say how long the parts of whole buffers are
     bool strided = false;  ///< a view that says at run time that its elements are not side by side
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
+    space_argument after{};
 };
 
 template <element T>

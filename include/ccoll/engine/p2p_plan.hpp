@@ -78,6 +78,7 @@ struct p2p_buffers {
     std::size_t recv_count = 0;
     int destination = nobody, source = nobody, tag = 0;
     bool strided = false;
+    space_argument after{};
 };
 
 namespace detail {
