@@ -58,11 +58,12 @@ public:
         outcome* const told = j->told.get<outcome>();
         *told = {};
         j->ticket = work.ticket;
+        beginning_ = j;
         j->begun = try_to([&] { return f(told); });
         e = cudaEventRecord(j->done, stream_);
         if (e != cudaSuccess) {  // what has been begun uses memory of the caller
             static_cast<void>(cudaStreamSynchronize(stream_));
-            idle_.push_back(j);
+            retire(j);
             return fail(work.ticket, j->begun != cudaSuccess ? j->begun : e);
         }
         if (j->begun != cudaSuccess) note(j->begun);
@@ -103,18 +104,14 @@ public:
         at = on_host_[which].get<T>();
         return e;
     }
-    /// Runs a function of the host in the order of the stream. It must not call CUDA.
+    /// Runs a function of the host in the order of the stream. It must not call CUDA. Not run where something before it has failed.
     template <class Function>
     cudaError_t call_host(Function f)
     {
-        auto copy = std::make_unique<Function>(std::move(f));
-        const auto run = [](void* at) {
-            const std::unique_ptr<Function> mine(static_cast<Function*>(at));
-            (*mine)();
-        };
-        const cudaError_t e = cudaLaunchHostFunc(stream_, run, copy.get());
-        if (e == cudaSuccess) static_cast<void>(copy.release());
-        return e;
+        auto kept = std::make_shared<Function>(std::move(f));
+        Function* const at = kept.get();
+        beginning_->functions.push_back(std::move(kept));
+        return cudaLaunchHostFunc(stream_, [](void* self) { (*static_cast<Function*>(self))(); }, at);
     }
 
 private:
@@ -122,7 +119,8 @@ private:
         cudaEvent_t done = nullptr;
         pinned_memory told;
         std::uint64_t ticket = 0;
-        cudaError_t begun = cudaSuccess;  ///< not all of it, where this is an error
+        cudaError_t begun = cudaSuccess;               ///< not all of it, where this is an error
+        std::vector<std::shared_ptr<void>> functions;  ///< of the host, which the stream calls
     };
 
     template <class Function>
@@ -159,6 +157,11 @@ private:
         idle_.pop_back();
         return cudaSuccess;
     }
+    void retire(job* j)
+    {
+        j->functions.clear();
+        idle_.push_back(j);
+    }
     /// Trouble is the result of all that comes after it.
     void note(cudaError_t e) noexcept
     {
@@ -186,7 +189,7 @@ private:
             if (e != cudaSuccess || j->begun != cudaSuccess) tell_failure(j->ticket);
             else finished_[j->ticket] = {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
             waiting_.pop_front();
-            idle_.push_back(j);
+            retire(j);
         }
         const auto found = finished_.find(work.ticket);
         if (found == finished_.end()) return false;
@@ -198,6 +201,7 @@ private:
     }
 
     cudaStream_t stream_ = nullptr;
+    job* beginning_ = nullptr;
     bool failed_ = false;
     std::uint64_t tickets_ = 0;
     std::vector<std::unique_ptr<job>> all_;

@@ -49,6 +49,7 @@ struct moment {
 struct operation {
     std::function<void()> work;
     std::vector<moment> after;
+    bool always = false;  ///< also on a stream where something has failed
 };
 struct stream {
     std::deque<operation> waiting;
@@ -114,7 +115,7 @@ public:
         delete s;
     }
     /// Work of the default stream and of blocking streams is done in the order in which it was begun.
-    void add(stream& s, std::function<void()> work, std::vector<moment> after = {})
+    void add(stream& s, std::function<void()> work, std::vector<moment> after = {}, bool always = false)
     {
         const std::lock_guard lock(mutex);
         if (stream& usual = default_[s.device]; &s == &usual) {
@@ -124,7 +125,7 @@ public:
             after.push_back(usual.now());
         }
         std::erase_if(after, [](const moment& m) { return m.reached(); });
-        s.waiting.push_back({std::move(work), std::move(after)});
+        s.waiting.push_back({std::move(work), std::move(after), always});
         ++s.begun;
     }
     void some()
@@ -177,9 +178,9 @@ private:
         for (stream* each : streams_) look(each);
         if (ready.empty()) return false;
         stream& s = *ready[random() % ready.size()];
-        const std::function<void()> work = std::move(s.waiting.front().work);
+        const operation next = std::move(s.waiting.front());
         s.waiting.pop_front();
-        if (s.state->broken == cudaSuccess) work();
+        if (s.state->broken == cudaSuccess || next.always) next.work();
         ++s.state->done;
         return true;
     }
@@ -343,7 +344,8 @@ inline cudaError_t cudaFree(void* at)
 inline cudaError_t cudaMallocAsync(void** at, std::size_t bytes, cudaStream_t) { return cudaMalloc(at, bytes); }
 inline cudaError_t cudaFreeAsync(void* at, cudaStream_t s)
 {
-    return emulator::later(s, [=] { emulator::release(at); });
+    emulator::devices::all().add(emulator::devices::all().of(s), [=] { emulator::release(at); }, {}, true);
+    return cudaSuccess;
 }
 inline cudaError_t cudaHostAlloc(void** at, std::size_t bytes, unsigned) { return emulator::allocate(at, bytes, cudaMemoryTypeHost); }
 inline cudaError_t cudaFreeHost(void* at) { return cudaFree(at); }
