@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DNVCC=... -DINCLUDE=... -DSOURCE=kernels.cu -DEXPECTED=registers.txt -DWORK=... -P check_registers.cmake
-# Registers and spills of each kernel, as ptxas tells them, against those that are kept as data. More of either is an error, because a thread
-# block more or less on a multiprocessor decides about speed; so are kernels without data. Less is said, so that the data can be changed.
-# PTX is compiled as well. With -DWRITE=ON the data are written.
+# Compares the registers and spills of each kernel, as ptxas reports them, with those that are kept as data. More of either is an error,
+# because one thread block more or less on a multiprocessor decides about speed. A kernel without data is an error as well. If a kernel
+# needs less, the script says so, and the data can be changed. PTX is compiled as well. With -DWRITE=ON the data are written.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 set(found "")
@@ -14,7 +14,7 @@ foreach(arch sm_80 sm_90 sm_100)
   endif()
   string(REGEX MATCHALL "Compiling entry function[^\n]*\n[^\n]*\n[^\n]*\n[^\n]*" entries "${told}")
   foreach(entry IN LISTS entries)
-    if(NOT entry MATCHES "szp[0-9]+(encode|decode|add)I([fd])(Lb[01])?")
+    if(NOT entry MATCHES "szp[0-9]+(encode|decode|add)I([fd])(LNS2_9addend_ofE[012])?")
       continue()
     endif()
     set(name "${CMAKE_MATCH_1} ${CMAKE_MATCH_2}")

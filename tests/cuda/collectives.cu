@@ -56,7 +56,8 @@ __global__ void write_late(float* x, const float* from, std::size_t n)
 {
     const long long begin = clock64();
     while (clock64() - begin < 20000000) {}
-    for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n; i += std::size_t{gridDim.x} * blockDim.x) x[i] = from[i];
+    for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n; i += std::size_t{gridDim.x} * blockDim.x)
+        x[i] = from[i];
 }
 
 void order()

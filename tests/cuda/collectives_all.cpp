@@ -50,7 +50,8 @@ TEST_CASE("Device buffers: vectors of several slices a lane, and memory that is 
     constexpr std::size_t n = 9 * ccoll::detail::device::slice_elements + 12345;
     CHECK(on_ranks(2, [](ccoll::threads_comm& comm, std::string& wrong) {
               std::vector<float> x(n), expected(n);
-              for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<float>((i * 2654435761u >> 12) % 1000 + static_cast<std::size_t>(comm.rank()));
+              for (std::size_t i = 0; i < n; ++i)
+                  x[i] = static_cast<float>((i * 2654435761u >> 12) % 1000 + static_cast<std::size_t>(comm.rank()));
               ccoll::allreduce<Algo::Ring, Codec::None>(x, expected, comm);
               const device_vector<float> in(x);
               device_vector<float> out(n, -1);

@@ -60,9 +60,8 @@ template <class Arm>
 std::vector<told> allreduce_with_trouble(std::size_t n, Arm arm)
 {
     // Trouble with the last piece of a result is heard by the others only if ranks compare at the end.
-    return with_trouble(n, arm, [](const auto& x, auto& y, auto& comm) {
-        ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm);
-    });
+    return with_trouble(
+        n, arm, [](const auto& x, auto& y, auto& comm) { ccoll::allreduce<Algo::Ring, Codec::SZp, E, Check::Collective>(x, y, comm); });
 }
 
 /// The n-th call of a kind fails, for all n until none is left. @return how many there were
@@ -103,10 +102,10 @@ TEST_CASE("A launch that fails is an error on all ranks", "[cuda][errors]")
 
 TEST_CASE("A copy or an event that fails is an error on all ranks", "[cuda][errors]")
 {
-    CHECK(each_fails("copy", "cudaErrorInvalidValue: invalid argument",
-                     [](emulator::injected_faults& f, long nth) { f.copies = nth; }) > 2);
-    CHECK(each_fails("record", "cudaErrorInvalidValue: invalid argument",
-                     [](emulator::injected_faults& f, long nth) { f.records = nth; }) > 2);
+    CHECK(each_fails("copy", "cudaErrorInvalidValue: invalid argument", [](emulator::injected_faults& f, long nth) { f.copies = nth; }) >
+          2);
+    CHECK(each_fails("record", "cudaErrorInvalidValue: invalid argument", [](emulator::injected_faults& f, long nth) { f.records = nth; }) >
+          2);
 }
 
 TEST_CASE("Memory that the device does not have is named before anything moves", "[cuda][errors]")
@@ -125,9 +124,8 @@ TEST_CASE("Memory that the device does not have is named before anything moves",
             }
             return std::string();
         };
-        const std::string of_host = says([&] {
-            ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm);
-        });
+        const std::string of_host =
+            says([&] { ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm); });
         if (mine) REQUIRE(cudaSetDevice(1) == cudaSuccess);
         const std::string of_another = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
         REQUIRE(cudaSetDevice(0) == cudaSuccess);

@@ -54,7 +54,7 @@ std::vector<T> values(std::size_t n, unsigned seed)
         if constexpr (std::is_integral_v<T>) {
             x[i] = static_cast<T>(bits >> (bits % 7 == 0 ? 40 : 0));
         } else if (bits % 11 == 0) {
-            constexpr T rare[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(), -T(0), T(0),
+            constexpr T rare[] = {std::numeric_limits<T>::quiet_NaN(),  std::numeric_limits<T>::infinity(), -T(0), T(0),
                                   std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::max()};
             x[i] = rare[bits / 11 % 6];
         } else {

@@ -136,10 +136,7 @@ private:
         return f();
 #endif
     }
-    cudaError_t open() noexcept
-    {
-        return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamDefault);
-    }
+    cudaError_t open() noexcept { return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamDefault); }
     cudaError_t take(job*& j) noexcept
     {
         if (idle_.empty()) {

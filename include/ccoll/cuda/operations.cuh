@@ -24,9 +24,9 @@ concept device_number = native_float<T> || (std::is_integral_v<T> && sizeof(T) <
 template <class Op, class T>
 struct operation_functor;
 
-#define CCOLL_DEVICE_OPERATION(Op, Elements, expression)                     \
-    template <Elements T>                                                    \
-    struct operation_functor<policies::Op, T> {                              \
+#define CCOLL_DEVICE_OPERATION(Op, Elements, expression)                               \
+    template <Elements T>                                                              \
+    struct operation_functor<policies::Op, T> {                                        \
         CCOLL_DEVICE T operator()(const T& a, const T& b) const { return expression; } \
     };
 
@@ -55,7 +55,7 @@ CCOLL_DEVICE_OPERATION(Op::Average, device_number, sum_of(a, b))
 CCOLL_DEVICE_OPERATION(Op::Prod, device_number, product_of(a, b))
 CCOLL_DEVICE_OPERATION(Op::Min, device_number, nan_or(a, b, b < a))
 CCOLL_DEVICE_OPERATION(Op::Max, device_number, nan_or(a, b, a < b))
-CCOLL_DEVICE_OPERATION(Op::BitAnd, std::integral, static_cast<T>(a & b))
+CCOLL_DEVICE_OPERATION(Op::BitAnd, std::integral, static_cast<T>(a& b))
 CCOLL_DEVICE_OPERATION(Op::BitOr, std::integral, static_cast<T>(a | b))
 CCOLL_DEVICE_OPERATION(Op::BitXor, std::integral, static_cast<T>(a ^ b))
 CCOLL_DEVICE_OPERATION(Op::And, std::integral, static_cast<T>(a != 0 && b != 0))
@@ -165,8 +165,9 @@ struct join_seen {
     template <class T>
     CCOLL_DEVICE seen_values<T> operator()(const seen_values<T>& a, const seen_values<T>& b) const
     {
-        return {smaller(a.low, b.low),           larger(a.high, b.high),       smaller(a.low_fill, b.low_fill),
-                larger(a.high_fill, b.high_fill), larger(a.largest, b.largest), a.non_finite || b.non_finite};
+        return {smaller(a.low, b.low),           larger(a.high, b.high),
+                smaller(a.low_fill, b.low_fill), larger(a.high_fill, b.high_fill),
+                larger(a.largest, b.largest),    a.non_finite || b.non_finite};
     }
 };
 

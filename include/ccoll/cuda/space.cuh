@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. SZp of float and double has kernels, and without a codec elements are copied between frames and their place. Every other codec
-// works on the host, on a copy of the elements, as does an operation that is no function of the device.
+// memory. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double, and without a codec elements are copied between frames
+// and their place. Every other codec works on the host, on a copy of the elements, as does an operation that is no function of the device.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
 #include <ccoll/cuda/operations.cuh>
 #include <ccoll/cuda/szp.cuh>
+#include <ccoll/cuda/szx.cuh>
 #include <ccoll/cuda/thread.cuh>
+#include <ccoll/cuda/zfp.cuh>
 #include <ccoll/engine/space.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -119,8 +121,26 @@ struct sums_through_host {
                 [=, n = own.size(), eb = c.eb] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, eb, {})); });
         });
     }
-    static constexpr queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
+    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+    {
+        auto& lane = lane_of_device::of(queue);
+        lane.begin(work, [&](outcome*) {
+            T* x = nullptr;
+            CCOLL_CUDA_TRY(to_host(lane, 0, static_cast<const T*>(out.data()), out.size(), x));
+            CCOLL_CUDA_TRY(lane.call_host([=, n = out.size()] { host.put_fills(src, std::span<T>(x, n), times); }));
+            return to_device(lane, x, out.data(), out.size());
+        });
+    }
+    static constexpr queued_addends<T> all{host.max_bytes,
+                                           host.can_add,
+                                           encode,
+                                           host.refuse,
+                                           add,
+                                           encode_add,
+                                           host.adds_non_finite,
+                                           host.self_checked_addends,
+                                           host.step,
+                                           host.put_fills != nullptr ? put_fills : nullptr};
 };
 
 /// Codec::None: the host writes header and index, which follow from the count alone, and elements are copied to where they belong.
@@ -212,11 +232,12 @@ private:
     }
 };
 
-/// SZp with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
-template <native_float T>
-struct szp_frames {
-    using through_host = frames_through_host<policies::Codec::SZp, T>;
-    static constexpr frame_codec<T> host = frame_codec_of<policies::Codec::SZp, T>;
+/// A codec with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
+template <class Tag, native_float T>
+struct frames_with_kernels {
+    using kernels = launches_of<Tag, T>;
+    using through_host = frames_through_host<Tag, T>;
+    static constexpr frame_codec<T> host = frame_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -267,15 +288,15 @@ struct szp_frames {
 private:
     static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, double eb, outcome* told)
     {
-        CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(n)));
-        return szp::begin_encode(x, n, eb, dst.data(), lane.launch_scratch(), told, lane.stream());
+        CCOLL_CUDA_TRY(lane.grow_scratch(chunks_of_frame<Tag, T>(n)));
+        return kernels::encode(x, n, eb, dst.data(), lane.launch_scratch(), told, lane.stream());
     }
     static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n, outcome* told)
     {
         const_byte_span copy;
         CCOLL_CUDA_TRY(lane.grow_scratch(0));
         CCOLL_CUDA_TRY(lane.stage(0, frame, copy));
-        return szp::begin_decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
+        return kernels::decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
     }
 };
 
@@ -315,8 +336,16 @@ struct szp_sums {
             return szp::begin_encode_add(own.data(), own.size(), c.eb, other, dst.data(), lane.launch_scratch(), told, lane.stream());
         });
     }
-    static constexpr queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
+    static constexpr queued_addends<T> all{host.max_bytes,
+                                           host.can_add,
+                                           encode,
+                                           host.refuse,
+                                           add,
+                                           encode_add,
+                                           host.adds_non_finite,
+                                           host.self_checked_addends,
+                                           host.step,
+                                           sums_through_host<policies::Codec::SZp, T>::put_fills};
 };
 
 }  // namespace detail::device
@@ -365,9 +394,8 @@ struct memory_space<cuda_space, T> {
             if constexpr (native_float<T>) {
                 detail::device::seen_values<T>* seen = nullptr;
                 CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
-                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(), [&](std::size_t bytes, void*& at) {
-                    return lane.grow_algorithm(bytes, at);
-                }));
+                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(),
+                                                          [&](std::size_t bytes, void*& at) { return lane.grow_algorithm(bytes, at); }));
                 return lane.call_host([=, to = &found] { detail::device::add_to(*to, *seen); });
             } else {
                 T* x = nullptr;
@@ -387,15 +415,9 @@ struct memory_space<cuda_space, T> {
         if constexpr (detail::device::operation_on_device<Op, T>) return &detail::device::operation_of_device<Op, T>;
         else return nullptr;
     }();
-    static constexpr space_operations<T> operations{&detail::device::element_memory,
-                                                    &detail::device::message_memory,
-                                                    &detail::device::queue_of_lane,
-                                                    &copy,
-                                                    &divide,
-                                                    &survey,
-                                                    &enter,
-                                                    &detail::device::explain,
-                                                    detail::device::slice_elements};
+    static constexpr space_operations<T> operations{
+        &detail::device::element_memory, &detail::device::message_memory, &detail::device::queue_of_lane, &copy, &divide, &survey, &enter,
+        &detail::device::explain,        detail::device::slice_elements};
 };
 #undef CCOLL_CUDA_TRY
 
@@ -414,10 +436,15 @@ template <element T, class Exec>
 struct queued_codecs<policies::Codec::None, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::raw_frames<T>::all;
 };
+template <class Tag, native_float T, class Exec>
+    requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
+struct queued_codecs<Tag, T, cuda_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
+};
 template <native_float T, class Exec>
     requires has_homomorphic_codec<policies::Codec::SZp, T>
 struct queued_codecs<policies::Codec::SZp, T, cuda_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::device::szp_frames<T>::all;
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T>::all;
     static constexpr queued_addends<T> addends = detail::device::szp_sums<T>::all;
 };
 

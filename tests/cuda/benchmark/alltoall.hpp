@@ -21,7 +21,8 @@ using ccoll::policies::Codec::SZp;
 /// What both have, made once: streams, codecs, and room for the frames of all destinations on the device and on the host.
 class workshop {
 public:
-    workshop(int ranks, std::size_t block) : p_(static_cast<std::size_t>(ranks)), block_(block), room_(ccoll::max_encoded_bytes<SZp, float>(block))
+    workshop(int ranks, std::size_t block)
+        : p_(static_cast<std::size_t>(ranks)), block_(block), room_(ccoll::max_encoded_bytes<SZp, float>(block))
     {
         room_ = (room_ + 255) / 256 * 256;
         for (std::size_t i = 0; i < p_; ++i) {

@@ -57,10 +57,11 @@ void measure(const char* what, std::size_t bytes, int ranks, int runs, Call call
     });
     std::sort(all.seconds.begin(), all.seconds.end());
     const double median = all.seconds[all.seconds.size() / 2];
-    std::printf("{\"what\": \"%s\", \"ranks\": %d, \"raw_bytes\": %zu, \"sent_bytes\": %zu, \"runs\": %d, \"median_s\": %.6f, \"fastest_s\": %.6f, "
-                "\"slowest_s\": %.6f, \"raw_gb_per_s\": %.2f}\n",
-                what, ranks, bytes, all.sent_bytes, runs, median, all.seconds.front(), all.seconds.back(),
-                static_cast<double>(bytes) / median / 1e9);
+    std::printf(
+        "{\"what\": \"%s\", \"ranks\": %d, \"raw_bytes\": %zu, \"sent_bytes\": %zu, \"runs\": %d, \"median_s\": %.6f, \"fastest_s\": %.6f, "
+        "\"slowest_s\": %.6f, \"raw_gb_per_s\": %.2f}\n",
+        what, ranks, bytes, all.sent_bytes, runs, median, all.seconds.front(), all.seconds.back(),
+        static_cast<double>(bytes) / median / 1e9);
     std::fflush(stdout);
 }
 

@@ -170,8 +170,8 @@ private:
     {
         std::vector<stream*> ready;
         const auto look = [&](stream* s) {
-            if (!s->waiting.empty() && std::all_of(s->waiting.front().after.begin(), s->waiting.front().after.end(),
-                                                   [](const moment& m) { return m.reached(); }))
+            if (!s->waiting.empty() &&
+                std::all_of(s->waiting.front().after.begin(), s->waiting.front().after.end(), [](const moment& m) { return m.reached(); }))
                 ready.push_back(s);
         };
         for (stream& each : default_) look(&each);
@@ -409,8 +409,8 @@ struct DeviceTransform {
 struct DeviceReduce {
     /// In an order that follows from the seed.
     template <class In, class Out, class Combine, class Look, class T>
-    static cudaError_t TransformReduce(void* scratch, std::size_t& bytes, In in, Out out, std::size_t n, Combine combine, Look look,
-                                       T init, cudaStream_t stream)
+    static cudaError_t TransformReduce(void* scratch, std::size_t& bytes, In in, Out out, std::size_t n, Combine combine, Look look, T init,
+                                       cudaStream_t stream)
     {
         if (scratch == nullptr) {
             bytes = 512;
