@@ -23,6 +23,14 @@ struct UnknownAlgo : ccoll::algo_tag {
     static constexpr const char* name = "UnknownAlgo";
 };
 
+/// A stream of a memory space that is not the host's.
+struct stream_of_far_away;
+struct far_away {};
+template <>
+struct ccoll::space_of_argument<stream_of_far_away*> {
+    using type = far_away;
+};
+
 struct pair_of_numbers {
     float a;
     int b;
@@ -110,5 +118,7 @@ void call(const arguments& a)
     ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
 #elif CCOLL_CASE == 28  // expect: ccoll: scan and exscan have no Op::Average
     ccoll::scan<Op::Average>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 29  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
+    ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
 #endif
 }

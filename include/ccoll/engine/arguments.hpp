@@ -132,6 +132,7 @@ template <class A>
 inline constexpr bool is_opaque_handle = [] {
     using pointee = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<A>>>;
     if constexpr (!is_address<A> || communicator<std::remove_cvref_t<A>> || !std::is_class_v<pointee>) return false;
+    else if constexpr (is_space_argument<std::remove_cvref_t<A>>) return false;
     else return !requires { sizeof(pointee); };
 }();
 

@@ -56,6 +56,7 @@ struct user_buffers {
     std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
     bool strided = false;      ///< a view that says at run time that it is not contiguous
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
+    space_argument after{};
 };
 
 template <element T>

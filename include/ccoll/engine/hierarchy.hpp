@@ -339,7 +339,8 @@ private:
         level_.reset();
         ended_ = true;
         result_.trouble = v;
-        if (v.code == status::transport_failed && *result_.transport_says == 0) result_.transport_says = link_.explain();
+        if (*result_.transport_says != 0) return;
+        result_.transport_says = v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
     }
 
     Link link_;

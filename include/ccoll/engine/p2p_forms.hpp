@@ -101,6 +101,7 @@ consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
         ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm, Extra...>() : first), ...);
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
+        if ((false || ... || is_for_another_space<Extra, moved_space<Send, Recv>>)) return call_fault::stream;
         const call_fault extras = first_fault_of_extras<How, choice, Comm, Extra...>();
         return extras == call_fault::extra ? call_fault::none : extras;  // this is a p2p_fault
     }
@@ -143,8 +144,9 @@ constexpr void refuse_p2p()
         "ccoll: a message between two ranks cannot use menu::chosen_by, because its two ends do not know the same facts; use menu::at");
     static_assert(
         Fault != p2p_fault::extra,
-        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing "
-        "else; check the order of the arguments: buffer, peer, tag, communicator, bound, error code");
+        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a std::error_code variable and, for device "
+        "buffers, a stream (a cudaStream_t), nothing else; check the order of the arguments: buffer, peer, tag, communicator, bound, error "
+        "code");
 }
 
 namespace detail {
@@ -191,6 +193,7 @@ template <class How, class Space, class Choice, element T, class Comm, class... 
 typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
     const extras more(extra...);
+    user.after = more.after;
     if (!is_possible(comm)) return How::refused(user.call, status::no_communicator, not_a_communicator, more.code);
     auto link = as_transport(comm, plans_of<Choice>::first::timeout::seconds);
     using transport_type = decltype(link);

@@ -79,6 +79,7 @@ struct p2p_buffers {
     int destination = nobody, source = nobody;
     int send_tag = 0, recv_tag = 0;
     bool strided = false;
+    space_argument after{};
 };
 
 namespace detail {

@@ -47,6 +47,7 @@ enum class call_fault {
     order,
     bound_integer,
     extra,
+    stream,
     bound_missing,
     bound_extra,
     temporary
@@ -67,6 +68,10 @@ template <class E>
 inline constexpr bool is_bound_argument = std::is_floating_point_v<std::remove_cvref_t<E>>;
 template <class E>
 inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
+/// Is it for another memory space than that of the buffers?
+template <class E, class Space>
+inline constexpr bool is_for_another_space =
+    is_space_argument<std::remove_cvref_t<E>> && !std::is_same_v<typename space_of_argument<std::remove_cvref_t<E>>::type, Space>;
 
 /// What the engine counts: a complex number is two elements if its parts are treated alike.
 template <class T, class Collective, class Plan>
@@ -146,7 +151,8 @@ consteval call_fault first_fault_of_extras()
     if ((false || ... || std::is_integral_v<std::remove_cvref_t<Extra>>))
         return std::is_integral_v<Comm> ? call_fault::left_over : call_fault::bound_integer;
     if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
-    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
+    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra> || is_space_argument<std::remove_cvref_t<Extra>>)))
+        return call_fault::extra;
     if (Choice::takes_bound && bounds == 0) return call_fault::bound_missing;
     if (bounds > (Choice::may_be_given_bound ? 1 : 0)) return call_fault::bound_extra;
     return call_fault::none;
@@ -182,6 +188,8 @@ consteval call_fault first_call_fault(const plan_choice<Plans...>*)
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
         if constexpr (buffer<Recv>)
             if (!plans_of<choice>::template one_element<buffer_pointee<Recv>, Collective>) return call_fault::menu_operation;
+        if constexpr (buffer<Recv>)
+            if ((false || ... || is_for_another_space<Extra, buffer_space<Recv>>)) return call_fault::stream;
         return first_fault_of_extras<How, choice, Comm, Extra...>();
     }
 }
@@ -272,8 +280,11 @@ constexpr void refuse()
                   "ccoll: for complex numbers the operations of a menu's plans must all be linear (Op::Sum, Op::Average) or all be others; "
                   "make two menus of them");
     static_assert(Fault != call_fault::extra,
-                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, "
-                  "nothing else; check the order of the arguments: buffers, root, communicator, bound, error code");
+                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a std::error_code variable and, for "
+                  "device buffers, a stream (a cudaStream_t), nothing else; check the order of the arguments: buffers, root, communicator, "
+                  "bound, error code");
+    static_assert(Fault != call_fault::stream,
+                  "ccoll: a stream stands behind the communicator, and these buffers are in host memory; drop it, or pass device buffers");
     static_assert(Fault != call_fault::code_later, "ccoll: a call that is only started takes its std::error_code in wait(code), not here");
     static_assert(Fault != call_fault::bound_missing,
                   "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");

@@ -24,7 +24,7 @@ public:
             may_block_ = may_block && !link_.has_requests();
         }
         last_words guard(*this);
-        begin();
+        guarded([this] { begin(); });
         guard.needless = true;
     }
     ~running_call() override
@@ -35,12 +35,7 @@ public:
 
     bool progress() override
     {
-        moved_ = false;
-        while (stage_ != stage::ended && turn()) moved_ = true;
-        if (stage_ == stage::ended) return true;
-        const verdict late = head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
-        if (!late.ok()) give_up(late);
-        return stage_ == stage::ended;
+        return guarded([this] { return go_on(); });
     }
     bool moved() const override { return moved_; }
     void idle() override
@@ -57,6 +52,22 @@ public:
 private:
     enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_verdicts, ended };
     using continuation = void (running_call::*)();
+
+    bool go_on()
+    {
+        moved_ = false;
+        while (stage_ != stage::ended && turn()) moved_ = true;
+        if (stage_ == stage::ended) return true;
+        const verdict late = head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
+        if (!late.ok()) give_up(late);
+        return stage_ == stage::ended;
+    }
+    const char* words(const verdict& v) const { return words_of(d_.what.space, v, head_.me); }
+    template <class Part>
+    auto guarded(Part part)
+    {
+        return with_names(*this, head_.me, last_word_, [this](const verdict& v) { return words(v); }, part);
+    }
 
     // ---- before the first element moves ----
 
@@ -243,8 +254,9 @@ private:
         // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
         what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
-        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
-                                      : std::max<std::size_t>(1, what_.longest);
+        what_.slice_elements =
+            sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p), what_.wanted_slice())
+                   : std::max<std::size_t>(1, what_.longest);
         // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
@@ -305,7 +317,7 @@ private:
         }
         stage_ = stage::ended;
         result_.trouble = head_.trouble;
-        if (head_.trouble.code == status::transport_failed) result_.transport_says = link_.explain();
+        result_.transport_says = head_.trouble.code == status::transport_failed ? link_.explain() : words(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);
     }
 
@@ -372,7 +384,7 @@ private:
         explicit last_words(running_call& call) : of(call) {}
         ~last_words()
         {
-            if (!needless) of.head_.say_last_words();
+            if (!needless) of.head_.say_last_words(of.last_word_);
         }
         running_call& of;
         bool needless = false;
@@ -385,6 +397,7 @@ private:
     bool may_block_;
     typename Link::request native_request_{};
     outcome result_;
+    status last_word_ = status::out_of_memory;  // where an exception ends the call
     std::optional<executor<T, Link, Clock>> engine_;
     detail::promise promise_;
     stage stage_ = stage::ended;
