@@ -24,11 +24,9 @@ namespace ccoll::inline CCOLL_ABI {
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
-    p2p_call(const p2p_order<T>& order, Link link, bool)
-        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
-          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    p2p_call(const p2p_order<T>& order, Link link, bool) : p2p_call(order, std::move(link))
     {
-        begin(order.eb);
+        begin(order.eb);  // where it throws, the destructor runs, and tells the receiver
     }
     ~p2p_call() override
     {
@@ -71,6 +69,11 @@ private:
     using end_point = detail::p2p_end<typename Link::request>;
     static constexpr std::size_t window = end_point::window;
 
+    p2p_call(const p2p_order<T>& order, Link link)
+        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
+          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    {}
+
     void begin(double run_time_bound)
     {
         report& facts = result_.facts;
@@ -84,12 +87,6 @@ private:
         in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
-        if (d_.relative && sends) {
-            elements_.ask({.range = true});
-            elements_.look(user_.send, user_.send_count);
-        }
-        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
-            user_.send = elements_.put_aside(user_.send, user_.send_count);
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
@@ -103,6 +100,12 @@ private:
             room_in_ = std::max(p2p_room, sizeof(pair_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
             open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
         }
+        if (d_.relative && sends) {
+            elements_.ask({.range = true});
+            elements_.look(user_.send, user_.send_count);
+        }
+        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
+            user_.send = elements_.put_aside(user_.send, user_.send_count);
     }
 
     verdict first_fault() const
@@ -138,11 +141,11 @@ private:
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
+        e.turn.join({&link_.memory(), peer, user_.tag, sends});
         for (std::size_t i = 0; i < e.slots; ++i) {
             e.all[i].memory = messages_.take(room);
             e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
-        e.turn.join({&link_.memory(), peer, user_.tag, sends});
     }
     int tag() const { return first_p2p_tag + user_.tag; }
 
@@ -225,18 +228,16 @@ private:
     }
 
     /// Leaves the rest of the messages out. The receiver may wait for as many as there are slots: it gets poison in their place. Where no
-    /// message has left yet, it has heard nothing of this call and will not.
-    void stop_sending(const verdict& v)
+    /// message has left yet, it has heard nothing of this call. It will not, unless it is told now.
+    void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
-        if (out_.halfway > 0) {
-            const std::size_t total = std::min(out_.total, out_.halfway + window);
-            for (std::size_t i = out_.halfway; i < total; ++i) {
-                buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
-                seal_poison(*b, stamp(i, total), v);
-                auto r = link_.post_send(out_.peer, tag(), b->message());
-                for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-                if (link_.test(r)) messages_.drop(b);  // else it stays where it is for ever
-            }
+        const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
+        for (std::size_t i = out_.halfway; i < total; ++i) {
+            buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
+            seal_poison(*b, stamp(i, total), v);
+            auto r = link_.post_send(out_.peer, tag(), b->message());
+            for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
+            if (link_.test(r)) messages_.drop(b);  // else it stays where it is for ever
         }
         wait_for_work(out_);
         out_.total = out_.begun = out_.halfway;
@@ -310,6 +311,7 @@ private:
         const std::size_t expected = in_.total;
         in_.counted = true;
         in_.total = theirs.total;
+        if (theirs.kind == message_kind::poison) return true;  // which says how many follow, and what went wrong
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
         if (theirs.count != user_.recv_count)
             return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
@@ -353,12 +355,13 @@ private:
         for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
         for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
     }
-    /// An exception ends the call on this rank: its receiver should not wait for the rest.
+    /// An exception ends the call on this rank: its receiver should not wait for the rest. Before its turn a call cannot say anything:
+    /// the receiver would take it for a message of an earlier call.
     void say_last_words() noexcept
     {
 #if defined(__cpp_exceptions)
         try {
-            if (!ended_ && out_.halfway > 0 && !out_.done()) stop_sending({status::out_of_memory, me_, me_});
+            if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({status::out_of_memory, me_, me_}, true);
         } catch (...) {}
 #endif
     }
