@@ -79,7 +79,7 @@ void add_workloads(std::vector<workload>& all, const std::string& type)
         const std::size_t n = x.size();
         all.push_back({"encode " + name + type, [=](std::uint64_t seed) { return written(encode<T>(x, eb, {seed})); }, {}});
         bytes frame(ccoll::max_encoded_bytes<SZp, T>(n));
-        frame.resize(ccoll::encode<SZp>(x, frame, eb).bytes);
+        frame.resize(encode_on_host<T>(x, frame, eb).bytes);
         all.push_back({"decode " + name + type, [=](std::uint64_t seed) { return decoded<T>(frame, n, seed); }, {}});
     };
     movement("waves", fields::smooth<T>(2 * 8192 + 100), 1e-3);
