@@ -123,15 +123,16 @@ struct frames_with_kernels {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c.eb, told); });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
+        if (!can_read(src)) return through_host::decode(queue, src, out, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) { return begin_decode(lane, src.whole, out.data(), out.size(), told); });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr) return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        if (op.in_space == nullptr || !can_read(src)) return through_host::decode_reduce(queue, src, own, out, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -143,7 +144,7 @@ struct frames_with_kernels {
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        if (op.in_space == nullptr || !can_read(src)) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -165,6 +166,11 @@ struct frames_with_kernels {
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
 
 private:
+    static bool can_read([[maybe_unused]] const frame_view& src) noexcept
+    {
+        if constexpr (requires { kernels::can_read(src); }) return kernels::can_read(src);
+        else return true;
+    }
     static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, double eb, outcome* told)
     {
         CCOLL_CUDA_TRY(lane.grow_scratch(chunks_of_frame<Tag, T>(n)));
