@@ -88,7 +88,6 @@ private:
         facts.codec = d_.codec_name;
         facts.placement = "Once";
         if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
-        if (const status s = enter_space(); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
@@ -134,13 +133,7 @@ private:
             return {status::null_buffer, me_, me_, -1, static_cast<double>(null_send ? user_.send_count : user_.recv_count)};
         const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
         if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
-        return {};
-    }
-    status enter_space() const
-    {
-        if (d_.space.enter == nullptr) return status::ok;
-        const bool sends = user_.destination != nobody && user_.send_count > 0, receives = user_.source != nobody && user_.recv_count > 0;
-        return d_.space.enter(user_.after, sends ? user_.send : nullptr, receives ? user_.recv : nullptr);
+        return {detail::enter_space(d_, user_), me_};
     }
     void fail_at_once(const verdict& v)
     {
