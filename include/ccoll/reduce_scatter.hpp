@@ -15,7 +15,7 @@ namespace ccoll::inline CCOLL_ABI {
 ///   reduce_scatter<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Reduce_scatter_block; `send` may be MPI_IN_PLACE
 ///
 /// Policies, elements, extra arguments and errors are those of allreduce.
-/// Error: p - 1 times the bound for Sum, p times where encoded streams are added.
+/// Error: p - 1 times the bound for Sum; p times where encoded streams are added, and with Algo::Rabenseifner if p is not a power of two.
 /// Cost: p - 1 steps with Algo::Ring, about log2(p) with Rabenseifner. A rank encodes, sends, decodes and reduces about p - 1 parts of n
 /// elements.
 /// Source: C-Coll, figure 4.

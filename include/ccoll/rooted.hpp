@@ -99,7 +99,8 @@ persistent gather_init(Arguments&&... arguments)
 ///   reduce<P...>(send, recv, root, comm, extra...)       ranges
 ///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be MPI_IN_PLACE
 ///
-/// Error: p - 1 times the bound for Sum, because every rank except the root encodes once; p times where encoded streams are added.
+/// Error: p - 1 times the bound for Sum, because every rank except the root encodes once; p times with Algo::Rabenseifner, and where
+/// encoded streams are added.
 /// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. A rank encodes and sends one vector; in the tree it decodes and reduces up to
 /// log2(p).
 template <class... Policies, class... Arguments>

@@ -11,6 +11,7 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
+#include <ccoll/scan.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
@@ -115,7 +116,9 @@ void call(const arguments& a)
     ccoll::allgather<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm);
 #elif CCOLL_CASE == 27  // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 28  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
+#elif CCOLL_CASE == 28  // expect: ccoll: scan and exscan have no Op::Average
+    ccoll::scan<Op::Average>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 29  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
     ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
 #endif
 }

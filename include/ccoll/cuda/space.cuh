@@ -122,16 +122,18 @@ struct szp_sums {
             return szp::begin_encode_add(own.data(), own.size(), c.eb, other, dst.data(), lane.launch_scratch(), told, lane.stream());
         });
     }
-    static constexpr queued_addends<T> all{host.max_bytes,
-                                           host.can_add,
-                                           encode,
-                                           host.refuse,
-                                           add,
-                                           encode_add,
-                                           host.adds_non_finite,
-                                           host.self_checked_addends,
-                                           host.step,
-                                           sums_through_host<policies::Codec::SZp, T>::put_fills};
+    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+    {
+        auto& lane = lane_of_device::of(queue);
+        lane.begin(work, [&](outcome*) {
+            const_byte_span copy;
+            CCOLL_CUDA_TRY(lane.stage(0, src.whole, copy));
+            return szp::begin_put_fills(copy, out.data(), out.size(), times, lane.stream());
+        });
+    }
+    static constexpr queued_addends<T> all{
+        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends,
+        host.step,      put_fills};
 };
 
 }  // namespace detail::device

@@ -104,9 +104,9 @@ public:
         opened_ = true;
         opening_ = false;
         if (all.trouble.ok() && !(all.least == all.most)) {
-            const bool in_order = all.least.rank < all.most.rank;
-            const call_arguments& low = in_order ? all.least : all.most;
-            const call_arguments& high = in_order ? all.most : all.least;
+            const bool least_is_lower = all.least.rank < all.most.rank;
+            const call_arguments& low = least_is_lower ? all.least : all.most;
+            const call_arguments& high = least_is_lower ? all.most : all.least;
             all.trouble = compare(low, high);
             all.trouble.rank = low.rank;
             all.trouble.peer = high.rank;

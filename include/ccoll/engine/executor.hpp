@@ -220,11 +220,11 @@ private:
                 if (!link_.test(l.send)) return;
                 if (l.send.result != status::ok) poison({l.send.result, me_, l.now.send_to, l.step});
                 messages_.drop(std::exchange(l.outbox, nullptr));
-                const int done = l.step++;
+                const int number = l.step++;
                 const step was = l.now;
                 if (l.step < steps_ && !left_) begin_step(l);
                 else l.at = stage_of_step::close;
-                finish(l, done, was);
+                finish(l, number, was);
                 break;
             }
             case stage_of_step::close:

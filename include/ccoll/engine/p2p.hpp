@@ -119,6 +119,7 @@ private:
     {
         const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
         const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces after a colon in templates
+        const std::array<int, 2> tags{user_.send_tag, user_.recv_tag};
         const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
         for (const int peer : peers)
             if (peer != nobody && (peer < 0 || peer >= link_.size()))
@@ -126,7 +127,8 @@ private:
         for (const std::size_t n : counts)  // for example a negative number of the user
             if (n > ~std::size_t{0} / 2 / sizeof(T))
                 return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
-        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
+        for (const int tag : tags)
+            if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(tag)};
         if (user_.strided) return {status::strided, me_, me_};
         const bool null_send = user_.destination != nobody && user_.send == nullptr && sent > 0;
         if (null_send || (user_.source != nobody && user_.recv == nullptr && taken > 0))
@@ -152,9 +154,10 @@ private:
             e.all[i].memory = messages_.take(room);
             e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
-        e.turn.join({&link_.memory(), peer, user_.tag, sends});
+        e.turn.join({&link_.memory(), peer, sends ? user_.send_tag : user_.recv_tag, sends});
     }
-    int tag() const { return first_p2p_tag + user_.tag; }
+    int send_tag() const { return first_p2p_tag + user_.send_tag; }
+    int recv_tag() const { return first_p2p_tag + user_.recv_tag; }
 
     /// One step in each direction. @return true when something moved
     bool turn()
@@ -215,7 +218,7 @@ private:
             return stop_sending(trouble_);
         }
         seal(*s.memory, stamp(out_.halfway, out_.total), r.bytes);
-        s.request = link_.post_send(out_.peer, tag(), s.memory->message());
+        s.request = link_.post_send(out_.peer, send_tag(), s.memory->message());
         result_.facts.sent_bytes += s.memory->used;
         result_.facts.raw_bytes += slice_count(out_.halfway) * sizeof(T);
         result_.facts.fallback_blocks += r.raw_blocks;
@@ -243,7 +246,7 @@ private:
             for (std::size_t i = out_.halfway; i < total; ++i) {
                 buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
                 seal_poison(*b, stamp(i, total), v);
-                auto r = link_.post_send(out_.peer, tag(), b->message());
+                auto r = link_.post_send(out_.peer, send_tag(), b->message());
                 for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
                 if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
             }
@@ -263,7 +266,7 @@ private:
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
-            s.request = link_.post_recv(in_.peer, tag(), s.memory->room().first(room_in_));
+            s.request = link_.post_recv(in_.peer, recv_tag(), s.memory->room().first(room_in_));
             moved = true;
         }
         if (in_.counted && in_.begun >= in_.total) in_.turn.leave();

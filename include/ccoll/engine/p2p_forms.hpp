@@ -208,10 +208,15 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     return How::template run<call>(order, std::move(guarded_link), more.code);
 }
 
+/// Of what is sent, and of what is received.
+struct p2p_tags {
+    int send = 0, recv = 0;
+};
+
 /// Sends, receives, or does both; no_buffer stands in on a side without a buffer.
 /// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
 template <class How, bool Loses, class Choice, class Send, class Recv, class Comm, class... Extra>
-typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, int tag,
+typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, p2p_tags tags,
                               const Comm& comm, Extra&&... extra)
 {
     constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
@@ -229,7 +234,8 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         p2p_buffers<T> user;
         user.call = name;
-        user.tag = tag;
+        user.send_tag = tags.send;
+        user.recv_tag = tags.recv;
         if constexpr (!is_absent<Send>) {
             const auto all = as_span(send);
             user.send = as_elements<T>(all.data());
@@ -257,8 +263,8 @@ struct p2p_send {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody, tag, comm,
-                                                        std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody,
+                                                        p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
@@ -277,7 +283,7 @@ struct p2p_recv {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, tag, comm,
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, p2p_tags{tag, tag}, comm,
                                                         std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
@@ -298,8 +304,16 @@ struct p2p_sendrecv {
     static result call(const Choice& choice, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
                        Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source, tag, comm,
-                                                            std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                            p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class Send, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static result call(const Choice& choice, Send&& send, int destination, int send_tag, Recv&& recv, int source, int recv_tag,
+                       const Comm& comm, Extra&&... extra)
+    {
+        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                            p2p_tags{send_tag, recv_tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<B>)
@@ -308,6 +322,14 @@ struct p2p_sendrecv {
     {
         return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination,
                     std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
+        requires(std::is_object_v<A> && std::is_object_v<B>)
+    static result call(const Choice& choice, const A* send, Count n, int destination, int send_tag, B* recv, OtherCount m, int source,
+                       int recv_tag, const Comm& comm, Extra&&... extra)
+    {
+        return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination, send_tag,
+                    std::span<B>(recv, static_cast<std::size_t>(m)), source, recv_tag, comm, std::forward<Extra>(extra)...);
     }
 };
 

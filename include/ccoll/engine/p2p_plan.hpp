@@ -76,7 +76,8 @@ struct p2p_buffers {
     std::size_t send_count = 0;
     T* recv = nullptr;
     std::size_t recv_count = 0;
-    int destination = nobody, source = nobody, tag = 0;
+    int destination = nobody, source = nobody;
+    int send_tag = 0, recv_tag = 0;
     bool strided = false;
     space_argument after{};
 };

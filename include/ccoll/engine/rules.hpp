@@ -37,6 +37,7 @@ enum class call_fault {
     once,
     nothing_to_reduce,
     operation,
+    average_of_prefix,
     homomorphic,
     threads,
     menu_instrument,
@@ -134,6 +135,7 @@ consteval call_fault first_fault_of_plan()
                  (Plan::template names<axis::op> || std::is_same_v<placement, policies::Placement::DecodeReduceEncode>))
             return call_fault::nothing_to_reduce;
         else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
+        else if (Collective::partial && Plan::op::divide_by_ranks) return call_fault::average_of_prefix;
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
             return call_fault::homomorphic;
         else if (!std::is_same_v<space, host_space> && Plan::template names<axis::exec>) return call_fault::threads;
@@ -265,6 +267,9 @@ constexpr void refuse()
         Fault != call_fault::operation,
         "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
         "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
+    static_assert(Fault != call_fault::average_of_prefix,
+                  "ccoll: scan and exscan have no Op::Average, because every rank has another number of operands; use Op::Sum and divide "
+                  "by rank + 1 (exscan: by rank)");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");

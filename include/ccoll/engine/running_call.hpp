@@ -93,8 +93,9 @@ private:
         }
 
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
-        // with a result sees that a sum could not be added in encoded form, so with a root the others would not hear of it.
-        const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
+        // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others would not hear of
+        // it.
+        const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.one_way);
         must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare) compare_arguments(&running_call::hand_over);
         else hand_over();
@@ -107,7 +108,8 @@ private:
     {
         result_.facts.algorithm = way.name;
         what_.path = way.path;
-        head_.stamp.arguments.path = way.hash;
+        const std::uint32_t layout = head_.order.user.layout;
+        head_.stamp.arguments.path = layout == 0 ? way.hash : mixed(way.hash, std::uint64_t{layout});
     }
 
     /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
@@ -130,7 +132,7 @@ private:
         after_agreement_ = then;
         // If a result is too large, all ranks see it, and the input is still there for a second, exact call. So no rank has to look at its
         // input first, unless the input is overwritten on this rank or another. A rank that overwrites its input says that it has looked.
-        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.rooted && what_.data.send != what_.data.recv &&
+        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.one_way && what_.data.send != what_.data.recv &&
                        static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
         wanted.range = relative();
@@ -228,10 +230,10 @@ private:
                 return;
             }
         }
-        // This includes short vectors of collectives with a root. Ranks that each believe they are the root, or that send what no rank
-        // expects, would not hear of it from any message of the schedule.
+        // This includes short vectors of prefixes and of collectives with a root. Ranks that each believe they are the root, or that send
+        // what no rank expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
-        const bool compare = d_.checks == check_level::automatic && (large || what_.facts.rooted) && head_.p > 1 && !result_.facts.agreed;
+        const bool compare = d_.checks == check_level::automatic && (large || what_.facts.one_way) && head_.p > 1 && !result_.facts.agreed;
         if (compare) compare_arguments(&running_call::execute);
         else execute();
     }

@@ -21,6 +21,7 @@ struct collective_facts {
     const char* name = "";
     const char* varied_name = "";  ///< of the call with counts, if there is one
     bool reduces = false, rooted = false;
+    bool one_way = false;    ///< some ranks hear nothing of others: with a root, and in prefixes
     bool exchanges = false;  ///< both buffers have p parts: alltoall
     extent send = extent::whole, recv = extent::whole;
     block_set (*before)(int me, int root, int blocks) = nullptr;
@@ -34,8 +35,8 @@ template <class C>
 inline constexpr collective_facts facts_of = [] {
     constexpr bool exchanges = std::is_same_v<C, collective::alltoall>;
     constexpr bool one_vector = C::send == extent::whole && C::recv == extent::whole && !exchanges;
-    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     exchanges,     C::send,
-                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part, one_vector};
+    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     C::rooted || C::partial, exchanges, C::send,
+                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part,           one_vector};
 }();
 
 /// Where something lies in a buffer, in elements.
