@@ -72,6 +72,10 @@ struct buffer_traits<Container> {
 
 namespace detail::device {
 
+/// The first error of a chain.
+#define CCOLL_CUDA_TRY(expression) \
+    if (const cudaError_t ccoll_error = (expression); ccoll_error != cudaSuccess) return ccoll_error
+
 /// What CUDA said of the last failure on this thread.
 class words_of_cuda {
 public:

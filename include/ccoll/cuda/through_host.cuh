@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/through_host.cuh - floor 4. Codecs without kernels on elements of a device: a function of the host works on a copy in pinned memory.
+// cuda/through_host.cuh - floor 4. Codecs of the host on elements of the device: what has no kernel works all the same, on a copy.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
-#include <ccoll/cuda/thread.cuh>
+#include <ccoll/cuda/lane.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
-
-/// The first error of a chain.
-#define CCOLL_CUDA_TRY(expression) \
-    if (const cudaError_t ccoll_error = (expression); ccoll_error != cudaSuccess) return ccoll_error
 
 template <class T>
 cudaError_t to_host(lane_of_device& lane, std::size_t which, const T* from, std::size_t n, T*& at)
@@ -132,6 +128,5 @@ struct sums_through_host {
                                            host.step,
                                            host.put_fills != nullptr ? put_fills : nullptr};
 };
-#undef CCOLL_CUDA_TRY
 
-}  // namespace ccoll::inline CCOLL_ABI::detail::device
+}  // namespace ccoll::detail::device

@@ -90,7 +90,7 @@ private:
         facts.codec = d_.codec_name;
         facts.placement = "Once";
         if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
-        if (const status s = enter_space(); s != status::ok) return fail_at_once({s, me_});
+        if (const status s = detail::enter_space(d_, user_); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
@@ -118,12 +118,6 @@ private:
             user_.send = elements_.put_aside(user_.send, user_.send_count);
     }
 
-    status enter_space() const
-    {
-        if (d_.space.enter == nullptr) return status::ok;
-        const bool sends = user_.destination != nobody && user_.send_count > 0, receives = user_.source != nobody && user_.recv_count > 0;
-        return d_.space.enter(user_.after, sends ? user_.send : nullptr, receives ? user_.recv : nullptr);
-    }
     void fail_at_once(const verdict& v)
     {
         user_.destination = user_.source = nobody;

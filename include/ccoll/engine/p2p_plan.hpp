@@ -107,6 +107,15 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
     return {};
 }
 
+/// @see space_operations::enter
+template <element T>
+status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user) noexcept
+{
+    if (plan.space.enter == nullptr) return status::ok;
+    const bool sends = user.destination != nobody && user.send_count > 0, receives = user.source != nobody && user.recv_count > 0;
+    return plan.space.enter(user.after, sends ? user.send : nullptr, receives ? user.recv : nullptr);
+}
+
 /// The turn of one end of a call among this thread's other calls with the same direction, peer, tag and communicator. A message does not
 /// say which call it belongs to. So all messages of a call are posted before the next call posts its first, which gives the order that MPI
 /// prescribes.
