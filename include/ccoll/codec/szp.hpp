@@ -78,7 +78,7 @@ struct chunk_coder {
     /// One fill value in all addends, of 2^52 steps or more, stands beside the quanta (szp/missing.hpp).
     static constexpr bool adds_one_fill_value = true;
 
-    /// @param out  elements of T, or (of two bytes) such that a T becomes
+    /// @param out  elements of T, or (of two bytes) such that a T becomes one
     template <class Out>
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
     {
@@ -87,7 +87,7 @@ struct chunk_coder {
         missing::fill_places fills;
         if (read_chunk(chunk, out.size(), sizeof(T), true, view) != status::ok || !missing::read<T>(view.specials, out.size(), fills))
             return;
-        const auto value = static_cast<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
+        const auto value = from_number<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
         for (std::size_t k = 0; k < view.count; ++k)
             for (u32 left = fills.in_all[k]; left != 0; left &= left - 1) {
                 const std::size_t i = block_elements * k + static_cast<std::size_t>(std::countr_zero(left));

@@ -6,7 +6,7 @@
 
 #include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/lookup.hpp>
-#include <ccoll/cuda/runtime.cuh>
+#include <ccoll/cuda/launches.cuh>
 #include <ccoll/cuda/szp/add.cuh>
 #include <ccoll/cuda/szp/decode.cuh>
 #include <ccoll/cuda/szp/encode.cuh>
@@ -15,8 +15,6 @@
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::device::szp {
-
-inline constexpr std::size_t most_chunks = 0x7fffffff;  // blocks of a grid
 
 inline u32 chunks_of(std::size_t n) { return static_cast<u32>((n + chunk_elements - 1) / chunk_elements); }
 inline u32 blocks_of_launch(std::size_t n) { return chunks_of(n) > 0 ? chunks_of(n) : 1; }
@@ -42,7 +40,7 @@ cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, const_byte_sp
                              cudaStream_t stream)
 {
     const operand<T> own{x, {nullptr, 0}}, theirs{nullptr, {reinterpret_cast<const u8*>(other.data()), other.size()}};
-    return launch(&add<T, true>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
+    return launch(&add<T, addend_of::values>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
                   static_cast<u8*>(frame), chunks_of(n), s, told);
 }
 template <class T>
@@ -52,18 +50,64 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
     z.bound = -1;  // that of the operands
     const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
         y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
-    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
+    return launch(&add<T, addend_of::frames>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
                   chunks_of(n), s, told);
 }
 
+/// The addend of p a + q b.
+template <class T>
+cudaError_t begin_combine(i64 p, const_byte_span a, i64 q, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told,
+                          cudaStream_t stream)
+{
+    grid<T> z;
+    z.bound = -1;  // that of the operands
+    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}, p},
+        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}, q};
+    return launch(&add<T, addend_of::multiples>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z,
+                  static_cast<u8*>(frame), chunks_of(n), s, told);
+}
+/// What the host's put_fills does.
+template <class T>
+cudaError_t begin_put_fills(const_byte_span frame, T* x, std::size_t n, int times, cudaStream_t stream)
+{
+    return launch(&put_average_of_fills<T>, blocks_of_launch(n), sizeof(specials_room), stream, reinterpret_cast<const u8*>(frame.data()),
+                  u64{frame.size()}, u64{n}, x, chunks_of(n), i64{times});
+}
+
 }  // namespace detail::device::szp
+
+namespace detail::device {
+
+template <native_float T>
+struct launches_of<policies::Codec::SZp, T> {
+    static constexpr std::size_t chunk_elements = szp::chunk_elements;
+
+    static cudaError_t encode(const T* x, std::size_t n, double eb, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        return szp::begin_encode(x, n, eb, frame, s, told, stream);
+    }
+    static cudaError_t decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        return szp::begin_decode(frame, bytes, x, n, s, told, stream);
+    }
+    /// Not frames with kept chunks (codec/szp/kept.hpp), which other ranks may send.
+    static bool can_read(const frame_view& frame) noexcept
+    {
+        for (std::uint32_t i = 0; i < frame.header.chunks && !frame.is_addend(); ++i)
+            if (const frame_view::piece chunk = frame.chunk(i); !chunk.raw && szp::host::kept::is_kept(chunk.data)) return false;
+        return true;
+    }
+};
+
+}  // namespace detail::device
 
 /// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing waits but result(). One object
 /// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
 /// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
 ///
-/// Bytes and values are those of the host's codec: frames from either side are read by the other.
-/// Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
+/// Bytes and values are those of the host's codec: frames from either side are read by the other. One exception: chunks that the host's SZp
+/// keeps exactly (codec/szp/kept.hpp) have no kernel. An encoder stores their quanta, or the values as they are; a decoder says
+/// unsupported. Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
 /// @throw ccoll::error with CUDA's text: a launch or an allocation failed
 ///
 ///     ccoll::codec_stream codecs(stream);
@@ -75,7 +119,10 @@ public:
     {
         check(told_.grow(sizeof(detail::device::outcome), stream), "codec_stream");
     }
-    ~codec_stream() { scratch_.free(stream_); }
+    ~codec_stream()
+    {
+        for (detail::device::stream_memory* each : {&scratch_, &aside_[0], &aside_[1]}) each->free(stream_);
+    }
     codec_stream(const codec_stream&) = delete;
     codec_stream& operator=(const codec_stream&) = delete;
 
@@ -86,8 +133,8 @@ public:
         using T = std::remove_const_t<buffer_pointee<const In&>>;
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
-        if (!begin(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(detail::device::szp::begin_encode(x.data(), x.size(), eb, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
+        if (!begin<Codec, T>(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
+        check(kernels<Codec, T>::encode(x.data(), x.size(), eb, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
     }
     /// @param src  begins with a frame and may be longer. Any bytes are safe.    @param out  as many elements as were encoded
     template <class Codec, buffer Out>
@@ -96,9 +143,8 @@ public:
         using T = buffer_pointee<Out>;
         check_types<Codec, std::remove_reference_t<Out>, T>();
         const auto x = as_span(out);
-        if (!begin(0, 1, 0, src)) return;
-        check(detail::device::szp::begin_decode(src.device_data(), src.size(), x.data(), x.size(), s(), told(), stream_),
-              "codec_stream::decode");
+        if (!begin<Codec, T>(0, 1, 0, src)) return;
+        check(kernels<Codec, T>::decode(src.device_data(), src.size(), x.data(), x.size(), s(), told(), stream_), "codec_stream::decode");
     }
     /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
     template <class Codec, buffer In>
@@ -106,26 +152,39 @@ public:
     {
         encode_add<Codec>(in, {}, dst, eb);
     }
-    /// The sum of the addend of `in` and of `other`, in one kernel. `dst` must not overlap `other`.
+    /// The sum of the addend of `in` and of `other`, in one kernel. `dst` may be the memory of `other`. @see reduce_encoded
     template <class Codec, buffer In>
     void encode_add(const In& in, device_span<const std::byte> other, device_span<std::byte> dst, double eb)
     {
         using T = std::remove_const_t<buffer_pointee<const In&>>;
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
-        if (!begin(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
-        check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, bytes_of(other), dst.device_data(), s(), told(), stream_),
+        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
+        check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, apart(0, other, dst), dst.device_data(), s(), told(), stream_),
               "codec_stream::encode_add");
     }
-    /// The addend of the sum of two addends of n elements. `dst` must not overlap an operand.
+    /// The addend of the sum of two addends of n elements. `dst` may be the memory of an operand; the operand is then copied first, because
+    /// sums are written where other chunks have yet to be read.
     template <class Codec, class Op, element T>
         requires(Op::linear)
     void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
     {
         check_types<Codec, device_span<T>, T>();
-        if (!begin(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
-        check(detail::device::szp::begin_add<T>(bytes_of(a), bytes_of(b), n, dst.device_data(), s(), told(), stream_),
+        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
+        check(detail::device::szp::begin_add<T>(apart(0, a, dst), apart(1, b, dst), n, dst.device_data(), s(), told(), stream_),
               "codec_stream::reduce_encoded");
+    }
+    /// The addend of factor_a a + factor_b b: differences (1, -1), and linear combinations with small integers; 0 leaves an operand out.
+    /// As combine_encoded of the host; all chunks take the slower way.
+    template <class Codec, element T>
+    void combine_encoded(std::int32_t factor_a, device_span<const std::byte> a, std::int32_t factor_b, device_span<const std::byte> b,
+                         std::size_t n, device_span<std::byte> dst)
+    {
+        check_types<Codec, device_span<T>, T>();
+        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
+        check(detail::device::szp::begin_combine<T>(factor_a, apart(0, a, dst), factor_b, apart(1, b, dst), n, dst.device_data(), s(),
+                                                    told(), stream_),
+              "codec_stream::combine_encoded");
     }
     /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
     encode_result result()
@@ -137,38 +196,54 @@ public:
     }
 
 private:
+    template <class Codec, class T>
+    using kernels = detail::device::launches_of<Codec, T>;
+
     template <class Codec, class Buffer, class T>
     static constexpr void check_types()
     {
-        static_assert(std::is_same_v<Codec, policies::Codec::SZp> && native_float<T>,
-                      "ccoll::codec_stream: has Codec::SZp for float and double; encode with another codec on the host (ccoll::encode)");
+        static_assert(detail::device::has_kernels<Codec, T>,
+                      "ccoll::codec_stream: has Codec::SZp, SZx, PipeSZx and ZfpAtRate for float and double; encode with another codec on "
+                      "the host (ccoll::encode)");
         static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
                       "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");
     }
     static const_byte_span bytes_of(device_span<const std::byte> s) { return {s.device_data(), s.size()}; }
     static void check(cudaError_t e, const char* call) { detail::device::check(e, call); }
 
+    /// An operand, or a copy of it if `dst` shares memory with it.
+    const_byte_span apart(std::size_t which, device_span<const std::byte> operand, device_span<std::byte> dst)
+    {
+        const const_byte_span all = bytes_of(operand);
+        if (!share_memory(all.data(), all.size(), dst.device_data(), dst.size())) return all;
+        detail::device::stream_memory& copy = aside_[which];
+        check(copy.grow(all.size(), stream_), "codec_stream");
+        check(cudaMemcpyAsync(copy.get(), all.data(), all.size(), cudaMemcpyDeviceToDevice, stream_), "codec_stream");
+        return {copy.get<std::byte>(), all.size()};
+    }
     bool is_aligned(device_span<const std::byte> frame)
     {
         if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0) refused_ = {0, status::bad_argument};
         return refused_.code == status::ok;
     }
     /// @return false if the call is refused, which result() tells
+    template <class Codec, class T>
     bool begin(std::size_t n, double eb, std::size_t least_bytes, device_span<const std::byte> frame)
     {
         refused_ = {};
         if (!is_bound(eb)) refused_ = {0, status::bad_bound};
         else if (frame.size() < least_bytes) refused_ = {0, status::out_of_space};
-        else if (n / detail::device::szp::chunk_elements >= detail::device::szp::most_chunks) refused_ = {0, status::bad_argument};
+        else if (n / kernels<Codec, T>::chunk_elements >= detail::device::most_chunks) refused_ = {0, status::bad_argument};
         if (refused_.code != status::ok || !is_aligned(frame)) return false;
-        check(scratch_.grow(detail::device::scratch::bytes_of(detail::device::szp::chunks_of(n)), stream_, true), "codec_stream");
+        const std::size_t chunks = detail::device::chunks_of_frame<Codec, T>(n);
+        check(scratch_.grow(detail::device::scratch::bytes_of(chunks), stream_, true), "codec_stream");
         return true;
     }
     detail::device::scratch* s() const { return scratch_.get<detail::device::scratch>(); }
     detail::device::outcome* told() const { return told_.get<detail::device::outcome>(); }
 
     cudaStream_t stream_;
-    detail::device::stream_memory scratch_;
+    detail::device::stream_memory scratch_, aside_[2];
     detail::device::pinned_memory told_;
     encode_result refused_;
 };

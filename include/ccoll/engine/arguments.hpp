@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/arguments.hpp - floor 3. The arguments of a facade as the user spelled them: which of them die too early, and the sentence for
-// those that fit no form of the call.
+// engine/arguments.hpp - floor 3. The arguments of a facade as the user spelled them: which of them are destroyed too early, and the
+// sentence for arguments that fit no form of the call.
 #pragma once
 
 #include <concepts>
@@ -23,8 +23,8 @@ inline constexpr bool is_owning_temporary<Spelled> = !is_view<Spelled>;
 
 }  // namespace detail
 
-/// Counts together with displacements, as MPI's v calls have them, where parts do not lie one behind the other. It refers to both.
-/// `OfTemporaries`: one of them was a temporary, so the layout is good only for the expression in which it was made.
+/// Counts together with displacements, as in MPI's v calls, for parts that are not contiguous. It refers to both. `OfTemporaries`: one of
+/// them was a temporary, so the layout is valid only within the expression that made it.
 template <class Counts, class Displacements, bool OfTemporaries>
 struct part_layout {
     static constexpr bool of_temporaries = OfTemporaries;
@@ -43,7 +43,7 @@ constexpr auto parts(Counts&& counts, Displacements&& displacements)
     return part_layout<count, displacement, of_temporaries>{count(as_span(counts)), displacement(as_span(displacements))};
 }
 
-/// Why arguments fit no form of a call. Those from `unrooted` on say which forms there are.
+/// Why arguments fit no form of a call. The values from `unrooted` on name the forms that exist.
 enum class form_fault {
     none,
     left_over,
@@ -60,12 +60,14 @@ enum class form_fault {
     allgatherv,
     reduce_scatter_v,
     alltoallv,
+    bucket,
+    rooted_bucket,
     send,
     recv,
     sendrecv
 };
 
-/// What a form has: picks the sentence for arguments that do not fit.
+/// The shape of a form, which selects the sentence for arguments that do not fit.
 using form_shape = form_fault;
 
 namespace detail {
@@ -75,7 +77,7 @@ struct is_layout : std::false_type {};
 template <class C, class D, bool OfTemporaries>
 struct is_layout<part_layout<C, D, OfTemporaries>> : std::true_type {};
 
-/// What says how long parts are.
+/// An argument that can say how long the parts are.
 template <class C>
 concept part_counts = is_layout<std::remove_cvref_t<C>>::value || requires(const C& c) {
     requires buffer<const C&>;
@@ -91,10 +93,10 @@ template <class Spelled>
     requires is_layout<std::remove_cvref_t<Spelled>>::value
 inline constexpr bool are_lost_counts<Spelled> = std::remove_cvref_t<Spelled>::of_temporaries;
 
-/// Do these buffers die before the call has ended?
+/// Are any of these buffers destroyed before the call has ended?
 template <class How, class... Spelled>
 inline constexpr bool lose_buffers = How::outlives_arguments && (false || ... || is_owning_temporary<Spelled>);
-/// Do these counts die before the call begins, when they are read?
+/// Are any of these counts destroyed before the call begins and reads them?
 template <class How, class... Spelled>
 inline constexpr bool lose_counts = How::begins_later && (false || ... || are_lost_counts<Spelled>);
 
@@ -111,7 +113,7 @@ template <class A>
 inline constexpr bool is_address = std::is_pointer_v<std::remove_cvref_t<A>>;
 template <class A>
 inline constexpr bool is_void_address = std::is_void_v<std::remove_pointer_t<std::remove_cvref_t<A>>> && is_address<A>;
-/// MPI's handles are integers in some MPIs. Then nothing tells them from counts and roots.
+/// In some MPIs handles are integers. Then nothing distinguishes them from counts and roots.
 template <class A>
 inline constexpr bool is_certain_communicator = communicator<std::remove_cvref_t<A>> && !is_integer<A>;
 template <class A>
@@ -130,13 +132,14 @@ template <class A>
 inline constexpr bool is_opaque_handle = [] {
     using pointee = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<A>>>;
     if constexpr (!is_address<A> || communicator<std::remove_cvref_t<A>> || !std::is_class_v<pointee>) return false;
+    else if constexpr (is_space_argument<std::remove_cvref_t<A>>) return false;
     else return !requires { sizeof(pointee); };
 }();
 
 template <class Form, class Choice, class... Arguments>
 concept fits_form = requires(const Choice& choice, Arguments&&... arguments) { Form::call(choice, std::forward<Arguments>(arguments)...); };
 
-/// What is wrong with arguments that fit no form, most telling first.
+/// What is wrong with arguments that fit no form. The most informative fault comes first.
 template <class... Arguments>
 consteval form_fault why_no_form(form_shape shape)
 {
@@ -151,9 +154,9 @@ consteval form_fault why_no_form(form_shape shape)
     const bool rooted =
         shape == form_shape::with_root || shape == form_shape::one_buffer || shape == form_shape::scatterv || shape == form_shape::gatherv;
     if (varied && addresses == 0 && !(false || ... || is_counts<Arguments>)) return form_fault::counts;
-    const int most_integers = shape == form_shape::sendrecv ? 6 : shape >= form_shape::send ? 4 : rooted ? 3 : 2;  // the handle included
+    const int most_integers = shape == form_shape::sendrecv ? 7 : shape >= form_shape::send ? 4 : rooted ? 3 : 2;  // the handle included
     if (handle_may_be_integer && integers > most_integers) return form_fault::left_over;
-    if (shape >= form_shape::send) return shape;
+    if (shape >= form_shape::bucket) return shape;
     if (!varied && ranges == 0 && addresses > 0 && other_integers < (rooted ? 2 : 1)) return form_fault::count;
     if (rooted && addresses == 0 && other_integers == 0) return form_fault::root;
     return shape;
@@ -217,6 +220,14 @@ constexpr void refuse_form()
                   "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, recv_counts, comm), (inout, counts, "
                   "comm), or with pointers (send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm), and then "
                   "a bound and an error code");
+    static_assert(
+        Fault != form_fault::bucket,
+        "ccoll: these arguments fit no form of the call; it takes (bucket, comm), where bucket is a ccoll::bucket<T> with a name, "
+        "and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::rooted_bucket,
+        "ccoll: these arguments fit no form of the call; it takes (bucket, root, comm), where bucket is a ccoll::bucket<T> with a "
+        "name, and then a bound and an error code");
     static_assert(Fault != form_fault::send,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, destination, tag, comm), or with a pointer (data, n, "
                   "destination, tag, comm), and then a bound and an error code");
@@ -224,9 +235,11 @@ constexpr void refuse_form()
         Fault != form_fault::recv,
         "ccoll: these arguments fit no form of the call; it takes (buffer, source, tag, comm), or with a pointer (data, n, source, "
         "tag, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::sendrecv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, destination, recv, source, tag, comm), or with pointers "
-                  "(send, n, destination, recv, m, source, tag, comm), and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::sendrecv,
+        "ccoll: these arguments fit no form of the call; it takes (send, destination, recv, source, tag, comm), or with pointers "
+        "(send, n, destination, recv, m, source, tag, comm); with two tags each stands behind its rank, as in MPI; and then a bound and "
+        "an error code");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/p2p.hpp - floor 3. One point-to-point call: what leaves for one rank, what comes from another, or both at once. Slices are
-// encoded while others are on their way, and decoded while more arrive. It never waits (pending.hpp), and is compiled once per
-// element type, transport and clock.
+// engine/p2p.hpp - floor 3. One point-to-point call: a send to one rank, a receive from another, or both at once. Slices are encoded while
+// others are on their way, and decoded while more arrive. A call never waits (pending.hpp), and is compiled once per element type,
+// transport and clock.
 //
-// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). Messages of one call are numbered, and each says
-// how many there are: a receiver that expected another count takes them all, and the next call finds nothing of this one.
+// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). The messages of one call are numbered, and each
+// says how many there are. So a receiver that expected another count still takes all of them, and the next call is not affected.
 #pragma once
 
 #include <array>
@@ -20,15 +20,13 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One call from its arguments to its report. Its buffers must stay until it has ended.
+/// One call from its arguments to its report. Its buffers must remain valid until it has ended.
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
-    p2p_call(const p2p_order<T>& order, Link link, bool)
-        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
-          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    p2p_call(const p2p_order<T>& order, Link link, bool) : p2p_call(order, std::move(link))
     {
-        begin(order.eb);
+        guarded([&] { begin(order.eb); });  // if it throws, the destructor runs and tells the receiver
     }
     ~p2p_call() override
     {
@@ -39,20 +37,10 @@ public:
 
     bool progress() override
     {
-        if (ended_) return true;
-        link_.poll();
-        moved_ = false;
-        while (turn()) moved_ = true;
-        if (out_.done() && in_.done()) {
-            end();
-        } else {
-            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
-            if (!late.ok()) give_up(late);
-        }
-        return ended_;
+        return guarded([this] { return go_on(); });
     }
     bool moved() const override { return moved_; }
-    /// Nobody wakes a rank when codec work is done, so it only yields then.
+    /// While codec work is under way it only yields, because the end of such work wakes no rank.
     void idle() override
     {
         typename Clock::scope time(clock_, phase::wait);
@@ -71,29 +59,48 @@ private:
     using end_point = detail::p2p_end<typename Link::request>;
     static constexpr std::size_t window = end_point::window;
 
+    bool go_on()
+    {
+        if (ended_) return true;
+        link_.poll();
+        moved_ = false;
+        while (turn()) moved_ = true;
+        if (out_.done() && in_.done()) {
+            end();
+        } else {
+            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
+            if (!late.ok()) give_up(late);
+        }
+        return ended_;
+    }
+    template <class Part>
+    auto guarded(Part part)
+    {
+        return with_names(*this, me_, last_word_, [this](const verdict& v) { return words_of(d_.space, v, me_); }, part);
+    }
+    p2p_call(const p2p_order<T>& order, Link link)
+        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
+          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    {}
+
     void begin(double run_time_bound)
     {
         report& facts = result_.facts;
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
         facts.placement = "Once";
-        if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
+        if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
+        if (const status s = detail::enter_space(d_, user_); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
-        in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
+        in_.eb = d_.relative ? 0 : eb;  // only the sender knows the range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
-        if (d_.relative && sends) {
-            elements_.ask({.range = true});
-            elements_.look(user_.send, user_.send_count);
-        }
-        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
-            user_.send = elements_.put_aside(user_.send, user_.send_count);
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
-            // In powers of two, so that messages of many lengths share memory.
+            // Rounded up to powers of two, so that messages of many lengths share memory.
             const std::size_t room =
                 needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
             open(out_, user_.destination, d_.messages(user_.send_count), room, true);
@@ -103,28 +110,14 @@ private:
             room_in_ = std::max(p2p_room, sizeof(pair_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
             open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
         }
+        if (d_.relative && sends) {
+            elements_.ask({.range = true});
+            elements_.look(user_.send, user_.send_count);
+        }
+        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
+            user_.send = elements_.put_aside(user_.send, user_.send_count);
     }
 
-    verdict first_fault() const
-    {
-        const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
-        const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces behind a colon in templates
-        const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
-        for (const int peer : peers)
-            if (peer != nobody && (peer < 0 || peer >= link_.size()))
-                return {status::bad_peer, me_, me_, -1, link_.size() - 1.0, static_cast<double>(peer)};
-        for (const std::size_t n : counts)  // a negative number of the user, for example
-            if (n > ~std::size_t{0} / 2 / sizeof(T))
-                return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
-        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
-        if (user_.strided) return {status::strided, me_, me_};
-        const bool null_send = user_.destination != nobody && user_.send == nullptr && sent > 0;
-        if (null_send || (user_.source != nobody && user_.recv == nullptr && taken > 0))
-            return {status::null_buffer, me_, me_, -1, static_cast<double>(null_send ? user_.send_count : user_.recv_count)};
-        const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
-        if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
-        return {};
-    }
     void fail_at_once(const verdict& v)
     {
         user_.destination = user_.source = nobody;
@@ -132,19 +125,20 @@ private:
         end();
     }
 
-    /// Borrows the memory of all messages that may be under way, so that what is allocated never depends on timing.
+    /// Borrows the memory of all messages that may be under way, so that allocations never depend on timing.
     void open(end_point& e, int peer, std::size_t messages, std::size_t room, bool sends)
     {
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
+        e.turn.join({&link_.memory(), peer, sends ? user_.send_tag : user_.recv_tag, sends});
         for (std::size_t i = 0; i < e.slots; ++i) {
             e.all[i].memory = messages_.take(room);
             e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
-        e.turn.join({&link_.memory(), peer, user_.tag, sends});
     }
-    int tag() const { return first_p2p_tag + user_.tag; }
+    int send_tag() const { return first_p2p_tag + user_.send_tag; }
+    int recv_tag() const { return first_p2p_tag + user_.recv_tag; }
 
     /// One step in each direction. @return true when something moved
     bool turn()
@@ -155,7 +149,7 @@ private:
         return sent || received;
     }
 
-    /// @return false while input is being put aside, which nothing may overwrite before, or its range is not yet known
+    /// @return false while input is being copied, because nothing may overwrite it before, or while its range is not yet known
     bool prepare()
     {
         if (!elements_.done()) return false;
@@ -174,7 +168,7 @@ private:
             moved = true;
             if (s == status::ok) continue;
             fail({s, me_, out_.peer});
-            out_.total = out_.begun = out_.halfway;  // nobody takes the rest
+            out_.total = out_.begun = out_.halfway;  // no one receives the rest
         }
         if (out_.begun < out_.total && out_.begun - out_.finished < out_.slots && out_.turn.has_come()) {
             encode_slice();
@@ -200,12 +194,12 @@ private:
     {
         slot& s = out_.at(out_.halfway);
         const encode_result& r = s.work.result;
-        if (r.code != status::ok) {  // a codec that breaks its word
+        if (r.code != status::ok) {  // the codec broke its promise
             fail({r.code, me_, me_});
             return stop_sending(trouble_);
         }
         seal(*s.memory, stamp(out_.halfway, out_.total), r.bytes);
-        s.request = link_.post_send(out_.peer, tag(), s.memory->message());
+        s.request = link_.post_send(out_.peer, send_tag(), s.memory->message());
         result_.facts.sent_bytes += s.memory->used;
         result_.facts.raw_bytes += slice_count(out_.halfway) * sizeof(T);
         result_.facts.fallback_blocks += r.raw_blocks;
@@ -224,19 +218,17 @@ private:
         return s;
     }
 
-    /// Leaves the rest of the messages out. The receiver may wait for as many as there are slots: it gets poison in their place. Where no
-    /// message has left yet, it has heard nothing of this call and will not.
-    void stop_sending(const verdict& v)
+    /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots, so it gets poison in their
+    /// place. If no message has left yet, the receiver has heard nothing of this call and will not, unless it is told now.
+    void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
-        if (out_.halfway > 0) {
-            const std::size_t total = std::min(out_.total, out_.halfway + window);
-            for (std::size_t i = out_.halfway; i < total; ++i) {
-                buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
-                seal_poison(*b, stamp(i, total), v);
-                auto r = link_.post_send(out_.peer, tag(), b->message());
-                for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-                if (link_.test(r)) messages_.drop(b);  // else it stays where it is for ever
-            }
+        const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
+        for (std::size_t i = out_.halfway; i < total; ++i) {
+            buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
+            seal_poison(*b, stamp(i, total), v);
+            auto r = link_.post_send(out_.peer, send_tag(), b->message());
+            for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
+            if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
         wait_for_work(out_);
         out_.total = out_.begun = out_.halfway;
@@ -248,12 +240,12 @@ private:
     bool receive_more()
     {
         bool moved = false;
-        // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the
-        // next call.
+        // Only the sender can say how many messages follow. Until it has, this call may wait for one message only, because another receive
+        // would take a message of the next call.
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
-            s.request = link_.post_recv(in_.peer, tag(), s.memory->room().first(room_in_));
+            s.request = link_.post_recv(in_.peer, recv_tag(), s.memory->room().first(room_in_));
             moved = true;
         }
         if (in_.counted && in_.begun >= in_.total) in_.turn.leave();
@@ -285,7 +277,7 @@ private:
                       foreign ? static_cast<double>(m.stamp.version) : 0});
                 return cancel_receives();
             }
-            if (m.stamp.number != 0) {  // the rest of a call that this rank gave up
+            if (m.stamp.number != 0) {  // it belongs to the rest of a call that this rank gave up
                 in_.begun = 0;
                 return;
             }
@@ -302,14 +294,15 @@ private:
         }
     }
 
-    /// The first message of a call: is it what this rank expects? If not, the call is taken to its end all the same.
-    /// @return false when its end cannot be known
+    /// Examines the first message of a call: is it what this rank expects? If not, the call is still received to its end.
+    /// @return false if its end cannot be known
     bool begins_well(const pair_stamp& theirs)
     {
         const auto differs = [&](status code, double mine, double other) { fail({code, me_, in_.peer, -1, mine, other}); };
         const std::size_t expected = in_.total;
         in_.counted = true;
         in_.total = theirs.total;
+        if (theirs.kind == message_kind::poison) return true;  // which says how many follow, and what went wrong
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
         if (theirs.count != user_.recv_count)
             return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
@@ -353,16 +346,17 @@ private:
         for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
         for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
     }
-    /// An exception ends the call on this rank: its receiver should not wait for the rest.
+    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest. Before its turn a call cannot
+    /// say anything, because the receiver would take it for a message of an earlier call.
     void say_last_words() noexcept
     {
 #if defined(__cpp_exceptions)
         try {
-            if (!ended_ && out_.halfway > 0 && !out_.done()) stop_sending({status::out_of_memory, me_, me_});
+            if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({last_word_, me_, me_}, true);
         } catch (...) {}
 #endif
     }
-    /// It uses the user's buffers.
+    /// Waits for codec work, because it uses the user's buffers.
     static void wait_for_work(end_point& e)
     {
         for (slot& s : e.all) s.queue.wait(s.work);
@@ -382,7 +376,7 @@ private:
         in_.total = in_.begun = in_.halfway = in_.finished = in_.slots = 0;
         in_.turn.leave();
     }
-    /// What has left will arrive, whoever waits for it: its memory is never handed out again.
+    /// What has left will arrive, even if no receive is posted, so its memory is never reused.
     void leave_sends()
     {
         wait_for_work(out_);
@@ -401,7 +395,7 @@ private:
         report& facts = result_.facts;
         result_.trouble = trouble_;
         if (!trouble_.ok()) detail::leave_unread(link_);
-        if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
+        result_.transport_says = trouble_.code == status::transport_failed ? link_.explain() : words_of(d_.space, trouble_, me_);
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
         const double eb = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
@@ -432,6 +426,7 @@ private:
     bool ended_ = false, moved_ = false, takes_data_ = false, prepared_ = false;
     stop_watch watch_;
     verdict trouble_;
+    status last_word_ = status::out_of_memory;  // where an exception ends the call
     outcome result_;
     [[no_unique_address]] Clock clock_;
 };
