@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Seconds for `g++ -std=c++20 -O2 -c`, median of 5, of translation units that use more and more of the library: a table, and the same as
-# JSON lines in out/compile.jsonl, one object per unit.
+# Measures the seconds of `g++ -std=c++20 -O2 -c`, median of 5, for translation units that use more and more of the library. Prints a table,
+# and writes the same as JSON lines to out/compile.jsonl, one object per unit.
 #   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times, JSON=<file> writes elsewhere
 # Goals: Codec::None alone 1 s above <mpi.h>, one codec 2 s, a further plan 0.3 s. The first two are missed by 0.5 s at best, with
 # <ccoll/extern.hpp>.
@@ -126,7 +126,7 @@ constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>> 
 ccoll::report call(std::size_t i, const std::vector<float>& in, std::vector<float>& out) { return ccoll::allreduce(plans.at(i), in, out, MPI_COMM_WORLD); }
 EOF
     unit '#include <ccoll/ccoll.hpp>' <<<'#include <ccoll/ccoll.hpp>'
-    # As the other files of a program see engine and codecs that one file has compiled.
+    # What the other files of a program see if one file has compiled engine and codecs.
     engine_elsewhere() {
         unit "$1, engine and codecs in another file" <<EOF
 #include <ccoll/allreduce.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // paper_fields.hpp - generates data of the kinds that the papers on bit-level codecs used: a gas with blast waves, the pressure of the
-// Himeno benchmark, coordinates for k-means clustering, and the input of an FFT. Depends on nothing but the number of values.
+// Himeno benchmark, coordinates for k-means clustering, and the input of an FFT. The data depend only on the number of values.
 #pragma once
 
 #include <algorithm>

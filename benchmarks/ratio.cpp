@@ -115,7 +115,7 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
 
 // ---- the codecs of the papers ----
 
-/// Bytes of the values by bytes of the frame. Throws if a value is not within the bound.
+/// Bytes of the values divided by bytes of the frame. Throws if a value is not within the bound.
 template <class C, class T>
 double ratio(const std::vector<T>& x, double eb)
 {

@@ -85,7 +85,7 @@ if asks_for_help "$@"; then
     case $what in
         codec | ratio | threads) printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
         compile)
-            sed -n '3,6s/^# \{0,1\}//p' benchmarks/compile_time.sh
+            sed -n '3,7s/^# \{0,1\}//p' benchmarks/compile_time.sh
             exit 0
             ;;
     esac

@@ -112,11 +112,11 @@ bool run(const options& chosen, std::span<const T> x, double eb, std::size_t wid
         measure(w, chosen.runs, widths);
         print(w, static_cast<double>(x.size_bytes()));
     }
-    if (!good) fmt::print("{}: wrong bytes, or a value out of its bound\n", name);
+    if (!good) fmt::print("{}: wrong bytes, or a value outside its bound\n", name);
     return good;
 }
 
-/// Copies of a field of 64 MiB, one after the other. Codecs do not look back that far.
+/// Copies of a field of 64 MiB, one after another. Codecs do not look back that far.
 template <class T>
 bool run_type(const options& chosen, std::span<const double> field, std::size_t widths)
 {

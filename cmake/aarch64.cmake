@@ -6,14 +6,14 @@ set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L /usr/aarch64-linux-gnu)
 
-# What is searched for is the target's; tools are the host's.
+# Headers and libraries are the target's; programs are the host's.
 set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 
-# Catch2 2 is one header for all machines. It is taken from a folder of its own, because the host's other headers must stay out.
+# Catch2 2 is one header for all machines. It is taken from its own folder, because the host's other headers must not be found.
 if(NOT DEFINED CCOLL_CATCH2_INCLUDE AND EXISTS /usr/include/catch2/catch.hpp)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/catch2-header)
   file(CREATE_LINK /usr/include/catch2 ${CMAKE_BINARY_DIR}/catch2-header/catch2 SYMBOLIC RESULT ignored)

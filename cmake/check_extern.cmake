@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DCOMPILE=<compiler;flags>" -DFOLDER=tests/consumers -DNM=<nm> -DWORK=<folder> -P check_extern.cmake
-# A unit that declares engine and codec external (extern.hpp) has no code of them, and the unit that instantiates them has.
+# A unit that declares the engine and a codec external (extern.hpp) must contain no code of them, and the unit that instantiates them must
+# contain it.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 foreach(unit unit_without_engine unit_engine)

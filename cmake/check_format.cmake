@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake -DROOT=<repository> -DCLANG_FORMAT=<program> -P check_format.cmake
 # Every C++ file of the repository is formatted as .clang-format says. With -DWRITE=ON the files are formatted instead.
-# Versions before 19 tear concepts apart and do not know every option, so they are not asked.
+# Versions before 19 break concepts apart and do not know every option, so they are not used.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
 set(version "")

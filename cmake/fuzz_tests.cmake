@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Fuzz targets. They are built only if the compiler is a clang with a working libFuzzer. As tests they run for a short time, and never in quite
-# the same way, because libFuzzer also learns from addresses. To run one for hours:
+# Fuzz targets. They are built only if the compiler is a clang with a working libFuzzer. As tests they run for a short time. Runs are never
+# quite the same, because libFuzzer also learns from addresses. To run one for hours:
 #   build/clang/tests/fuzz_<target> -max_total_time=36000 build/clang/tests/fuzz/<target>
 if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang" OR CCOLL_TEST_SANITIZE)
   return()

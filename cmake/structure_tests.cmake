@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What the compiler of the unit tests cannot see: every header compiles alone under every compiler, the floors hold, the code is
+# What the unit tests' compiler alone cannot show: every header compiles alone with every compiler, the floors are respected, the code is
 # formatted, a program with a mistake gets the right sentence, and other projects can use the library.
 
 # structure_test(<name> <seconds> <script> [-D...]): runs a script of this folder as a test. A caller passes the lists COMPILE and HEADERS
@@ -17,7 +17,7 @@ structure_test(docs 60 check_snippets.cmake -DROOT=${root})
 structure_test("docs: a page with a mistake is caught" 60 check_snippets_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/docs)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 
-# ---- the wire page suffices to write a reader and an encoder ----
+# ---- the wire page is enough to write a reader and an encoder ----
 find_package(Python3 COMPONENTS Interpreter QUIET)
 if(Python3_Interpreter_FOUND)
   foreach(script reader szp_writer)
@@ -50,7 +50,7 @@ if(CCOLL_NM AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   set(COMPILE "")
 endif()
 
-# The default clang of a distribution, where there is a newer one: it compiles everything once.
+# The distribution's default clang, if there is a newer one as well: it compiles all headers once.
 set(older_clang "")
 if("clang++-14" IN_LIST compilers AND "clang++-19" IN_LIST compilers)
   set(older_clang clang++-14)
@@ -90,7 +90,7 @@ foreach(folder ${header_folders})
       set(COMPILE ${compiler_${compiler}} ${alone_flags})
       set(together OFF)
       if(compiler STREQUAL older_clang)
-        set(together ON)  # the other compilers see that each compiles alone
+        set(together ON)  # the other compilers check that each compiles alone
       endif()
       structure_test(headers/${compiler}/${folder} 300 check_headers.cmake -DEXTENSION=cpp -DWORK=${alone}/${compiler}-${id} -DTOGETHER=${together})
     endforeach()
@@ -121,7 +121,8 @@ set(COMPILE "")
 set(HEADERS "")
 
 # ---- bad programs ----
-# g++ sees every sentence. Of every other compiler the control and one case of each family are enough: the sentences are the same text.
+# g++ checks every sentence. For every other compiler the control and one case of each family are enough, because the sentences are the same
+# text.
 set(bad_flags -std=c++20 -I${include} -I${here} -DCCOLL_NO_MPI)
 file(GLOB bad_programs CONFIGURE_DEPENDS RELATIVE ${here}/compile_fail ${here}/compile_fail/*.cpp)
 foreach(file ${bad_programs})

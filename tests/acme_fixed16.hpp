@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// acme_fixed16.hpp - a codec from outside of the library: one tag and one codec_impl, and no other change. It is used to test what the
-// library promises to authors of codecs, and reductions without decoding.
+// acme_fixed16.hpp - a codec from outside the library: one tag and one codec_impl, and no other change. It tests what the library promises
+// to authors of codecs, and reductions without decoding.
 #pragma once
 
 #include <cmath>

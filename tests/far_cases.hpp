@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective, algorithm and placement on far memory, beside the same call on host memory: the same bits, the same bytes sent. Over
-// any communicator; what is wrong is told in words.
+// Every collective, algorithm and placement on far memory, compared with the same call on host memory: the same bits, and as many bytes
+// sent. Over any communicator. Failures are reported in words.
 #pragma once
 
 #include <cstring>
@@ -32,7 +32,7 @@ public:
         p_ = link.size();
     }
 
-    /// @param n     elements of a block, or of the vector where there is one
+    /// @param n     elements of a block, or of the vector if there are no blocks
     void run(std::size_t n)
     {
         reductions<Algo::Ring, Codec::SZp, Placement::Homomorphic>(n);
@@ -125,7 +125,7 @@ private:
                 [&](auto& in, auto& out) { return ccoll::gather<Plan>(in, out, 0, comm_); });
     }
 
-    /// One huge value on one rank: all reduce exactly, in a second pass or at once.
+    /// One huge value on one rank. All ranks must reduce exactly, in a second pass or at once.
     void what_cannot_be_added(std::size_t n)
     {
         spike_ = true;
@@ -227,7 +227,7 @@ private:
     bool spike_ = false;
 };
 
-/// Several slices a lane, one slice, a few elements, none.
+/// Several slices per lane, one slice, a few elements, none.
 inline constexpr std::size_t lengths[] = {300001, 5000, 37, 0};
 
 }  // namespace far

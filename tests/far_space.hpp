@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A memory space that the host cannot read, with a worker that does codec work late and out of order: what a device is to the engine,
-// without one. Every page is mapped twice: users and the engine hold addresses of a mapping without rights, and the worker alone knows
-// the other one. Whoever touches far memory from the host crashes.
+// A memory space that the host cannot read, with a worker that does codec work late and out of order. To the engine it is what a device is.
+// Every page is mapped twice: users and the engine have addresses of a mapping without access rights, and only the worker knows the other
+// mapping. A host access to far memory crashes.
 #pragma once
 
 #include <sys/mman.h>
@@ -29,7 +29,7 @@ namespace far {
 
 struct space {};
 
-/// All far memory of this process: blocks in powers of two, which are used again.
+/// All far memory of this process: blocks of powers of two, which are reused.
 class memory {
 public:
     static memory& one()
@@ -60,7 +60,7 @@ public:
         const std::lock_guard lock(mutex_);
         free_[size_of_.at(at)].push_back(at);
     }
-    /// The same byte as the worker sees it.
+    /// The same byte at the worker's address.
     template <class T>
     T* near(T* at) const
     {
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;  // of addresses: pages come when they are written
+    static constexpr std::size_t bytes_of_all = std::size_t{1} << 33;  // of addresses; pages are allocated when they are written
 
     memory()
     {
@@ -118,7 +118,7 @@ public:
     vector& operator=(const vector&) = delete;
     ~vector() { memory::one().release(reinterpret_cast<std::byte*>(at_)); }
 
-    /// On the host, through the worker's mapping.
+    /// A copy on the host, made through the worker's mapping.
     std::vector<T> values() const { return n_ == 0 ? std::vector<T>{} : std::vector<T>(near(at_), near(at_) + n_); }
     T* address() const { return at_; }
     std::size_t elements() const { return n_; }
@@ -128,8 +128,8 @@ private:
     T* at_;
 };
 
-/// One thread for all queues of the process. Which queue is next, and how late its work is done, follows from a seed; within a queue work
-/// is done in order.
+/// One thread for all queues of the process. A seed decides which queue is next and how late its work is done. Within a queue work is done
+/// in order.
 class worker {
 public:
     struct queue {
@@ -148,7 +148,7 @@ public:
         const std::lock_guard lock(one().mutex_);
         one().random_.seed(seed);
     }
-    /// How many pieces of work were begun while an earlier one of another queue was waiting: that they overtook each other is seen here.
+    /// How many pieces of work were begun while an earlier one of another queue was waiting. This shows that they overtake each other.
     std::uint64_t overtaken()
     {
         const std::lock_guard lock(mutex_);
@@ -179,7 +179,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         const auto found = q.done.find(work.ticket);
-        if (found == q.done.end() || random_() % 4 == 0) return false;  // sometimes it is done and nobody has noticed yet
+        if (found == q.done.end() || random_() % 4 == 0) return false;  // sometimes it is done but not yet noticed
         work = {found->second, 0};
         q.done.erase(found);
         return true;
@@ -234,7 +234,7 @@ private:
     std::thread thread_;
 };
 
-/// The queues of one rank's thread, one for each lane.
+/// The queues of the calling rank's thread, one for each lane.
 inline ccoll::codec_queue queue_of_lane(std::size_t lane) noexcept
 {
     struct own_queue {
@@ -304,7 +304,7 @@ struct ccoll::memory_space<far::space, T> {
 
 namespace far {
 
-/// Host codecs on the worker's mapping.
+/// Host codecs, run by the worker on its mapping.
 template <class Tag, ccoll::element T>
 struct frames_of {
     static constexpr const ccoll::frame_codec<T>& host = ccoll::frame_codec_of<Tag, T>;

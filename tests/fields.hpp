@@ -174,7 +174,7 @@ std::vector<T> largest(std::size_t n, unsigned seed = 1)
     return x;
 }
 
-/// Random bit patterns, for cases that nobody thought of.
+/// Random bit patterns, for cases that no other field covers.
 template <class T>
 std::vector<T> bit_patterns(std::size_t n, unsigned seed = 1)
 {

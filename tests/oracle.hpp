@@ -16,11 +16,12 @@ namespace oracle {
 
 enum class op { sum, average, min, max, prod };
 
-/// An element of the result: its exact value, and how much rounding in T may add to the promised error. NaN and Inf are exact values, too.
+/// An element of the result: its exact value, and how much rounding in T may add to the promised error. For NaN and Inf, the value must be
+/// exact.
 struct wanted {
     long double value = 0;
     long double rounding = 0;
-    bool any = false;  ///< finite operands may overflow on the way, so any value is right
+    bool any = false;  ///< finite operands may overflow in an intermediate result, so any value is right
 };
 
 /// The reduction of one element over all ranks.
@@ -64,14 +65,14 @@ wanted reduce(op what, std::span<const T> operands, double worst)
     return {sum / scale, 1.01L * (p - 1) * unit * total / scale + division, total > most};
 }
 
-/// Data that is only moved.
+/// The same for data that only move.
 template <class T>
 wanted moved(T value)
 {
     return {static_cast<long double>(value), 0};
 }
 
-/// Whether `found` is the wanted value, within `worst`.
+/// Is `found` the wanted value, within `worst`?
 template <class T>
 bool holds(T found, const wanted& w, double worst)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// allgather.hpp - floor 5. allgather, allgatherv: everybody ends with everybody's data.
+// allgather.hpp - floor 5. allgather, allgatherv: every rank ends with the parts of all ranks.
 #pragma once
 
 #include <ccoll/algo/bruck.hpp>
@@ -15,9 +15,11 @@ namespace ccoll::inline CCOLL_ABI {
 ///   allgather<P...>(inout, comm, extra...)            in place: p * n elements, of which this rank's part is its contribution
 ///   allgather<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Allgather with equal types; `send` may be MPI_IN_PLACE
 ///
-/// Policies, elements, extra arguments and errors are those of allreduce. All ranks hold the same bits, because the owner of a block takes
-/// the decoded values itself. So with a lossy codec a rank's own block changes as well.
-/// Error: one bound (Placement::PerHop: one per hop). Source: C-Coll, figure 2.
+/// Policies, elements, extra arguments and errors are those of allreduce. All ranks hold the same bits, because the owner of a block also
+/// takes the decoded values. So with a lossy codec a rank's own block changes as well.
+/// Error: one bound (Placement::PerHop: one per hop).
+/// Cost: p - 1 steps with Algo::Ring, about log2(p) with RecursiveDoubling and Bruck. A rank encodes 1 part, sends p - 1 and decodes p.
+/// Source: C-Coll, figure 2.
 template <class... Policies, class... Arguments>
 report allgather(Arguments&&... arguments)
 {
@@ -68,13 +70,15 @@ struct varied_allgather {
 };
 }  // namespace detail
 
-/// The same with contributions of different length: counts[r] elements of rank r.
+/// The same with parts of different lengths: rank r contributes counts[r] elements.
 ///
 ///   allgatherv<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same on all ranks, or ccoll::parts
 ///   allgatherv<P...>(inout, counts, comm, extra...)         in place
 ///   allgatherv<P...>(send, n, recv, counts, displacements, comm, extra...)    pointers, as MPI_Allgatherv; displacements may be null
 ///
-/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+/// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ. Otherwise as allgather.
+/// Cost: as allgather. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their verdicts
+/// after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report allgatherv(Arguments&&... arguments)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// allreduce.hpp - floor 5. allreduce: everybody ends with the reduction of everybody's data.
+// allreduce.hpp - floor 5. allreduce: every rank ends with the reduction of the data of all ranks.
 #pragma once
 
 #include <array>
@@ -22,33 +22,36 @@ namespace ccoll::inline CCOLL_ABI {
 ///               numbers (a bound holds for each part); exact ones whatever can be copied byte by byte and Op:: computes on.
 /// @param recv   n elements.
 /// @param comm   MPI_Comm, threads_comm, or any object that meets ccoll::transport.
-/// @param extra  the bound, a number > 0, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
+/// @param extra  the bound, a number > 0, with RuntimeBound; a std::error_code variable, which is set instead of throwing.
 /// @return       what was decided, what it cost, and the worst-case error of every finite element.
 /// @throw ccoll::error  on every rank, when counts or plans disagree, an argument is wrong or a frame is damaged. `recv` is
 ///               then unspecified. Without agreement (Check::Local, or below 1 MiB) damage to the very last message of the schedule is
 ///               seen by its receiver alone; Check::Collective tells everybody.
 /// All ranks hold the same bits afterwards (not with Placement::PerHop; see report::same_bits).
-/// Error: worst_case<collective::allreduce, Policies...>(p); with a ring p times the bound for Sum, once for Average.
-/// Cost: the schedule's messages, each encoded; working memory is kept with the communicator. Source: C-Coll, section III.
+/// Error: worst_case<collective::allreduce, Policies...>(p). With a ring this is p times the bound for Sum, and once the bound for Average.
+/// Cost: the messages of the schedule, each of them encoded; docs/reference/allreduce.md counts them per algorithm. Working memory is kept
+/// with the communicator, so calls of a length seen before allocate next to nothing.
+/// Source: C-Coll, section III.
 template <class... Policies, class... Arguments>
 report allreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::blocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// The same, begun: see ccoll::request.
+/// allreduce, begun: see ccoll::request.
 template <class... Policies, class... Arguments>
 request iallreduce(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::nonblocking, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// The same, prepared: see ccoll::persistent.
+/// allreduce, prepared: see ccoll::persistent.
 template <class... Policies, class... Arguments>
 persistent allreduce_init(Arguments&&... arguments)
 {
     return detail::ask<detail::unrooted<detail::preparing, collective::allreduce>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-/// The slowest rank's seconds of every phase. Collective: all ranks of `comm` call it.
+/// @return for each phase, the seconds of the rank that spent most on it. Collective: all ranks of `comm` call it.
+/// Cost: an allreduce of six doubles.    @throw ccoll::error  as allreduce does
 template <communicator Comm>
 breakdown slowest(const breakdown& mine, const Comm& comm)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// alltoall.hpp - floor 5. alltoall, alltoallv: every rank has something for every other one.
+// alltoall.hpp - floor 5. alltoall, alltoallv: every rank has a part for every other rank.
 #pragma once
 
 #include <ccoll/algo/bruck.hpp>
@@ -9,14 +9,17 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Part r of `send`, n elements, goes to rank r, and lands in part s of its `recv`, where s is this rank.
+/// Part r of `send`, n elements, goes to rank r. Rank r stores what rank s sent to it in part s of its `recv`.
 ///
 ///   alltoall<P...>(send, recv, comm, extra...)       two ranges of p * n elements
 ///   alltoall<P...>(inout, comm, extra...)            in place; costs a copy of the buffer
 ///   alltoall<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Alltoall with equal types; `send` may be MPI_IN_PLACE
 ///
 /// Policies, elements, extra arguments and errors are those of allreduce. The part that a rank sends to itself is exact.
-/// Error: one bound (Placement::PerHop with Algo::Bruck: one per hop). Source: Zhou et al., section III, on the host.
+/// Error: one bound (Placement::PerHop with Algo::Bruck: one per hop).
+/// Cost: p - 1 parts are encoded, sent and decoded in p - 1 steps with Algo::Pairwise and Spread. Bruck takes about log2(p) steps and sends
+/// about p log2(p) / 2 parts.
+/// Source: Zhou et al., section III, on the host.
 template <class... Policies, class... Arguments>
 report alltoall(Arguments&&... arguments)
 {
@@ -72,15 +75,17 @@ struct varied_alltoall {
 };
 }  // namespace detail
 
-/// The same with parts of different length.
+/// The same with parts of different lengths.
 ///
 ///   alltoallv<P...>(send, send_counts, recv, recv_counts, comm, extra...)    counts: ranges of p integers, or ccoll::parts
 ///   alltoallv<P...>(inout, counts, comm, extra...)                           in place
 ///   alltoallv<P...>(send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm, extra...)    pointers, as
 ///                                                                            MPI_Alltoallv; displacements may be null
 ///
-/// What rank r sends to rank s must be as long as what s awaits from r; else all ranks get status::count_differs. Ranks always compare
-/// their arguments first, and the verdicts at the end (Check::Local: only the former).
+/// What rank r sends to rank s must be as long as what s expects from r. Otherwise all ranks get status::count_differs (with Check::Local
+/// only the ranks that see it).
+/// Cost: as alltoall. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their verdicts
+/// after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report alltoallv(Arguments&&... arguments)
 {

@@ -20,8 +20,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Bytes that always suffice for n elements, and no more than an encoder may need: 48, 5 for each chunk, and the elements; chunks and index
-/// are filled up to multiples of 16 bytes. Whatever the codec.
+/// A size in bytes that is always enough for n elements, whatever the codec: 48 for the header, 5 for each chunk, and the elements. Chunks
+/// and index are padded to multiples of 16 bytes.
 template <class Codec, element T>
 constexpr std::size_t max_encoded_bytes(std::size_t n)
 {
@@ -59,9 +59,11 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
     return {0, status::unsupported};
 }
 
-/// Decodes a frame. Total: any bytes are safe, and give a status.
-/// @param src  begins with a frame. Bytes behind it are not looked at.    @param out  as many elements as were encoded.
-/// @return ok, or corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is then unspecified.
+/// Decodes a frame. Any bytes are safe as input and give a status.
+///
+/// @param src  begins with a frame. Bytes after it are not read.
+/// @param out  as many elements as were encoded, host memory.
+/// @return     ok, or corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is then unspecified. Never throws.
 /// Cost: one pass, no allocation.
 template <class Codec, buffer Buffer>
 status decode(const_byte_span src, Buffer&& out) noexcept
@@ -79,7 +81,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     return status::unsupported;
 }
 
-/// Bytes that always suffice for an addend of n elements, and for any sum of such addends.
+/// A size in bytes that is always enough for an addend of n elements, and for any sum of such addends.
 template <class Codec, element T>
     requires has_homomorphic_codec<Codec, T>
 constexpr std::size_t max_addend_bytes(std::size_t n)
@@ -87,12 +89,13 @@ constexpr std::size_t max_addend_bytes(std::size_t n)
     return detail::chunked_addends<Codec, T>::max_bytes(n);
 }
 
-/// As encode, but into a frame that reduce_encoded can add. decode reads it as well. For homomorphic codecs.
+/// Like encode, but writes a frame that reduce_encoded can add. decode reads such a frame as well. For homomorphic codecs.
 ///
 /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
 /// @return     code as encode, or too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the
 ///             smallest normal number). The frame then says so; it cannot be decoded, and every sum with it says the same.
 /// NaN and Inf take part as in IEEE 754 sums. The payload of a NaN is not kept.
+/// Cost: one pass, no allocation.
 template <class Codec, buffer Buffer>
 encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
 {
@@ -109,7 +112,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
 
 namespace detail {
 
-/// Opens two frames and hands them to `join`; a status, if one is not a frame of this codec.
+/// Opens two frames and passes them to `join`. Returns a status instead if one is not a frame of this codec.
 template <class Codec, element T, class Join>
 encode_result with_both(const_byte_span a, const_byte_span b, Join join)
 {
@@ -121,14 +124,16 @@ encode_result with_both(const_byte_span a, const_byte_span b, Join join)
 
 }  // namespace detail
 
-/// The addend of the element-wise sum of two addends of one codec, count and bound, without decoding them. Its bytes do not
-/// depend on the order in which more than two are added.
+/// Writes the addend of the element-wise sum of two addends with the same codec, count and bound, without decoding them. If more than two
+/// are added, the bytes of the result do not depend on the order.
+///
 /// @param dst  capacity >= max_addend_bytes of the frames' element count. It must begin exactly where a or b begins (or both, which gives 2
-///             a), or not overlap either. In the memory of an operand the sum always fits, because the operand moves to the end of dst
-///             first. That is up to an eighth slower in cache, and a third in memory. Header and index are checked before anything is
+///             a), or not overlap either. In the memory of an operand the sum always fits, because the operand is first moved to the end of
+///             dst. This costs up to an eighth more time in cache, and a third in memory. Header and index are checked before anything is
 ///             written, so the operand is unchanged with any code except ok, too_large, and corrupt because of a chunk.
-/// @return     code not_an_addend, count_differs, bound_differs, foreign_frame, wire_version, corrupt, out_of_space; too_large: the sum
-///             (or an operand) does not fit, and the frame says so.
+/// @return     {bytes, code, ...}; code is ok, not_an_addend, count_differs, bound_differs, foreign_frame, wire_version, corrupt,
+///             out_of_space, or too_large: the sum (or an operand) does not fit, and the frame says so. Never throws.
+/// Cost: one pass over the encoded bytes, no allocation.
 template <class Codec, class Op, element T>
 encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst) noexcept
 {
@@ -141,9 +146,9 @@ encode_result reduce_encoded(const_byte_span a, const_byte_span b, byte_span dst
     return {0, status::unsupported};
 }
 
-/// The addend of factor_a a + factor_b b: differences (1, -1), and linear combinations with small integers. The decoded result is within
-/// (|factor_a| + |factor_b|) eb. dst and codes are those of reduce_encoded. Cost: about a decode and an encode.
-/// @param factor_a, factor_b  0 leaves its operand out, with its NaN and Inf.
+/// Writes the addend of factor_a a + factor_b b: a difference (1, -1), or another linear combination with small integers. The decoded
+/// result is within (|factor_a| + |factor_b|) eb. dst and codes are those of reduce_encoded. Cost: about a decode and an encode.
+/// @param factor_a, factor_b  0 omits the operand, together with its NaN and Inf.
 template <class Codec, element T>
 encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, byte_span dst) noexcept
 {
@@ -155,7 +160,7 @@ encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int
     });
 }
 
-/// The addend of factor a. The decoded result is within |factor| eb.
+/// Writes the addend of factor a. The decoded result is within |factor| eb. Otherwise as combine_encoded.
 template <class Codec, element T>
 encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span dst) noexcept
 {
@@ -163,8 +168,8 @@ encode_result scale_encoded(std::int32_t factor, const_byte_span a, byte_span ds
 }
 
 /// encode, decode, encode_addend and reduce_encoded with their chunks distributed by an executor: `Exec::Threads<N>{}` (exec.hpp), or your
-/// thread pool (codec_executor). The bytes and bits are those of one thread. Worth it from some hundred thousand elements on, with data
-/// beyond the caches. A sum in the memory of an operand is computed by one thread.
+/// thread pool (codec_executor). Bytes, bits and codes are those of one thread. It pays from a few hundred thousand elements on, with data
+/// that do not fit the caches. A sum in the memory of an operand is computed by one thread.
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
 encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)

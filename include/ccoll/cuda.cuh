@@ -7,3 +7,5 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/cuda/space.cuh>
 #include <ccoll/cuda/szp.cuh>
+#include <ccoll/cuda/szx.cuh>
+#include <ccoll/cuda/zfp.cuh>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// exec.hpp - floor 5. Runs the work of codecs on several threads: of codecs alone (codec.hpp), in calls to which it is passed, and of
-// collectives, in plans that name it. Nothing else includes <thread>.
+// exec.hpp - floor 5. Runs the work of codecs on several threads: in encode and decode (codec.hpp), if passed as an argument, and in
+// collectives, if a plan names it. No other header includes <thread>.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// `Count` - 1 threads that wait for parts of a job, beside the thread that owns them. They sleep between jobs.
+/// `Count` - 1 threads that wait for parts of a job, in addition to the thread that owns them. They sleep between jobs.
 template <std::size_t Count>
 class team {
 public:
@@ -108,13 +108,13 @@ namespace policies::Exec {
 
 /// `Count` threads, 1 to 64; the calling thread is one of them.
 ///
-/// In a plan: codec work of a collective is done on so many threads, on at most four at once, because a call has four lanes. The same
-/// bytes and bits. It pays where a rank has several cores and vectors are of 1 MiB and more; shorter ones are encoded by the calling
-/// thread. The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work. Buffers must
-/// be in host memory.
+/// In a plan, the codec work of a collective is done by this many threads, of which at most four are busy at once, because a call has four
+/// lanes. Bytes and bits stay the same. It pays where a rank has several cores and vectors have 1 MiB or more; shorter ones are encoded by
+/// the calling thread. The threads are kept until the calling thread ends, and sleep between calls. Messages do not move while they work.
+/// Buffers must be in host memory.
 ///
-/// Passed to encode or decode (codec.hpp): the threads live as long as one call. Starting a thread costs about 20 us, so a thread pool of
-/// your own is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
+/// Passed to encode or decode (codec.hpp), the threads live only during the call. Starting a thread costs about 20 us, so your own thread
+/// pool is better for many short calls. If the system refuses to start a thread, the caller does its share of the work.
 template <std::size_t Count>
 struct Threads : policy<axis::exec> {
     static_assert(Count >= 1 && Count <= 64, "ccoll: Exec::Threads takes 1 to 64 threads");
@@ -153,8 +153,8 @@ struct Threads : policy<axis::exec> {
     }
 };
 
-/// A plan's codec work on a thread pool of yours: `Executor` meets codec_executor and is default-constructible, as a handle of the pool is.
-/// Otherwise as Threads in a plan. It must not throw.
+/// The codec work of a plan on your own thread pool. `Executor` meets codec_executor, must be default-constructible, as a handle to the
+/// pool is, and must not throw. Otherwise it is like Threads in a plan.
 template <codec_executor Executor>
 struct On : policy<axis::exec> {
     static constexpr const char* name = "On";

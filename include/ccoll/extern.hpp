@@ -7,11 +7,11 @@
 //     CCOLL_EXTERN_CODEC(ccoll::policies::Codec::SZp, float);
 //     CCOLL_EXTERN_CODEC(ccoll::policies::Codec::None, float);
 //
-// In one source file that includes it, the same lines with INSTANTIATE instead of EXTERN. A program that forgets one of these does not
-// link. What is not declared so is compiled where it is used, as ever: other element types and codecs, Algo::Hierarchical,
+// In one source file that includes it, write the same lines with INSTANTIATE instead of EXTERN. A program that forgets one of these does
+// not link. What these lines do not declare is still compiled where it is used: other element types and codecs, Algo::Hierarchical,
 // Instrument::Breakdown, other policies of Exec, and point-to-point calls.
 //
-// Cost: docs/reference.md has the seconds with and without, from benchmarks/run.sh compile.
+// Cost: docs/reference.md has the seconds with and without it, from benchmarks/run.sh compile.
 #pragma once
 
 #include <ccoll/engine/decide.hpp>

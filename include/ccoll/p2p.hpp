@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// p2p.hpp - floor 5. From one rank to another: send, recv, sendrecv, and the same begun.
+// p2p.hpp - floor 5. From one rank to another: send, recv, sendrecv, and their nonblocking forms.
 #pragma once
 
 #include <ccoll/engine/p2p_forms.hpp>
@@ -7,28 +7,29 @@
 // Common to all:
 //
 // Policies   Codec::, a bound, Check::Auto or Local (which are the same here), Instrument::, Timeout, or a Plan of them. Both ends use the
-//            same codec, bound and element type. RelativeBound refers to what the sender sends. EndToEnd changes nothing. A choice of a
-//            ccoll::menu may stand in front of the arguments.
-// Elements   as in allreduce; both ends pass equally many, which may be none.
-// Peer       a rank of `comm`, this one included, or ccoll::nobody (with MPI also MPI_PROC_NULL): then there is nothing to do on that
-//            side, and the buffer stays as it is. There are no wildcards; Open MPI's MPI_ANY_SOURCE is -1, and so nobody.
-// Tag        0 .. ccoll::max_p2p_tag (4095). These messages meet neither those of collectives nor the user's own.
-// Order      as in MPI: calls with the same peer and tag, begun by one thread, meet in the order in which they were begun.
-// Returns    what it cost; `worst_case_error` is the bound.
-// Errors     A bad argument (rank, tag, bound, overlap) is told to the rank that passed it, before anything is sent; its peer waits, as
-//            with MPI. If the ends differ (count_differs, plan_differs, bound_differs) or a frame is damaged, the receiver is told once all
-//            messages of the call have arrived. Its buffer is then unspecified, the next call finds nothing of this one, and the sender is
-//            not told. A rank that gives up its end (Timeout, a request that was dropped) tells its receiver if it has sent only a part.
-//            What has left still arrives; what a receiver has not taken is dropped by its next receive with that tag.
+//            same codec, bound and element type. RelativeBound refers to what the sender sends. EndToEnd has no effect. A choice of a
+//            ccoll::menu may be the first argument.
+// Elements   as in allreduce. Both ends pass the same number of elements, which may be 0.
+// Peer       a rank of `comm`, which may be the caller, or ccoll::nobody (with MPI also MPI_PROC_NULL): then nothing is done on that side,
+//            and the buffer stays as it is. There are no wildcards: MPI_ANY_SOURCE of Open MPI is -1, which means nobody.
+// Tag        0 .. ccoll::max_p2p_tag (4095). These messages match neither those of collectives nor your own.
+// Order      as in MPI: calls of one thread with the same peer and tag match in the order in which they were begun.
+// Returns    what the call cost; `worst_case_error` is the bound.
+// Errors     Only the rank that passes a bad argument (rank, tag, bound, overlap) is told, before anything is sent. Its peer waits, as with
+//            MPI. If the ends differ (count_differs, plan_differs, bound_differs) or a frame is damaged, the receiver is told once all
+//            messages of the call have arrived. Its buffer is then unspecified, and the sender is not told. The next call is not
+//            affected. A rank that gives up its end (Timeout, a request that was dropped) tells its receiver if it has sent only a part.
+//            What has been sent still arrives; what a receiver has not taken is dropped by its next receive with that tag.
 // Cost       Elements are encoded into borrowed memory, in up to four messages at once of up to about 64 Ki elements each. In the steady
 //            state nothing is allocated except the request. A send is done when its last message is, so it may wait for the receive.
 //
-// With MPI, the library's first call on a communicator is collective (MPI_Comm_dup). If that would be a call of two ranks among others,
-// call attach(comm) on all ranks before.
+// With MPI, the library's first call on a communicator is collective (MPI_Comm_dup). If that call would be made by only some of the ranks,
+// call attach(comm) on all ranks first.
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Makes `comm` ready for calls of some ranks alone. Collective with MPI; does nothing where the library has seen it before.
+/// Prepares `comm` for calls that only some of its ranks make. Collective with MPI. Does nothing if the library already knows `comm`.
+/// @throw ccoll::error  (no_communicator) if the communicator cannot be used
 template <communicator Comm>
 void attach(const Comm& comm)
 {
@@ -41,14 +42,14 @@ void attach(const Comm& comm)
 ///   send<P...>(buffer, destination, tag, comm, extra...)     any contiguous range
 ///   send<P...>(data, n, destination, tag, comm, extra...)    a pointer, as MPI_Send
 ///
-/// @param extra  the bound, with RuntimeBound; a std::error_code variable to be told instead of thrown at.
+/// @param extra  the bound, with RuntimeBound; a std::error_code variable, which is set instead of throwing.
 /// Source: C-Coll, section III (CPR-P2P, the part that it builds on); the slices are PIPE-SZx's.
 template <class... Policies, class... Arguments>
 report send(Arguments&&... arguments)
 {
     return detail::ask<detail::p2p_send<detail::blocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// send, begun: see ccoll::request. Dropped before it has ended, it leaves out what it has not sent yet.
+/// send, begun: see ccoll::request. If the request is dropped before its end, what has not been sent yet is not sent.
 template <class... Policies, class... Arguments>
 request isend(Arguments&&... arguments)
 {
@@ -66,20 +67,20 @@ report recv(Arguments&&... arguments)
 {
     return detail::ask<detail::p2p_recv<detail::blocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
-/// recv, begun: see ccoll::request. Dropped before it has ended, it takes no more, and the sender may wait.
+/// recv, begun: see ccoll::request. If the request is dropped before its end, nothing more is received, and the sender may wait.
 template <class... Policies, class... Arguments>
 request irecv(Arguments&&... arguments)
 {
     return detail::ask<detail::p2p_recv<detail::nonblocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-/// Sends `send` to one rank and receives `recv` from another, or the same, at once; the lengths may differ.
+/// Sends `send` to one rank and receives `recv` from another, or from the same one, at the same time. The lengths may differ.
 ///
 ///   sendrecv<P...>(send, destination, recv, source, tag, comm, extra...)          ranges
 ///   sendrecv<P...>(send, n, destination, recv, m, source, tag, comm, extra...)    pointers, as MPI_Sendrecv, with one tag
 ///
 /// `send` and `recv` may be the same buffer (MPI_Sendrecv_replace), which costs a copy of it; otherwise they may not overlap.
-/// Source: the halo exchange of Himeno, where an edge has `nobody` beyond it.
+/// Error: one bound. Source: the halo exchange of Himeno, where a process at the edge has `nobody` as its neighbour.
 template <class... Policies, class... Arguments>
 report sendrecv(Arguments&&... arguments)
 {

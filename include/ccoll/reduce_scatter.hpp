@@ -15,7 +15,10 @@ namespace ccoll::inline CCOLL_ABI {
 ///   reduce_scatter<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Reduce_scatter_block; `send` may be MPI_IN_PLACE
 ///
 /// Policies, elements, extra arguments and errors are those of allreduce.
-/// Error: p - 1 times the bound for Sum. Source: C-Coll, figure 4.
+/// Error: p - 1 times the bound for Sum; p times where encoded streams are added, and with Algo::Rabenseifner if p is not a power of two.
+/// Cost: p - 1 steps with Algo::Ring, about log2(p) with Rabenseifner. A rank encodes, sends, decodes and reduces about p - 1 parts of n
+/// elements.
+/// Source: C-Coll, figure 4.
 template <class... Policies, class... Arguments>
 report reduce_scatter(Arguments&&... arguments)
 {
@@ -67,13 +70,15 @@ struct varied_reduce_scatter {
 };
 }  // namespace detail
 
-/// The same with parts of different length: rank r gets counts[r] elements.
+/// The same with parts of different lengths: rank r gets counts[r] elements.
 ///
 ///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    `counts`: a range of p integers, the same on all ranks, or ccoll::parts
 ///   reduce_scatter_v<P...>(inout, counts, comm, extra...)         in place: the result is at the front
 ///   reduce_scatter_v<P...>(send, recv, counts, comm, extra...)    pointers, as MPI_Reduce_scatter
 ///
-/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+/// Errors: bad_count for a negative count; count_differs on all ranks if the lists of counts differ. Otherwise as reduce_scatter.
+/// Cost: as reduce_scatter. In addition, the ranks always compare their arguments before the call and, except with Check::Local, their
+/// verdicts after it: log2(p) short messages each time.
 template <class... Policies, class... Arguments>
 report reduce_scatter_v(Arguments&&... arguments)
 {

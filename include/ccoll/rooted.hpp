@@ -9,20 +9,23 @@
 #include <ccoll/algo/scatter_allgather.hpp>
 #include <ccoll/engine/forms.hpp>
 
-// Common to all: policies, elements, communicator and extra arguments are those of allreduce. Every rank passes the same root. A buffer
-// that a rank does not need may be empty. Data flow one way only, so ranks compare their arguments first, at any size. Check::Local leaves
-// that out: then only the ranks that a disagreement reaches see it, and others may wait for ever.
+// Common to all: policies, elements, communicator, extra arguments and errors are those of allreduce. Every rank passes the same root;
+// bad_root and root_differs are errors on all ranks. A buffer that a rank does not need may be empty. Data flow in one direction only, so
+// ranks compare their arguments first, whatever the length. Check::Local omits this. Then only the ranks that a disagreement reaches see
+// it, and others may wait for ever. Cost: S steps means S messages in a row; docs/reference has the tables.
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes as well: it takes the
-/// decoded values, so that all ranks hold the same bits.
+/// Copies the root's `buffer`, n elements, to all ranks. With a lossy codec the root's own buffer changes as well, because it takes the
+/// decoded values so that all ranks hold the same bits.
 ///
 ///   bcast<P...>(buffer, root, comm, extra...)     a range
 ///   bcast<P...>(data, n, root, comm, extra...)    a pointer, as MPI_Bcast
 ///
-/// Error: one bound (Placement::PerHop: the depth of the tree). Algo::Chain is faster than the tree for vectors that are much
-/// longer than a slice times p. Source: C-Coll, figure 3.
+/// Error: one bound (Placement::PerHop: one per hop).
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. The root encodes once and each rank decodes once. Chain is faster than the
+/// tree for vectors that are much longer than p slices, because every rank sends each byte only once.
+/// Source: C-Coll, figure 3.
 template <class... Policies, class... Arguments>
 report bcast(Arguments&&... arguments)
 {
@@ -41,12 +44,13 @@ persistent bcast_init(Arguments&&... arguments)
     return detail::ask<detail::one_buffer<detail::preparing, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-/// Deals the root's `send`, p * n elements, out to all ranks: part r, n elements, into `recv` of rank r.
+/// Distributes the root's `send`, p * n elements: part r, n elements, goes into `recv` of rank r.
 ///
 ///   scatter<P...>(send, recv, root, comm, extra...)       ranges
 ///   scatter<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Scatter with equal types; the root's `recv` may be MPI_IN_PLACE
 ///
 /// Error: one bound; the root's own part is exact.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root encodes and sends p - 1 parts; parts are forwarded encoded.
 template <class... Policies, class... Arguments>
 report scatter(Arguments&&... arguments)
 {
@@ -71,6 +75,7 @@ persistent scatter_init(Arguments&&... arguments)
 ///   gather<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Gather with equal types; the root's `send` may be MPI_IN_PLACE
 ///
 /// Error: one bound; the root's own part is exact.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Linear. The root receives and decodes p - 1 parts; parts are forwarded encoded.
 template <class... Policies, class... Arguments>
 report gather(Arguments&&... arguments)
 {
@@ -94,7 +99,10 @@ persistent gather_init(Arguments&&... arguments)
 ///   reduce<P...>(send, recv, root, comm, extra...)       ranges
 ///   reduce<P...>(send, recv, n, root, comm, extra...)    pointers, as MPI_Reduce; the root's `send` may be MPI_IN_PLACE
 ///
-/// Error: every rank but the root encodes once, p - 1 bounds for Sum.
+/// Error: p - 1 times the bound for Sum, because every rank except the root encodes once; p times with Algo::Rabenseifner, and where
+/// encoded streams are added.
+/// Cost: log2(p) steps with Algo::Binomial, p - 1 with Chain. A rank encodes and sends one vector; in the tree it decodes and reduces up to
+/// log2(p).
 template <class... Policies, class... Arguments>
 report reduce(Arguments&&... arguments)
 {
@@ -158,12 +166,13 @@ struct varied_gather {
 };
 }  // namespace detail
 
-/// scatter with parts of different length, which only the root has to know: counts[r] elements go to rank r.
+/// scatter with parts of different lengths, which only the root has to know: counts[r] elements go to rank r.
 ///
 ///   scatterv<P...>(send, counts, recv, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
 ///   scatterv<P...>(send, counts, displacements, recv, n, root, comm, extra...)    pointers, as MPI_Scatterv
 ///
-/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+/// Errors: bad_count for a negative count; count_differs if a rank's `recv` is not as long as the root says.
+/// Cost: as scatter. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
 template <class... Policies, class... Arguments>
 report scatterv(Arguments&&... arguments)
 {
@@ -183,12 +192,13 @@ persistent scatterv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_scatter<detail::preparing, collective::scatter>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
-/// gather with parts of different length, which only the root has to know: counts[r] elements come from rank r.
+/// gather with parts of different lengths, which only the root has to know: counts[r] elements come from rank r.
 ///
 ///   gatherv<P...>(send, recv, counts, root, comm, extra...)    `counts`: p integers, or ccoll::parts; may be empty elsewhere
 ///   gatherv<P...>(send, n, recv, counts, displacements, root, comm, extra...)    pointers, as MPI_Gatherv
 ///
-/// Ranks always compare their arguments first, and the verdicts at the end (Check::Local: only the former).
+/// Errors: bad_count for a negative count; count_differs if a rank's `send` is not as long as the root says.
+/// Cost: as gather. The ranks always compare their arguments before the call and, except with Check::Local, their verdicts after it.
 template <class... Policies, class... Arguments>
 report gatherv(Arguments&&... arguments)
 {

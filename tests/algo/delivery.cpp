@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tests of `why_not_delivered`: it has nothing to say of right schedules, and tells in words what is wrong with others.
+// Tests of `why_not_delivered`: it says nothing about correct schedules, and describes what is wrong with others.
 #include "catalogue.hpp"
 
 #include "catch.hpp"
@@ -8,15 +8,15 @@ using namespace ccoll;
 using catalogue::entry;
 using catalogue::first_fault;
 
-TEST_CASE("why_not_delivered has nothing to say of the schedules of the library", "[algo]")
+TEST_CASE("why_not_delivered finds no fault in the schedules of the library", "[algo]")
 {
     for (const entry& e : catalogue::all())
         CHECK(first_fault(e, 40, [&](int p, int root) { return e.why_not_delivered(e.path, p, root).empty(); }) == "");
 }
 
-TEST_CASE("why_not_delivered and delivers agree when a step is left out, doubled, or turned round", "[algo]")
+TEST_CASE("why_not_delivered and delivers agree if a step is omitted, duplicated or reversed", "[algo]")
 {
-    // A schedule is functions without state, so what is changed is global.
+    // A schedule consists of functions without state, so the changes to it are global variables.
     static schedule original;
     static int change, where;
     const schedule changed{
@@ -41,14 +41,15 @@ TEST_CASE("why_not_delivered and delivers agree when a step is left out, doubled
             for (where = 0; where < original.steps(p); ++where)
                 for (change = 0; change < 4; ++change) {
                     const std::string why = e.why_not_delivered(changed, p, p - 1);
-                    // A schedule that sends what it does not hold to nobody is wrong, too, and only one of the two looks at that.
+                    // A schedule in which a rank sends a block that it does not hold to `nobody` is wrong as well, and only one of the two
+                    // functions checks this.
                     INFO(e.name << ", p " << p << ", step " << where << ", change " << change << ": '" << why << "'");
                     if (e.delivers(changed, p, p - 1)) CHECK(why == "");
                     else CHECK(why != "");
                     wrong += !why.empty();
                 }
     }
-    CHECK(wrong > 500);  // of about a thousand: some of these schedules are right
+    CHECK(wrong > 500);  // of about a thousand; some of these schedules are still correct
 }
 
 TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/half.hpp: conversions of every pattern, against tables made of powers of two, and against the compiler's own types.
+// base/half.hpp: conversions of every pattern, compared with tables made of powers of two, and with the compiler's own types.
 #include "catch.hpp"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct format<bfloat16> {
     static constexpr int mantissa = 7, bias = 127;
 };
 
-/// Of a finite pattern without its sign.
+/// The value of a finite pattern without its sign.
 template <class T>
 double value_of(unsigned magnitude)
 {
@@ -59,7 +59,7 @@ const std::vector<double>& table()
     return all;
 }
 
-/// The pattern nearest to x >= 0, of two the even one; infinity from half a step beyond the largest on.
+/// The pattern nearest to x >= 0; in a tie the even one; infinity from half a step above the largest on.
 template <class T>
 unsigned nearest(double x)
 {
@@ -74,7 +74,7 @@ unsigned nearest(double x)
 
 float of_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Every float near every place where rounding changes, all NaN shapes, and random patterns.
+/// Every float near every place where rounding changes, all kinds of NaN, and random patterns.
 template <class T>
 std::vector<float> floats()
 {
@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("floats are rounded to the nearest half and bfloat16, ties to
     CHECK(nan > 100);
     CHECK(T(std::numeric_limits<float>::infinity()).bits() == infinity_of<T>);
     CHECK(T(std::numeric_limits<float>::quiet_NaN()).bits() > infinity_of<T>);
-    CHECK(T(of_bits(0x7f800001)).bits() > infinity_of<T>);  // nothing of its payload fits; a NaN it stays
+    CHECK(T(of_bits(0x7f800001)).bits() > infinity_of<T>);  // its payload does not fit, but it remains a NaN
 }
 
 TEMPLATE_TEST_CASE("rounding to two bytes is the same in every environment", "[base][half]", half, bfloat16)
@@ -160,7 +160,7 @@ TEMPLATE_TEST_CASE("rounding to two bytes is the same in every environment", "[b
     }
 #if defined(__SSE2__)
     const unsigned before = _mm_getcsr();
-    _mm_setcsr(before | 0x8040);  // denormals are zero, in and out
+    _mm_setcsr(before | 0x8040);  // denormal inputs and results become zero
     const std::size_t count = differences();
     _mm_setcsr(before);
     CHECK(count == 0);
@@ -168,7 +168,7 @@ TEMPLATE_TEST_CASE("rounding to two bytes is the same in every environment", "[b
 }
 
 #if defined(__FLT16_MAX__) && (defined(__clang__) || !defined(__aarch64__) || __GNUC__ >= 13)
-TEST_CASE("half is what the compiler takes for _Float16", "[base][half]")
+TEST_CASE("half agrees with the compiler's _Float16", "[base][half]")
 {
     static_assert(ccoll::dtype_of<_Float16> == 2 && ccoll::small_float<_Float16>);
     std::size_t wrong = 0;
@@ -181,7 +181,7 @@ TEST_CASE("half is what the compiler takes for _Float16", "[base][half]")
     for (const float v : floats<half>())
         if (!std::isnan(v)) wrong += std::bit_cast<std::uint16_t>(static_cast<_Float16>(v)) != half(v).bits();
     fields::generator random(8);
-    for (int i = 0; i < 300000; ++i) {  // rounded twice, but never differently
+    for (int i = 0; i < 300000; ++i) {  // rounded twice, but with the same result
         const auto a = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits())),
                    b = std::bit_cast<_Float16>(static_cast<std::uint16_t>(random.bits()));
         const half x = std::bit_cast<half>(a), y = std::bit_cast<half>(b);

@@ -71,7 +71,7 @@ TEST_CASE("an instruction set that the machine lacks is refused, and the choice 
     }
 }
 
-TEST_CASE("CCOLL_ISA names an instruction set, and is ignored where the name means nothing or the machine lacks it", "[base][isa]")
+TEST_CASE("CCOLL_ISA names an instruction set, and is ignored if the name is unknown or the machine lacks it", "[base][isa]")
 {
     const char* const set = std::getenv("CCOLL_ISA");
     const std::string before = set != nullptr ? set : "";
@@ -87,7 +87,7 @@ TEST_CASE("CCOLL_ISA names an instruction set, and is ignored where the name mea
     else unsetenv("CCOLL_ISA");
 }
 
-TEST_CASE("a table of kernels calls that of the instruction set in use", "[base][isa]")
+TEST_CASE("a table of kernels calls the kernel of the instruction set in use", "[base][isa]")
 {
     const restored guard;
     for (const isa i : ccoll::every_isa) {

@@ -67,7 +67,7 @@ TEST_CASE("a workspace gives the smallest idle buffer that is large enough", "[b
     CHECK(work.buffers() == 3);
 }
 
-TEST_CASE("a buffer returns to its workspace with its last reference, and starts anew", "[base][memory]")
+TEST_CASE("a buffer returns to its workspace with its last reference, and is empty when reused", "[base][memory]")
 {
     ccoll::workspace work;
     ccoll::buffer_memory* shared = work.take(64);

@@ -284,7 +284,11 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moves("marker", marked, 1.0);
     w.moves("marker_beyond_the_grid", far, 0.03);
     w.moves("missing_on_a_fine_grid", scaled(missing, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
-    w.moves("no_grid", scaled(marked, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 2e-4 : 4e-13);
+    w.moves("power_of_two_grid", scaled(marked, T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 2e-4 : 4e-13);
+    std::vector<T> steep(200, T(0x1p-10));
+    for (std::size_t i = 1; i < steep.size(); ++i) steep[i] = steep[i - 1] * T(1.0625);
+    w.moves("kept", steep, sizeof(T) == 4 ? 1e-9 : 1e-18);
+    w.moves("lattice_below_an_ulp", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 1e-5 : 1e-14);
     w.moves("flat", std::vector<T>(200, T(1.375)), 0.003);
     w.moves("lattice", wave<T>(70), 1e-3);
     w.moves("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);

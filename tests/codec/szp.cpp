@@ -20,7 +20,7 @@ namespace {
 using C = Codec::SZp;
 using bytes = std::vector<std::byte>;
 
-enum kind : unsigned { narrow, flat, fine, wide, wide_flat };
+enum kind : unsigned { narrow, flat, fine, wide, wide_flat, kept };
 
 /// The step of the grid that a bound asks for.
 template <class T>
@@ -272,6 +272,54 @@ TEMPLATE_TEST_CASE("SZp loses nothing of data that are multiples of a power of t
         }
 }
 
+TEST_CASE("SZp has no cliff where the bound is near half an ulp", "[codec][szp]")
+{
+    const auto x = numbers<float>(100000, [](std::size_t i) { return 300 + 10 * std::sin(1e-3 * static_cast<double>(i)); });
+    for (const double eb : {1.6e-5, 1.5e-5, 1e-5, 1e-6, 1e-8}) {  // half an ulp is 1.526e-5
+        INFO("eb = " << eb);
+        const auto outcome = round_trip::check<C>(x, eb);
+        CHECK(outcome.good());
+        CHECK(8 * outcome.encoded.bytes < static_cast<std::size_t>(9.25 * static_cast<double>(x.size())));  // Lossless: 9.2
+    }
+}
+
+/// A difference d of quanta on the common grid is less than 2 |d| + 3 on any other grid, whose step is half of that at least: two more
+/// planes, codes where the addend is flat, and a longer head.
+TEMPLATE_TEST_CASE("a frame of SZp is never much longer than its addend, whatever the bound", "[codec][szp]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 8192 + 300;
+    const auto wave = [](double offset, double height, double turn) {
+        return numbers<T>(n, [=](std::size_t i) { return offset + height * std::sin(turn * static_cast<double>(i)); });
+    };
+    fields::generator random(7);
+    double at = 1000;
+    const fields::named<T> list[] = {
+        {"within a binade", wave(300, 10, 1e-3)},
+        {"across a binade", wave(500, 100, 1e-3)},
+        {"across many", wave(1e5, 99999, 1e-4)},
+        {"around zero", wave(0, 500, 1e-2)},
+        {"some ulps",
+         numbers<T>(n, [](std::size_t i) { return 700 + std::ldexp(static_cast<double>(mixed(i, 17)), sizeof(T) == 4 ? -14 : -43); })},
+        {"a walk", numbers<T>(n, [&](std::size_t) { return at += std::ldexp(2 * random.unit() - 1, sizeof(T) == 4 ? -8 : -38); })}};
+    std::size_t added = 0, on_grids = 0;
+    for (const auto& field : list)
+        for (int exponent = 2; exponent > (sizeof(T) == 4 ? -44 : -70); --exponent)
+            for (const double factor : {1.0, 1.05, 1.9}) {
+                const double eb = std::ldexp(factor, exponent);
+                const bytes addend = addend_of(field.values, eb);
+                if (addend.empty() || (std::to_integer<int>(addend[7]) & 2) != 0) continue;  // too_large
+                INFO(field.name << ", eb = " << eb);
+                const auto outcome = round_trip::check<C>(field.values, eb);
+                CHECK(outcome.good());
+                CHECK(8 * outcome.encoded.bytes <= 8 * addend.size() + 2 * n + n / 8 + 256);
+                ++added;
+                on_grids += kind_in(round_trip::frame_of<C>(field.values, eb), n) == fine;
+            }
+    CHECK(added > 300);
+    CHECK(on_grids > 100);
+}
+
 TEMPLATE_TEST_CASE("SZp keeps one value of any kind anywhere in a chunk, exactly and for 16 bytes", "[codec][szp]", float, double)
 {
     using T = TestType;
@@ -445,12 +493,15 @@ TEMPLATE_TEST_CASE("a chunk of SZp is raw if and only if it would not be shorter
     // blocks, and the values.
     const auto expected = [](std::size_t many) { return 12 + 4 + (many / 32 <= 64 ? (many / 32 + 3) / 4 * 4 : 64) + many * sizeof(T); };
     std::size_t shorter = 0, longer = 0;
+    fields::generator random(5);
     for (const std::size_t many : {320u, 4096u, 8160u, 8192u})
         for (const bool at_end : {true, false}) {
             std::vector<T> x(8192, T(0));
             for (std::size_t i = 0; i < many; ++i) {
                 const auto nan = std::bit_cast<fields::word<T>>(std::numeric_limits<T>::quiet_NaN());
-                fields::set_bits(x[at_end ? 8191 - i : i], static_cast<fields::word<T>>(nan + i));
+                const auto payload = static_cast<fields::word<T>>(random.bits()) >> (sizeof(T) == 4 ? 10 : 13);
+                const auto sign = static_cast<fields::word<T>>(i % 2) << (8 * sizeof(T) - 1);
+                fields::set_bits(x[at_end ? 8191 - i : i], nan | payload | sign);
             }
             INFO(many << (at_end ? " at the end" : " in front"));
             const bytes frame = round_trip::frame_of<C>(x, 1e-3);
@@ -523,8 +574,13 @@ std::vector<sample<T>> samples()
           numbers<T>(130, [&](std::size_t i) { return i == 40 ? nan : 1e6 + 1.03 * static_cast<double>(mixed(i)); }),
           sizeof(T) == 4 ? 0.3 : 1e-7);
     moved("special values, many of a kind", flat, numbers<T>(300, [&](std::size_t i) { return i < 40 || i % 3 == 0 ? 1e30 : 1.3; }), 1e-3);
-    moved("special values of a flat chunk", flat, std::vector<T>(70, std::numeric_limits<T>::infinity()), 1e-3);
+    moved("special values of a flat chunk", flat, std::vector<T>(600, std::numeric_limits<T>::infinity()), 1e-3);
     moved("two chunks", flat, numbers<T>(8192 + 10, [&](std::size_t i) { return i < 8192 ? 0 : calm(i); }), 1e-3);
+    const auto below_an_ulp = [](std::size_t i) { return 400 + 1.03 * static_cast<double>(mixed(i)); };
+    const auto partly = [&](std::size_t i) { return i % 3 == 0 ? below_an_ulp(i) : 0.0123 * static_cast<double>(mixed(i)); };
+    moved("a power of two", fine, numbers<T>(128, partly), sizeof(T) == 4 ? 1.6e-5 : 3e-14);
+    moved("kept", kept, numbers<T>(130, [](std::size_t i) { return 1e-3 * std::exp(static_cast<double>(i) / 8); }),
+          sizeof(T) == 4 ? 1e-9 : 1e-18);
     const auto rare = [](std::size_t i) { return i % 17 == 3 || i % 160 > 156 ? static_cast<double>(i % 7) - 3 : 0.0; };
     moved("lists", narrow, numbers<T>(230, [&](std::size_t i) { return 100.1 + rare(i); }), 0.45);
     moved("quanta alone", narrow, numbers<T>(230, [](std::size_t i) { return static_cast<double>(mixed(i)) - 125.3; }), 0.45);

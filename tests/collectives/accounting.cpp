@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What really goes over the transport: bytes as the report says, messages of bounded length, in order of agreement.
+// What really goes over the transport: as many bytes as the report says, in messages of bounded length.
 #include <array>
 #include <atomic>
 
@@ -45,7 +45,7 @@ void says_what_was_sent(const std::vector<report>& all, const traffic& seen)
 {
     for (std::size_t r = 0; r < all.size(); ++r) {
         INFO("rank " << r);
-        CHECK(all[r].sent_bytes == seen.data_bytes[r]);  // control messages (log2(p) per agreement) are not in it
+        CHECK(all[r].sent_bytes == seen.data_bytes[r]);  // without control messages (log2(p) per agreement)
     }
 }
 
@@ -83,8 +83,8 @@ TEST_CASE("sent_bytes is what the transport saw", "[report][transport]")
                                    }),
                            gathered);
         for (std::size_t r = 0; r < static_cast<std::size_t>(p); ++r) {
-            CHECK(ring.control_bytes[r] + doubling.control_bytes[r] == 0);  // small: nobody asks
-            CHECK((tree.control_bytes[r] > 0) == (p > 1));                  // a root: everybody does
+            CHECK(ring.control_bytes[r] + doubling.control_bytes[r] == 0);  // small: no agreement
+            CHECK((tree.control_bytes[r] > 0) == (p > 1));                  // a root: always an agreement
         }
     }
 }
@@ -112,7 +112,7 @@ TEST_CASE("A large vector goes in many bounded messages", "[slices][transport]")
     }
     all = watched(p, lossy, [](const tapped_comm& comm) {
         auto v = fields::random<float>(n, static_cast<unsigned>(comm.rank()));
-        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);  // nothing fits: the longest messages
+        return ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-12>>(v, comm);  // all chunks are raw: the longest messages
     });
     says_what_was_sent(all, lossy);
     for (std::size_t r = 0; r < p; ++r)
@@ -150,7 +150,7 @@ TEST_CASE("Messages of several blocks are no longer than those of one", "[slices
         CHECK(seen.longest[r] <= sizeof(ccoll::call_stamp) + widest * ccoll::max_encoded_bytes<Codec::SZx, float>(each));
 }
 
-TEST_CASE("An allreduce below a megabyte asks nobody; from there on everybody is asked once, and collectively twice", "[agree][transport]")
+TEST_CASE("An allreduce makes no agreement below a megabyte, one from there on, and two with Check::Collective", "[agree][transport]")
 {
     const auto control_of = []<class... P>(std::size_t n) {
         traffic seen;

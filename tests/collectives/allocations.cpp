@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// In the steady state a call allocates nothing. operator new is counted in this whole program; it still only allocates.
-// A sanitizer brings an operator new of its own, which is not replaced.
+// In the steady state a call allocates nothing. operator new is counted in this whole program, and otherwise only allocates. A sanitizer
+// has its own operator new, which is not replaced.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define SANITIZED 1
@@ -43,7 +43,7 @@ void operator delete[](void* p, std::size_t) noexcept { std::free(p); }
 
 namespace {
 
-/// All ranks meet, without a message and without memory.
+/// A barrier of all ranks that needs no message and no memory.
 class meeting {
 public:
     explicit meeting(int p) : p_(p) {}
@@ -60,7 +60,7 @@ private:
     std::atomic<int> here_{0}, round_{0};
 };
 
-/// Allocations of `calls` repetitions on all ranks together, after as many to warm up.
+/// Allocations of `calls` repetitions on all ranks together. As many calls are made before, to warm up.
 template <class Body>
 std::size_t allocations_of(int p, int calls, Body body)
 {
@@ -88,7 +88,7 @@ TEST_CASE("Repeated calls allocate nothing", "[allocations]")
     using E = ErrorBound<1e-3>;
     using buffer = std::vector<float>;
     for (const int p : {1, 2, 4})
-        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {  // one slice; with p = 2 and 4 blocks, agreed and sliced
+        for (const std::size_t n : {std::size_t{1000}, std::size_t{200000}}) {  // one slice; an agreement and several slices
             INFO("p " << p << ", n " << n);
             CHECK(allocations_of(p, 12, [n](threads_comm& comm, buffer& send, buffer& recv) {
                       std::span<float> out = std::span<float>(recv).first(n);
@@ -139,7 +139,7 @@ TEST_CASE("Messages between two ranks allocate nothing but a request", "[allocat
 TEST_CASE("A counter that counts", "[allocations]")
 {
     CHECK(allocations_of(2, 3, [](threads_comm&, std::vector<float>&, std::vector<float>&) { ::operator delete(::operator new(4)); }) >=
-          6);  // a new expression could be left out
+          6);  // a compiler may omit a new expression, but not this call
 }
 
 #endif

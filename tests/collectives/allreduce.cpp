@@ -45,7 +45,7 @@ TEMPLATE_TEST_CASE("allreduce averages and selects within the bound", "[allreduc
 
 namespace {
 
-/// Commutative, associative up to rounding, and known to nobody: sqrt(a^2 + b^2).
+/// Commutative, associative up to rounding, and unknown to the library: sqrt(a^2 + b^2).
 struct Hypot : ccoll::op_tag<false> {
     template <class T> static T apply(T a, T b) { return std::sqrt(a * a + b * b); }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One rank with a bad argument, or one that never comes: the others hear of it, and so does a caller without exceptions.
+// One rank has a bad argument, or never comes. The other ranks hear of it, and so does a caller without exceptions.
 #include <cstdint>
 #include <limits>
 #include <system_error>
@@ -16,7 +16,7 @@ constexpr std::size_t sizes_of_calls[] = {100, 300000};  // below and above the 
 
 }  // namespace
 
-TEST_CASE("A bad bound on one rank is told to all", "[errors][bound]")
+TEST_CASE("A bad bound on one rank is an error on all", "[errors][bound]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t n : sizes_of_calls)
@@ -37,7 +37,7 @@ TEST_CASE("A bad bound on one rank is told to all", "[errors][bound]")
             }
 }
 
-TEST_CASE("Buffers that do not fit on one rank are told to all", "[errors][buffers]")
+TEST_CASE("Buffers that do not fit on one rank are an error on all", "[errors][buffers]")
 {
     for (const int p : {2, 3, 5})
         for (const std::size_t n : sizes_of_calls)
@@ -60,7 +60,7 @@ TEST_CASE("Buffers that do not fit on one rank are told to all", "[errors][buffe
                 all_heard(listen(p,
                                  [=](threads_comm& comm) {
                                      std::vector<float> a(n * ranks + off(comm));
-                                     ccoll::allgather<Algo::Ring>(a, comm);  // in place: not p blocks
+                                     ccoll::allgather<Algo::Ring>(a, comm);  // in place, but not p blocks
                                  }),
                           status::size_mismatch, status::count_differs);
                 some_heard(listen(p,
@@ -84,7 +84,7 @@ TEST_CASE("Buffers that do not fit on one rank are told to all", "[errors][buffe
             }
 }
 
-TEST_CASE("Buffers that overlap on one rank are told to all", "[errors][buffers]")
+TEST_CASE("Buffers that overlap on one rank are an error on all", "[errors][buffers]")
 {
     for (const int p : {1, 2, 4})
         for (const std::size_t n : sizes_of_calls) {
@@ -114,7 +114,7 @@ TEST_CASE("Buffers that overlap on one rank are told to all", "[errors][buffers]
               status::null_buffer);
 }
 
-TEST_CASE("A root that does not exist is told", "[errors][root]")
+TEST_CASE("A root that does not exist is an error on all", "[errors][root]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const int bad : {-1, p, 1000000, std::numeric_limits<int>::min()})
@@ -127,7 +127,7 @@ TEST_CASE("A root that does not exist is told", "[errors][root]")
                 all_heard(everywhere, status::bad_root);
                 CHECK(has(everywhere[0].text, "expected 0 to " + std::to_string(p - 1) + ", found " + std::to_string(bad)));
                 same_sentence(listen(p,
-                                     [=](threads_comm& comm) {  // one rank, and everybody listens
+                                     [=](threads_comm& comm) {  // on one rank, and all listen
                                          std::vector<float> v(n);
                                          ccoll::bcast<Check::Collective>(v, comm.rank() == p - 1 ? bad : 0, comm);
                                      }),
@@ -190,7 +190,7 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
     CHECK(has(bound, "the error bound must be positive and finite; found -1"));
 }
 
-TEST_CASE("Ranks whose plans differ are told in what", "[errors]")
+TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
 {
     using E = ErrorBound<1e-3>;
     const std::size_t n = GENERATE(std::size_t{100}, std::size_t{400000});
@@ -244,7 +244,7 @@ TEST_CASE("Ranks whose plans differ are told in what", "[errors]")
     for (const heard& each : other_way) CHECK(has(each.text, "their algorithms differ (Algo::"));
 }
 
-TEST_CASE("An error of a v variant has its name", "[errors]")
+TEST_CASE("An error of a v variant names the variant", "[errors]")
 {
     for (const heard& each : listen(2, [](threads_comm& comm) {
              std::vector<float> a(10), b(19);
@@ -258,7 +258,7 @@ TEST_CASE("An error of a v variant has its name", "[errors]")
         CHECK((each.text.empty() || has(each.text, "ccoll::gatherv: ")));
 }
 
-TEST_CASE("A rank that throws before the call is lost to the others, by name", "[errors][peer_lost]")
+TEST_CASE("If a rank throws before the call, the others get peer_lost, which names it", "[errors][peer_lost]")
 {
     for (const int p : {2, 3, 4, 5, 8})
         for (const std::size_t n : sizes_of_calls)
@@ -328,7 +328,7 @@ TEST_CASE("With a std::error_code nothing is thrown, and success clears it", "[e
     }
 }
 
-TEST_CASE("Good calls between a hundred bad ones are good", "[errors]")
+TEST_CASE("Good calls between a hundred bad ones succeed", "[errors]")
 {
     for (const int p : {2, 4, 5}) {
         const auto all = run<std::string>(
@@ -353,7 +353,7 @@ TEST_CASE("Good calls between a hundred bad ones are good", "[errors]")
     }
 }
 
-TEST_CASE("What an error leaves behind does not reach the call that uses its tags again", "[errors]")
+TEST_CASE("Messages left over after an error do not reach the call that reuses their tags", "[errors]")
 {
     const auto all = run<std::string>(
         3,

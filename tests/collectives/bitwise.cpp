@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The codecs of the bit-level papers in collectives: data that move, and reductions of which each hop decodes and encodes.
+// The codecs of the bit-level papers in collectives: data that only move, and reductions in which each hop decodes and encodes.
 #include "worlds.hpp"
 
 using namespace ccoll::policies;
@@ -21,7 +21,8 @@ TEMPLATE_PRODUCT_TEST_CASE("Collectives hold the bounds of ByteZip, BitZip, BitW
 
 namespace {
 
-/// Everything that a fixed rate promises: a report without a bound, the same bits on all ranks, and no more bytes than the rate says.
+/// Checks everything that a fixed rate promises: a report without a bound, the same bits on all ranks, and no more bytes than the rate
+/// says.
 template <class Call, class T, class... P>
 void check_rate(double rate, double near)
 {
@@ -56,7 +57,7 @@ void check_rate(double rate, double near)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("A fixed rate promises nothing, and says so", "[allreduce][bcast]", float, double)
+TEMPLATE_TEST_CASE("A fixed rate promises no bound, and the report says so", "[allreduce][bcast]", float, double)
 {
     check_rate<worlds::all_reduce, TestType, FixedRate<16>>(16, 1e-2);
     check_rate<worlds::bcast, TestType, FixedRate<8>>(8, 0.1);

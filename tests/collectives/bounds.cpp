@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The bound of a call in all its spellings: per compression, relative, for the result, given at run time.
+// The bound of a call in all its forms: per compression, relative, for the result, given at run time.
 #include "worlds.hpp"
 
 using namespace ccoll::policies;
@@ -10,7 +10,7 @@ namespace {
 constexpr names ring_sum{"Ring", "PipeSZx", "DecodeReduceEncode"}, ring_once{"Ring", "PipeSZx", "Once"},
     tree_once{"Binomial", "PipeSZx", "Once"};
 
-/// Smooth, at a scale of its own: ranks have different ranges.
+/// Smooth data whose scale depends on the seed, so ranks have different ranges.
 template <class T>
 std::vector<T> scaled(std::size_t n, unsigned seed)
 {
@@ -30,7 +30,7 @@ double range_of(const std::vector<std::vector<T>>& inputs)
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("RuntimeBound is ErrorBound with a number", "[bound]", float, double)
+TEMPLATE_TEST_CASE("RuntimeBound with a number equals ErrorBound", "[bound]", float, double)
 {
     using T = TestType;
     for (const int p : {2, 5})
@@ -60,7 +60,7 @@ TEMPLATE_TEST_CASE("RelativeBound is a fraction of the range of all ranks", "[bo
             for (const auto& mine :
                  check<worlds::allgather, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", blocks, oracle::op::sum, ring_once))
                 CHECK(mine.facts.error_bound == Approx(1e-3 * range_of(blocks)).epsilon(1e-12));
-            const auto at_root = inputs_of<worlds::bcast, T>(s, &scaled<T>);  // the others have nothing
+            const auto at_root = inputs_of<worlds::bcast, T>(s, &scaled<T>);  // the other ranks contribute nothing
             if (n > 1)
                 for (const auto& mine :
                      check<worlds::bcast, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", at_root, oracle::op::sum, tree_once))
@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("A relative bound of data without a range is the smallest nor
     one(&fields::denormal<T>, 1000);
 }
 
-TEMPLATE_TEST_CASE("NaN and Inf are no part of the range", "[bound]", float, double)
+TEMPLATE_TEST_CASE("NaN and Inf do not count in the range", "[bound]", float, double)
 {
     using T = TestType;
     const setting s{4, 0, 5000, false};
@@ -149,7 +149,7 @@ TEST_CASE("Errors that add up stay below the worst case", "[bound][adversarial]"
     for (const int p : {5, 13})
         for (unsigned round = 0; round < 6; ++round) {
             INFO("p " << p << ", seed " << seed + round);
-            // Values just off the middle of quantisation steps, all to one side: each encoding errs the same way.
+            // Values just off the middle of quantisation steps, all on the same side, so that each encoding errs in the same direction.
             const setting s{p, 0, 1280, false};
             std::vector<std::vector<float>> inputs;
             for (int r = 0; r < p; ++r) {

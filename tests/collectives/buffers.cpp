@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What may be passed as a buffer, and what a call leaves alone.
+// What may be passed as a buffer, and what a call does not touch.
 #include <array>
 
 #include "worlds.hpp"
@@ -101,7 +101,7 @@ TEST_CASE("The same buffer given twice is in place where both hold the whole vec
     }));
 }
 
-TEST_CASE("Ranks that are not the root keep what they pass as receive buffer", "[buffers]")
+TEST_CASE("The receive buffer of a rank that is not the root stays as it was", "[buffers]")
 {
     all_well(run<flags>(5, [](threads_comm& comm, flags& mine) {
         const std::vector<float> send(700, 1.5f);
@@ -115,7 +115,7 @@ TEST_CASE("Ranks that are not the root keep what they pass as receive buffer", "
     }));
 }
 
-TEST_CASE("Nothing at all is a valid vector for every collective", "[buffers]")
+TEST_CASE("Every collective accepts an empty vector", "[buffers]")
 {
     for (const int p : {1, 2, 5}) {
         all_well(run<flags>(p, [](threads_comm& comm, flags& mine) {
@@ -135,7 +135,7 @@ TEST_CASE("Nothing at all is a valid vector for every collective", "[buffers]")
     }
 }
 
-TEST_CASE("A report tells compressible data from noise", "[report]")
+TEST_CASE("A report distinguishes compressible data from noise", "[report]")
 {
     const auto facts_of = [](ccoll::report (*call)(threads_comm&, unsigned)) {
         return run<report>(4, [call](threads_comm& comm, report& mine) { mine = call(comm, static_cast<unsigned>(comm.rank()) + 1); });
@@ -164,7 +164,7 @@ TEST_CASE("A report tells compressible data from noise", "[report]")
     }
     for (const report& r : facts_of([](threads_comm& comm, unsigned) {
              std::vector<float> v(1280);
-             for (std::uint32_t i = 0; i < 1280; ++i) v[i] = std::bit_cast<float>(0x7fc00000u + i);  // NaN that all differ
+             for (std::uint32_t i = 0; i < 1280; ++i) v[i] = std::bit_cast<float>(0x7fc00000u + i);  // NaN, all different
              return ccoll::bcast<Codec::SZx, ErrorBound<1e-3>, Algo::Binomial>(v, 0, comm);
          }))
         CHECK((r.sent_bytes == 0 || r.ratio() < 1));

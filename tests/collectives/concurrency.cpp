@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two worlds at once do not disturb each other, and a copy of a communicator is the same one.
+// Two worlds at the same time do not disturb each other, and a copy of a communicator is the same communicator.
 #include <future>
 
 #include "worlds.hpp"
@@ -17,7 +17,7 @@ std::size_t wrong_results(int p, std::size_t n, int calls)
             std::vector<float> v(n, base + static_cast<float>(comm.rank()));
             ccoll::allreduce<Op::Max, Algo::Ring>(v, comm);
             wrong += v[0] != base + static_cast<float>(p - 1) || v[n - 1] != v[0];
-            if (i % 5 == 0) {  // trouble here is nobody else's
+            if (i % 5 == 0) {  // trouble here affects no other world
                 std::error_code code;
                 std::vector<float> bad(comm.rank() == 0 ? 3 : 4);
                 ccoll::allreduce(bad, comm, code);
@@ -32,7 +32,7 @@ std::size_t wrong_results(int p, std::size_t n, int calls)
 
 }  // namespace
 
-TEST_CASE("Two worlds at once do not disturb each other", "[concurrency]")
+TEST_CASE("Two worlds at the same time do not disturb each other", "[concurrency]")
 {
     auto other = std::async(std::launch::async, [] { return wrong_results(3, 700, 60); });
     CHECK(wrong_results(4, 5000, 60) == 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport that breaks one message: every rank ends. A flipped value byte may give a wrong value, for nothing here checks
-// sums; everything else is an error on those whom it concerns. Memory errors are the sanitizers' to find.
+// A transport damages one message, and still every rank's call ends. A flipped value byte may give a wrong value, because nothing here
+// checks sums. Any other damage is an error on the ranks that it concerns. Memory errors are found by the sanitizers.
 #include "worlds.hpp"
 
 #include "tapped.hpp"
@@ -14,7 +14,7 @@ struct ending {
     bool returned = false, threw = false;
 };
 
-/// Runs `call(comm)` on p ranks while `spoil` may change the data message number `nth` (counted from 0) that `victim` receives.
+/// Runs `call(comm)` on p ranks. `spoil` may change data message number `nth` (counted from 0) of those that `victim` receives.
 template <class Call>
 std::vector<ending> spoiled(int p, int victim, int nth, bool control, std::function<void(passing&)> spoil, Call call)
 {
@@ -48,7 +48,7 @@ struct place {
     int victim, nth;
 };
 
-/// Flips every byte once (and its lowest bit once), cuts the message everywhere, and replaces it by noise.
+/// Flips all bits of every byte once (and its lowest bit once), cuts the message at every place, and replaces it by noise.
 template <class Call>
 void spoil_everything(int p, std::initializer_list<place> places, bool control, Call call)
 {
@@ -76,7 +76,7 @@ void spoil_everything(int p, std::initializer_list<place> places, bool control, 
             expect_end([=](passing& m) {
                 fields::generator random(seed);
                 m.bytes = random.below(m.data.size() + 1);
-                const std::size_t kept = seed % 2 == 0 ? 48 + 48 : 0;  // a stamp and a frame header that are right
+                const std::size_t kept = seed % 2 == 0 ? 48 + 48 : 0;  // a correct stamp and frame header
                 for (std::size_t i = kept; i < m.bytes; ++i) m.data[i] = static_cast<std::byte>(random.bits());
             });
         }
@@ -94,7 +94,7 @@ void ring_sum(const tapped_comm& comm)
 
 TEST_CASE("Every byte of a ring's messages may be wrong", "[corrupt]")
 {
-    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // reduced, then passed on
+    spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // a block that is reduced, and one that is passed on
 }
 
 TEST_CASE("Every byte of a recursive doubling's messages may be wrong", "[corrupt]")
@@ -122,7 +122,7 @@ TEST_CASE("Every byte of a comparison of arguments may be wrong", "[corrupt][che
     });
 }
 
-TEST_CASE("A wrong message in the middle of many slices ends everybody", "[corrupt][slices]")
+TEST_CASE("A wrong message in the middle of many slices ends the call on all ranks", "[corrupt][slices]")
 {
     const auto call = [](const tapped_comm& comm) {
         std::vector<float> v = fields::smooth<float>(800000, static_cast<unsigned>(comm.rank()));

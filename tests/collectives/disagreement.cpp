@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks that disagree about the call: an error, never a hang, and the communicator goes on working.
+// Ranks that disagree about the call get an error and never hang, and the communicator still works afterwards.
 #include "errors.hpp"
 
 using namespace ccoll::policies;
@@ -11,7 +11,7 @@ constexpr std::size_t small = 100, medium = 20000, large = 1000000;
 
 }  // namespace
 
-TEST_CASE("Counts that differ are told to every rank of an allreduce, at any size", "[errors][allreduce]")
+TEST_CASE("Counts that differ are an error on every rank of an allreduce, at any size", "[errors][allreduce]")
 {
     struct pair {
         std::size_t mine, others;
@@ -19,7 +19,7 @@ TEST_CASE("Counts that differ are told to every rank of an allreduce, at any siz
     for (const int p : {2, 3, 4, 5, 8})
         for (const pair n : {pair{small, small + 1}, {0, 1}, {medium, small}, {small, large}, {large, small}, {large, large + 1}})
             for (const int odd : {0, p - 1}) {
-                if (p > 4 && n.mine == large && n.others == large + 1) continue;  // time
+                if (p > 4 && n.mine == large && n.others == large + 1) continue;  // saves time
                 INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
                 const auto ring = listen(p, [=](threads_comm& comm) {
                     std::vector<float> v(comm.rank() == odd ? n.mine : n.others);
@@ -32,7 +32,7 @@ TEST_CASE("Counts that differ are told to every rank of an allreduce, at any siz
                 });
                 all_heard(doubling, status::count_differs);
                 for (const auto* all : {&ring, &doubling}) {
-                    const heard& first = (*all)[0];  // both sides are named
+                    const heard& first = (*all)[0];  // both counts are named
                     const auto a = std::to_string(n.mine), b = std::to_string(n.others);
                     INFO(first.text);
                     CHECK((has(first.text, "expected " + a + ", found " + b + " from rank ") ||
@@ -43,7 +43,7 @@ TEST_CASE("Counts that differ are told to every rank of an allreduce, at any siz
 
 namespace {
 
-/// Calls `call(comm, count, buffer of count, buffer of p * count)` where one rank has another count, in all the ways that matter.
+/// Calls `call(comm, count, buffer of count, buffer of p * count)` where one rank has another count, for all relevant ranks and sizes.
 template <class Call>
 void with_counts_that_differ(bool everybody_hears, Call call)
 {
@@ -53,7 +53,7 @@ void with_counts_that_differ(bool everybody_hears, Call call)
     for (const int p : {2, 3, 5})
         for (const pair n : {pair{small, small + 1}, {5, 6}, {5, large}, {small, large}, {large, small}, {large, 5}, {large, large + 1}})
             for (const int odd : {0, p - 1}) {
-                if (p == 5 && n.mine == large && n.others == large + 1) continue;  // time
+                if (p == 5 && n.mine == large && n.others == large + 1) continue;  // saves time
                 INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
                 const auto all = listen(p, [=](threads_comm& comm) {
                     const std::size_t count = comm.rank() == odd ? n.mine : n.others;
@@ -92,7 +92,7 @@ TEST_CASE("Counts that differ never hang allgather and reduce_scatter", "[errors
     with_counts_that_differ(false, [](threads_comm& comm, buffer& one, buffer& every) { ccoll::reduce_scatter(every, one, comm); });
 }
 
-TEST_CASE("Check::Collective tells everybody the same sentence", "[errors][check]")
+TEST_CASE("Check::Collective gives all ranks the same sentence", "[errors][check]")
 {
     for (const int p : {2, 3, 4, 5, 8})
         for (const int odd : {0, p - 1, p / 2}) {
@@ -124,7 +124,7 @@ TEST_CASE("Check::Collective tells everybody the same sentence", "[errors][check
                                  }),
                           status::bound_differs);
             same_sentence(listen(p,
-                                 [=](threads_comm& comm) {  // trouble of one rank's own
+                                 [=](threads_comm& comm) {  // trouble of one rank alone
                                      std::vector<double> v(small), sum(comm.rank() == odd ? small - 1 : small);
                                      ccoll::allreduce<Check::Collective>(v, sum, comm);
                                  }),
@@ -139,7 +139,7 @@ TEST_CASE("Check::Collective tells everybody the same sentence", "[errors][check
         }
 }
 
-TEST_CASE("Roots that differ are told to everybody, at any size", "[errors][bcast][reduce]")
+TEST_CASE("Roots that differ are an error on all ranks, at any size", "[errors][bcast][reduce]")
 {
     for (const int p : {2, 3, 5})
         for (const std::size_t n : {std::size_t{5}, small, large / 2}) {
@@ -160,7 +160,7 @@ TEST_CASE("Roots that differ are told to everybody, at any size", "[errors][bcas
         }
 }
 
-TEST_CASE("Bounds, codecs, operations, placements and elements that differ are told", "[errors][allreduce]")
+TEST_CASE("Bounds, codecs, operations, placements and elements that differ are an error", "[errors][allreduce]")
 {
     for (const int p : {2, 3, 5, 8})
         for (const std::size_t n : {small, large / 2}) {
@@ -225,26 +225,27 @@ void algorithms_differ(pair_of_algorithms<A, B>, int p, std::size_t n)
 
 }  // namespace
 
-TEMPLATE_LIST_TEST_CASE("Algorithms that differ are told, whoever mixes them up", "[errors][allreduce]", mixed_up)
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, whichever ranks use which", "[errors][allreduce]", mixed_up)
 {
     for (const int p : {2, 3, 4, 5, 7, 8})
         for (const std::size_t n : {std::size_t{1}, small, large / 2})
             if (n <= small || p <= 4) algorithms_differ(TestType{}, p, n);
 }
 
-TEMPLATE_LIST_TEST_CASE("Algorithms that differ are told, even when nobody sends what another waits for", "[errors][allreduce]", mixed_up)
+TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, even if no rank sends what another waits for", "[errors][allreduce]",
+                        mixed_up)
 {
-    for (const int p : {3, 5}) {  // 0 and 1 each wait for the other one to begin, and so do all
+    for (const int p : {3, 5}) {  // 0 and 1 each wait for the other to begin, and so do all others
         algorithms_differ<Codec::SZp, ErrorBound<1e-3>>(TestType{}, p, small);
         algorithms_differ<Codec::SZp, ErrorBound<1e-3>, Check::Local>(TestType{}, p, large / 2);
     }
 }
 
-TEST_CASE("Poison from a rank that walks another schedule is not waited for twice", "[errors][allreduce]")
+TEST_CASE("Poison from a rank with another schedule is not waited for twice", "[errors][allreduce]")
 {
     for (const std::size_t n : {std::size_t{1}, small})
         all_heard(listen(3,
-                         [=](threads_comm& comm) {  // 0 poisons 1, which poisons 2, which expects more of 1 than it sends
+                         [=](threads_comm& comm) {  // 0 poisons 1, and 1 poisons 2, which expects more messages from 1 than it sends
                              std::vector<float> v(comm.rank() == 0 ? n + 1 : n);
                              if (comm.rank() == 2) ccoll::allreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(v, comm);
                              else ccoll::allreduce<Algo::RecursiveDoubling>(v, comm);
@@ -252,7 +253,7 @@ TEST_CASE("Poison from a rank that walks another schedule is not waited for twic
                   status::plan_differs, status::count_differs);
 }
 
-TEST_CASE("Different collectives at once are told", "[errors]")
+TEST_CASE("Different collectives at the same time are an error", "[errors]")
 {
     for (const int p : {2, 3, 4, 5})
         for (const int odd : {0, p - 1}) {

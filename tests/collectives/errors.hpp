@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks that are told of trouble: what each heard, and that the communicator works afterwards.
+// Ranks that get errors: what each of them heard, and whether the communicator works afterwards.
 #pragma once
 
 #include "worlds.hpp"
 
 namespace worlds {
 
-/// What one rank heard of a call.
+/// What one rank heard about a call.
 struct heard {
     bool returned = false;
-    std::string text;  ///< of ccoll::error; "" when nothing was thrown
+    std::string text;  ///< of ccoll::error; "" if nothing was thrown
     ccoll::verdict what;
     bool works_afterwards = false;
 
     bool told(status s) const { return what.code == s; }
 };
 
-/// Calls `call(comm)` on every rank, then a good call of the whole communicator. All ranks must return promptly.
+/// Calls `call(comm)` on every rank, and then makes a good call on the whole communicator. All ranks must return promptly.
 template <class Call>
 std::vector<heard> listen(int p, Call call, bool go_on = true)
 {
@@ -44,7 +44,7 @@ std::vector<heard> listen(int p, Call call, bool go_on = true)
 
 inline bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Every rank heard of `code` (one of the two), in whole sentences, and could go on.
+/// Every rank got `code` (or the other one) in a whole sentence, and could go on.
 inline void all_heard(const std::vector<heard>& all, status code, status or_else = status::ok)
 {
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -55,7 +55,7 @@ inline void all_heard(const std::vector<heard>& all, status code, status or_else
         CHECK(all[r].works_afterwards);
     }
 }
-/// At least one rank heard of it, nobody of anything else, all could go on.
+/// At least one rank got the code, no rank got another one, and all could go on.
 inline void some_heard(const std::vector<heard>& all, status code, status or_else = status::ok)
 {
     std::size_t told = 0;
@@ -67,7 +67,7 @@ inline void some_heard(const std::vector<heard>& all, status code, status or_els
     }
     CHECK(told > 0);
 }
-/// All heard, and the same sentence.
+/// All ranks got the code with the same sentence.
 inline void same_sentence(const std::vector<heard>& all, status code)
 {
     all_heard(all, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives on memory that the host cannot read, with codec work that is done late: all of them, beside the same on host memory.
+// All collectives on memory that the host cannot read, with codec work that is done late, compared with the same calls on host memory.
 #include "worlds.hpp"
 
 #include <cerrno>
@@ -61,7 +61,7 @@ TEST_CASE("Far memory: every collective gives the bits and sends the bytes of th
     CHECK(far::worker::one().overtaken() > 0);
 }
 
-TEST_CASE("Far memory: two levels, over every order of the worker that a seed gives", "[far]")
+TEST_CASE("Far memory: two levels, in several orders of the worker", "[far]")
 {
     using namespace ccoll::policies;
     for (unsigned seed = 1; seed <= 5; ++seed) {
@@ -82,7 +82,7 @@ TEST_CASE("Far memory: two levels, over every order of the worker that a seed gi
     }
 }
 
-TEST_CASE("Far memory: trouble on one rank reaches all, and no work is left behind", "[far]")
+TEST_CASE("Far memory: trouble on one rank reaches all, and no work remains", "[far]")
 {
     using namespace ccoll::policies;
     for (const std::size_t n : {std::size_t{1000}, std::size_t{600000}})
@@ -98,7 +98,7 @@ TEST_CASE("Far memory: trouble on one rank reaches all, and no work is left behi
                          ccoll::request dropped = ccoll::iallreduce<Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
                          if (comm.rank() != 0) dropped.wait(code);
                      }
-                     if (!code) mine.wrong += "dropped: nobody told; ";
+                     if (!code) mine.wrong += "dropped: no error; ";
                      const far::vector<float> again(100, 2.0f);
                      far::vector<float> sum(100);
                      ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(again, sum, comm);

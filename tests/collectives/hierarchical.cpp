@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Algo::Hierarchical: results on nodes of any size and order, the bits of all ranks, what is lossy, and disagreement.
+// Algo::Hierarchical: results on nodes of any size and order, equal bits on all ranks, what is lossy, and disagreement.
 #include <algorithm>
 #include <random>
 
@@ -10,7 +10,7 @@ using namespace worlds;
 
 namespace {
 
-/// Nodes as they come: all ranks on one, one rank each, blocks, dealt out, uneven.
+/// Maps from ranks to nodes: all ranks on one node, one rank per node, blocks, round robin, uneven.
 std::vector<std::vector<int>> maps_of(int p)
 {
     std::vector<std::vector<int>> maps(5, std::vector<int>(static_cast<std::size_t>(p)));
@@ -98,7 +98,7 @@ TEST_CASE("A hierarchical allreduce is within its bound and the same on all rank
         sum<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, EndToEnd<ErrorBound<1e-3>>, Op::Average, Check::Collective>);
 }
 
-TEST_CASE("Within one node nothing is lossy unless streams are added, and without neighbours all of it is as on one level",
+TEST_CASE("Within one node nothing is lossy unless streams are added, and with one rank per node the call is as on one level",
           "[hierarchical]")
 {
     using two_levels = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;
@@ -121,7 +121,7 @@ TEST_CASE("Within one node nothing is lossy unless streams are added, and withou
 
 namespace {
 
-/// Values whose sum depends on the order of plain additions. Rank `whose` contributes them; some are not finite where `special` says so.
+/// Values whose sum depends on the order of plain additions. Rank `whose` contributes them. Some are not finite if `special`.
 template <class T>
 std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, bool special)
 {
@@ -135,7 +135,7 @@ std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, b
     return x;
 }
 
-/// The sum over p ranks of which rank r contributes what `order` says, on these nodes.
+/// The sum over p ranks on these nodes, where rank r contributes the values of rank order[r].
 template <class T, class Call>
 std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const std::vector<int>& nodes, std::size_t n, double scale,
                                    bool special, Call call)
@@ -148,7 +148,8 @@ std::vector<outcome_of<T>> sums_of(const std::vector<std::size_t>& order, const 
     });
 }
 
-/// Every order of the ranks and all nodes give the bits of a flat call, wherever the report says Homomorphic. @return how often it did
+/// Compares every order of the ranks and all nodes with a flat call, bit for bit, wherever the report says Homomorphic. @return how often
+/// it did
 template <class T, class Call, class Flat>
 std::size_t check_same_bits(int p, std::size_t n, double scale, bool special, Call call, Flat flat)
 {
@@ -198,11 +199,11 @@ TEST_CASE("Sums of encoded streams have the same bits in any order and on any no
         }
 }
 
-TEST_CASE("Sums that would not survive decoding are added decoded, on all ranks, and the report says so", "[hierarchical][homomorphic]")
+TEST_CASE("Sums that decoding would change are added decoded, on all ranks, and the report says so", "[hierarchical][homomorphic]")
 {
     using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::RecursiveDoubling>;
     using E = ErrorBound<1e-3>;
-    // From 2^22 steps on, some 8400, a float no longer tells between which steps it was rounded.
+    // From 2^22 steps on, some 8400, a float no longer shows between which two steps it was rounded.
     for (const int p : {3, 13}) {
         const auto far = [&](double factor) { return 8388 * factor / p; };
         CHECK(check_same_bits<float>(p, 5121, far(0.99), false, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>) > 0);
@@ -233,7 +234,7 @@ double sent_by(const std::vector<outcome_of<float>>& all)
 
 }  // namespace
 
-TEST_CASE("A hierarchical average whose bound is that of the result uses all of it", "[hierarchical]")
+TEST_CASE("A hierarchical average uses all of a bound on the result", "[hierarchical]")
 {
     using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
     using whole = EndToEnd<ErrorBound<1e-3>>;
@@ -251,13 +252,13 @@ TEST_CASE("A hierarchical average whose bound is that of the result uses all of 
         CHECK(one[0].facts.worst_case_error >= 0.999e-3);
         return std::pair(two, one);
     };
-    {  // encoded between nodes alone: 5 compressions, of which each counts for a thirteenth
+    {  // encoded only between nodes: 5 compressions, each with a weight of 1/13
         using placed = Placement::DecodeReduceEncode;
         const auto [two, one] =
             both(sum<two_levels, Codec::PipeSZx, whole, Op::Average, placed>, sum<Algo::Ring, Codec::PipeSZx, whole, Op::Average, placed>);
         CHECK(two[0].facts.error_bound == Approx(1e-3 * 13 / 5));
         CHECK(one[0].facts.error_bound == Approx(1e-3));
-        // Between nodes it sends what a ring of 5 ranks with the sums of the nodes sends, for this bound and not for a tighter one.
+        // Between nodes it sends what a ring of 5 ranks sends for the sums of the nodes, with this bound and not with a tighter one.
         const auto ring_of_nodes = [&](double eb) {
             return sent_by(run<outcome_of<float>>(5, [=](threads_comm& comm, outcome_of<float>& mine) {
                 std::vector<float> v(n);
@@ -274,7 +275,7 @@ TEST_CASE("A hierarchical average whose bound is that of the result uses all of 
         CHECK(between_nodes == Approx(ring_of_nodes(1e-3 * 13 / 5)).epsilon(0.002));
         CHECK(between_nodes < 0.9 * ring_of_nodes(1e-3 / 5));
     }
-    {  // added encoded: each of 13 compressions counts for a thirteenth
+    {  // added in encoded form: 13 compressions, each with a weight of 1/13
         const auto [two, one] = both(sum<two_levels, Codec::SZp, whole, Op::Average>, sum<Codec::SZp, whole, Op::Average>);
         CHECK(two[0].facts.error_bound == one[0].facts.error_bound);
         CHECK(two[0].facts.error_bound == Approx(1e-3));
@@ -318,7 +319,7 @@ TEST_CASE("A hierarchical bcast and reduce work from and to every root", "[hiera
             }
 }
 
-TEST_CASE("Hierarchical calls are begun, prepared and mixed with others", "[hierarchical][request]")
+TEST_CASE("Hierarchical calls can be nonblocking, persistent and mixed with others", "[hierarchical][request]")
 {
     const auto all = run<int>(6, [](threads_comm& comm, int& good) {
         const std::vector<int> nodes{0, 0, 1, 1, 2, 2};
@@ -337,7 +338,7 @@ TEST_CASE("Hierarchical calls are begun, prepared and mixed with others", "[hier
     for (const int good : all) CHECK(good == 1);
 }
 
-TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, are told", "[hierarchical][errors]")
+TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an error", "[hierarchical][errors]")
 {
     const std::vector<int> nodes{0, 0, 1, 1, 1};
     using plan = ccoll::Plan<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Codec::SZp, ErrorBound<1e-3>>;

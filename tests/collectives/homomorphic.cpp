@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Codec::SZp in every collective and placement, and what is promised of its sums alone: the same bits whatever the schedule, the
-// order of the ranks, the slices of the vector; and exact reduction, seen in the report, of what quanta cannot hold.
+// Codec::SZp in every collective and placement, and the promises that hold only for its sums: the same bits whatever the schedule, the
+// order of the ranks and the slices of the vector, and exact reduction of values that quanta cannot hold, which the report shows.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,7 @@ using namespace worlds;
 
 namespace {
 
-/// All that all ranks hold after a collective, as one vector of bits.
+/// What all ranks hold after a collective, as one vector of bits.
 template <class Call, class T, class... P>
 std::vector<T> results(const setting& s, const std::vector<std::vector<T>>& inputs)
 {
@@ -106,12 +106,13 @@ TEMPLATE_TEST_CASE("a sum over more ranks with the same operands has the same bi
     CHECK(oracle::same_bits(four, results<all_reduce, T, Codec::SZp, ErrorBound<1e-3>>({7, 0, n, false}, inputs)));
 }
 
-TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and the report says so", "[homomorphic][too_large]", float,
-                   double)
+TEMPLATE_TEST_CASE("values that quanta cannot hold are reduced exactly on all ranks, and the report says so", "[homomorphic][too_large]",
+                   float, double)
 {
     using T = TestType;
     for (const int p : {2, 3, 5})
-        for (const std::size_t n : {std::size_t{40}, std::size_t{9000}, std::size_t{400000}})  // compared before the call or not
+        for (const std::size_t n : {std::size_t{40}, std::size_t{9000}, std::size_t{400000}})  // without and with an agreement before the
+                                                                                               // call
             for (const bool in_place : {false, true}) {
                 const setting s{p, 0, n, in_place};
                 auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
@@ -148,10 +149,9 @@ TEMPLATE_TEST_CASE("what quanta cannot hold is reduced exactly on all ranks, and
             }
 }
 
-TEST_CASE("a value that is too large is found wherever it is, also where some ranks reduce in place and others do not",
-          "[homomorphic][too_large]")
+TEST_CASE("a value that is too large is found wherever it is, even if only some ranks reduce in place", "[homomorphic][too_large]")
 {
-    const std::size_t n = 400000;  // agreed upon; only those whose input is overwritten look at it first
+    const std::size_t n = 400000;  // with an agreement; only ranks that overwrite their input look at it first
     for (const int p : {2, 3, 5})
         for (const int large_on : {0, p - 1})
             for (const int in_place_on : {0, p - 1}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Check::Local: ranks do not compare arguments first, so ranks that disagree may send different numbers of messages. Nobody may hang.
+// Check::Local: ranks do not compare arguments first, so ranks that disagree may send different numbers of messages. No rank may hang.
 #include "errors.hpp"
 
 using namespace ccoll::policies;
@@ -9,18 +9,18 @@ namespace {
 
 using buffer = std::vector<float>;
 
-/// Calls `call(comm, count)` where one rank has another count than the others. Every rank must hear of it.
+/// Calls `call(comm, count)` where one rank has another count than the others. Every rank must get an error.
 template <class Call>
 void counts_differ(Call call)
 {
     struct pair {
         std::size_t mine, others;
     };
-    // 262144 floats are 1 MiB, where Check::Auto would begin to compare.
+    // 262144 floats are 1 MiB, from where on Check::Auto would compare.
     for (const pair n : {pair{400000, 800000}, {800000, 400000}, {262144, 262145}, {5, 300000}, {300000, 5}, {0, 300000}})
         for (const int p : {2, 3, 4})
             for (const int odd : {0, p - 1}) {
-                if (p == 4 && n.mine + n.others > 1000000) continue;  // time
+                if (p == 4 && n.mine + n.others > 1000000) continue;  // saves time
                 INFO("p " << p << ", rank " << odd << " has " << n.mine << ", others " << n.others);
                 all_heard(listen(p, [=](threads_comm& comm) { call(comm, comm.rank() == odd ? n.mine : n.others); }),
                           status::count_differs);
@@ -29,7 +29,7 @@ void counts_differ(Call call)
 
 }  // namespace
 
-TEST_CASE("Counts that differ are told under Check::Local, at any size: allreduce", "[errors][check]")
+TEST_CASE("Counts that differ are an error under Check::Local, at any size: allreduce", "[errors][check]")
 {
     counts_differ([](threads_comm& comm, std::size_t n) {
         buffer v(n, 1.0f);
@@ -45,7 +45,7 @@ TEST_CASE("Counts that differ are told under Check::Local, at any size: allreduc
     });
 }
 
-TEST_CASE("Counts that differ are told under Check::Local, at any size: allgather and alltoall", "[errors][check]")
+TEST_CASE("Counts that differ are an error under Check::Local, at any size: allgather and alltoall", "[errors][check]")
 {
     counts_differ([](threads_comm& comm, std::size_t n) {
         const buffer v(n, 1.0f);
@@ -59,7 +59,7 @@ TEST_CASE("Counts that differ are told under Check::Local, at any size: allgathe
     });
 }
 
-TEST_CASE("Codecs with other chunks, and trouble of one rank alone, are told under Check::Local", "[errors][check]")
+TEST_CASE("Codecs with other chunks, and trouble of one rank alone, are errors under Check::Local", "[errors][check]")
 {
     for (const std::size_t n : {std::size_t{100}, std::size_t{400000}})
         for (const int p : {2, 3})
@@ -73,7 +73,7 @@ TEST_CASE("Codecs with other chunks, and trouble of one rank alone, are told und
                                  }),
                           status::plan_differs);
                 all_heard(listen(p,
-                                 [=](threads_comm& comm) {  // one compares, unless its vector is short; the others never do
+                                 [=](threads_comm& comm) {  // one rank compares, unless its vector is short; the others never do
                                      buffer v(n, 1.0f);
                                      if (comm.rank() == odd) ccoll::allreduce<Algo::Ring>(v, comm);
                                      else ccoll::allreduce<Algo::Ring, Check::Local>(v, comm);

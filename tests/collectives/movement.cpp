@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// allgather, bcast, scatter and gather over ranks that are threads: data that only move.
+// allgather, bcast, scatter and gather over ranks that are threads: collectives that only move data.
 #include "worlds.hpp"
 
 using namespace ccoll::policies;
@@ -7,7 +7,7 @@ using namespace worlds;
 
 namespace {
 
-/// Codec::None moves bits: what arrives is what was sent.
+/// Codec::None moves bits, so what arrives must equal what was sent.
 template <class Call, class T, class... P>
 void moves_bits(const char* algorithm)
 {

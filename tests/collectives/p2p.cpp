@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Point-to-point calls: what arrives, in which order, what ends that do not fit each other are told, and that the next call finds nothing
-// of it.
+// Point-to-point calls: what arrives, in which order, and what the receiver is told if the ends differ. After that, the next call must not
+// be affected.
 #include <algorithm>
 #include <complex>
 #include <numeric>
@@ -22,7 +22,7 @@ namespace {
 using E = ErrorBound<1e-3>;
 using floats = std::vector<float>;
 
-/// What does not hold on a rank, as text: Catch belongs to one thread.
+/// Expectations that failed on a rank, as text, because Catch's assertions belong to one thread.
 struct findings {
     std::string wrong;
     void expect(bool holds, const std::string& what)
@@ -38,7 +38,7 @@ void none_wrong(const std::vector<findings>& all)
     }
 }
 
-/// Every element within the bound, what is not finite the same.
+/// Checks that every element is within the bound and that values that are not finite are the same.
 template <class T>
 bool close(std::span<const T> found, const std::vector<T>& wanted, double bound)
 {
@@ -53,7 +53,7 @@ bool close(const std::vector<T>& found, const std::vector<T>& wanted, double bou
     return close(std::span<const T>(found), wanted, bound);
 }
 
-/// The code of what `call` throws; ok when it returns.
+/// The code of what `call` throws; ok if it returns.
 template <class Call>
 ccoll::verdict thrown_by(Call call)
 {
@@ -65,7 +65,7 @@ ccoll::verdict thrown_by(Call call)
     return {};
 }
 
-// Nothing, one, blocks of SZx, chunks of PipeSZx, one message and two, a prime with many messages.
+// Nothing, one, blocks of SZx, chunks of PipeSZx, one message and two, and a prime with many messages.
 constexpr std::size_t lengths[] = {0, 1, 127, 128, 129, 5119, 5120, 5121, 16384, 16385, 20480, 20481, 100003};
 
 template <class T, class... P, class... Extra>
@@ -132,7 +132,7 @@ TEST_CASE("A ping-pong of many messages", "[p2p]")
     ping_pong<double>({1000000});
 }
 
-TEST_CASE("What is not finite arrives as it is", "[p2p]")
+TEST_CASE("Values that are not finite arrive unchanged", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         for (const std::size_t n : {std::size_t{1000}, std::size_t{90001}})
@@ -153,7 +153,7 @@ TEST_CASE("What is not finite arrives as it is", "[p2p]")
     }));
 }
 
-TEST_CASE("Other elements: integers and structs as they are, complex numbers part by part", "[p2p]")
+TEST_CASE("Other elements: integers and structs arrive unchanged, complex numbers part by part", "[p2p]")
 {
     struct particle {
         float at[3];
@@ -182,7 +182,7 @@ TEST_CASE("Other elements: integers and structs as they are, complex numbers par
     }));
 }
 
-TEST_CASE("A bound relative to what the sender sends; the receiver is told", "[p2p]")
+TEST_CASE("A relative bound refers to what the sender sends, and the receiver is told it", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         for (const std::size_t n : {std::size_t{100}, std::size_t{50000}}) {
@@ -197,7 +197,7 @@ TEST_CASE("A bound relative to what the sender sends; the receiver is told", "[p
     }));
 }
 
-TEST_CASE("A ring shift with sendrecv, oneself included", "[p2p]")
+TEST_CASE("A ring shift with sendrecv, also with one rank", "[p2p]")
 {
     for (const int p : {1, 2, 3, 5, 8})
         none_wrong(run<findings>(p, [p](threads_comm& comm, findings& mine) {
@@ -225,7 +225,7 @@ TEST_CASE("A ring shift with sendrecv, oneself included", "[p2p]")
         }));
 }
 
-TEST_CASE("Messages to oneself", "[p2p]")
+TEST_CASE("Messages from a rank to itself", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         for (const std::size_t n : {std::size_t{10}, std::size_t{400000}}) {
@@ -242,7 +242,7 @@ TEST_CASE("Messages to oneself", "[p2p]")
     }));
 }
 
-TEST_CASE("nobody: nothing to do on that side", "[p2p]")
+TEST_CASE("nobody: nothing is done on that side", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x(1000, 1), y(1000, -7);
@@ -255,7 +255,7 @@ TEST_CASE("nobody: nothing to do on that side", "[p2p]")
         request none = ccoll::irecv(y, nobody, 0, comm);
         mine.expect(none.test(), "irecv");
         none.wait();
-        // one side only
+        // nobody on one side only
         const int other = 1 - comm.rank();
         if (comm.rank() == 0) ccoll::sendrecv(x, other, y, nobody, 0, comm);
         else ccoll::sendrecv(x, nobody, y, other, 0, comm);
@@ -265,7 +265,7 @@ TEST_CASE("nobody: nothing to do on that side", "[p2p]")
 
 namespace {
 
-/// A rank's part of a field with one ring of ghosts, row by row.
+/// A rank's part of a field with a frame of ghost cells, row by row.
 struct tile {
     std::size_t rows, columns;
     std::vector<float> all;
@@ -290,7 +290,7 @@ float field_at(std::size_t i, std::size_t j, int round)
     return std::sin(0.01f * static_cast<float>(i) + 0.02f * static_cast<float>(j) + static_cast<float>(round));
 }
 
-/// Himeno's halo, in two dimensions: four neighbours, nobody beyond the edge.
+/// Himeno's halo exchange in two dimensions: four neighbours, and nobody beyond the edge.
 template <bool Nonblocking>
 void halo(int across, int down)
 {
@@ -378,7 +378,7 @@ TEST_CASE("Several tags in flight are completed in any order", "[p2p]")
     }));
 }
 
-TEST_CASE("Calls with one peer and one tag meet in the order in which they were begun", "[p2p]")
+TEST_CASE("Calls with one peer and one tag match in the order in which they were begun", "[p2p]")
 {
     constexpr std::size_t in_order[] = {3, 200000, 0, 17000, 64, 64, 100000, 1};
     none_wrong(run<findings>(2, [&](threads_comm& comm, findings& mine) {
@@ -395,8 +395,8 @@ TEST_CASE("Calls with one peer and one tag meet in the order in which they were 
             for (std::size_t k = 0; k < std::size(in_order); ++k)
                 mine.expect(close(data[k], fields::smooth<float>(in_order[k], static_cast<unsigned>(k)), 1e-3),
                             "message " + std::to_string(k));
-            // A blocking call behind pending ones: they leave first, and what it receives comes behind theirs. Which of two sends is done
-            // first is the receiver's choice.
+            // A blocking call after pending ones: theirs leave first, and what it receives comes after what they receive. Which of two
+            // sends is done first depends on the receiver.
             floats one(50000, 1), two(50000, 2), a(50000), b(50000);
             if (comm.rank() == 0) {
                 request first = ccoll::isend(one, 1, 9, comm);
@@ -405,7 +405,7 @@ TEST_CASE("Calls with one peer and one tag meet in the order in which they were 
             } else {
                 request first = ccoll::irecv(a, 0, 9, comm);
                 ccoll::recv(b, 0, 9, comm);
-                mine.expect(first.test(), "the first has come first");
+                mine.expect(first.test(), "the first call has received first");
                 first.wait();
                 mine.expect(a == one && b == two, "order");
             }
@@ -413,7 +413,7 @@ TEST_CASE("Calls with one peer and one tag meet in the order in which they were 
     }));
 }
 
-TEST_CASE("Collectives in between, begun and not, do not disturb messages", "[p2p]")
+TEST_CASE("Collectives in between, blocking and nonblocking, do not disturb messages", "[p2p]")
 {
     none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
         const int p = comm.size(), me = comm.rank(), right = (me + 1) % p, left = (me + p - 1) % p;
@@ -435,7 +435,7 @@ TEST_CASE("Collectives in between, begun and not, do not disturb messages", "[p2
     }));
 }
 
-TEST_CASE("Ends that do not fit: the receiver is told, the sender goes on, and so does the tag", "[p2p]")
+TEST_CASE("If the ends differ, the receiver is told, the sender goes on, and the tag can be used again", "[p2p]")
 {
     using other_bound = ErrorBound<1e-2>;
     const auto meet = [](auto send, auto recv, status expected, const std::string& what) {
@@ -502,7 +502,7 @@ TEST_CASE("Ends that do not fit: the receiver is told, the sender goes on, and s
     }
 }
 
-TEST_CASE("An argument that cannot be is told at once, and nothing is sent", "[p2p]")
+TEST_CASE("A bad argument is reported at once, and nothing is sent", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x(1000, 1);
@@ -534,7 +534,7 @@ TEST_CASE("An argument that cannot be is told at once, and nothing is sent", "[p
                         "ccoll::sendrecv: the other end of a message must be a rank of the communicator, or ccoll::nobody; expected 0 to "
                         "1, found 9"),
                     text);
-        // nothing of it has left
+        // Nothing of that call has been sent.
         floats y(1000);
         if (comm.rank() == 0) ccoll::send(x, 1, 0, comm, code);
         else ccoll::recv(y, 0, 0, comm, code);
@@ -548,14 +548,14 @@ TEST_CASE("Timeout names the peer, and the tag can be used again", "[p2p]")
         using patient = ccoll::Plan<Codec::SZx, E, Timeout<0.05>>;
         floats x = fields::smooth<float>(400000, 1), y(400000);
         const int other = 1 - comm.rank();
-        // nobody sends
+        // No rank sends.
         ccoll::verdict v = thrown_by([&] { ccoll::recv<patient>(y, other, 2, comm); });
         mine.expect(v.code == status::timed_out && v.rank == comm.rank() && v.peer == other, "recv");
         v = thrown_by([&] { ccoll::irecv<patient>(y, other, 2, comm).wait(); });
         mine.expect(v.code == status::timed_out, "irecv");
         floats one(1, 1);
         ccoll::sendrecv(one, other, one, other, 3, comm);
-        // nobody receives, until the sender has given up: its receiver is told, then the tag works
+        // No rank receives until the sender has given up. Then its receiver is told, and the tag can be used again.
         if (comm.rank() == 0) {
             v = thrown_by([&] { ccoll::send<patient>(x, 1, 2, comm); });
             mine.expect(v.code == status::timed_out && v.peer == 1, "send");
@@ -568,21 +568,21 @@ TEST_CASE("Timeout names the peer, and the tag can be used again", "[p2p]")
         }
         ccoll::sendrecv<patient>(x, other, y, other, 2, comm);
         mine.expect(close(y, x, 1e-3), "afterwards");
-        // one that moves in time is not given up
+        // A call that moves in time is not given up.
         for (int i = 0; i < 3; ++i) ccoll::sendrecv<patient>(x, other, y, other, 2, comm);
     }));
 }
 
-TEST_CASE("Requests that are dropped: what has left arrives, the rest is told or left out", "[p2p]")
+TEST_CASE("Requests that are dropped: what has been sent arrives, and the rest is reported or omitted", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x = fields::smooth<float>(1000000, 1), y(x.size()), little(100, 3), got(100), one(1, 1);
         for (int round = 0; round < 4; ++round) {
-            // all of it has left
+            // All of it has been sent.
             if (comm.rank() == 0) static_cast<void>(ccoll::isend(little, 1, 8, comm));
             else ccoll::recv(got, 0, 8, comm);
             if (comm.rank() == 1) mine.expect(got == little, "one message");
-            // a part has left; the receiver is here already (and may be fast enough to have it all), or comes later
+            // A part has been sent. The receiver is already waiting (and may be fast enough to get it all), or comes later.
             const bool early = round % 2 == 0;
             if (comm.rank() == 0) {
                 if (early) ccoll::recv(one, 1, 9, comm);
@@ -599,18 +599,18 @@ TEST_CASE("Requests that are dropped: what has left arrives, the rest is told or
                 const ccoll::verdict v = thrown_by([&] { in ? in->wait() : ccoll::recv<Codec::SZx, E>(y, 0, 8, comm); });
                 mine.expect((early && v.ok()) || (v.code == status::abandoned && v.rank == 0), std::string("a part: ") + describe(v.code));
             }
-            // one that waits for its turn leaves nothing
+            // A call that waits for its turn sends nothing.
             if (comm.rank() == 0) {
                 request first = ccoll::isend(x, 1, 8, comm);
                 static_cast<void>(ccoll::isend(x, 1, 8, comm));
-                ccoll::send(one, 1, 9, comm);  // until here nobody receives the first, so the second had to wait
+                ccoll::send(one, 1, 9, comm);  // the first is received only from here on, so the second had to wait
                 first.wait();
             } else {
                 ccoll::recv(one, 0, 9, comm);
                 ccoll::recv(y, 0, 8, comm);
                 mine.expect(y == x, "the first of two");
             }
-            // a receiver that leaves early, before anything came and after some did
+            // A receiver that leaves early, before anything came and after some of it did.
             if (comm.rank() == 1) {
                 static_cast<void>(ccoll::irecv(y, 0, 8, comm));
                 ccoll::send(one, 0, 9, comm);
@@ -632,7 +632,7 @@ TEST_CASE("Requests that are dropped: what has left arrives, the rest is told or
     }));
 }
 
-TEST_CASE("A peer that has ended is lost", "[p2p]")
+TEST_CASE("A peer that has ended gives peer_lost", "[p2p]")
 {
     none_wrong(run<findings>(
         3,
@@ -648,7 +648,7 @@ TEST_CASE("A peer that has ended is lost", "[p2p]")
             mine.expect(v.code == status::peer_lost && v.peer == 2, "sendrecv");
         },
         promptly));
-    // in the middle of a call: one message is taken by hand
+    // In the middle of a call: the test receives one message itself.
     none_wrong(run<findings>(
         2,
         [](threads_comm& comm, findings& mine) {
@@ -671,7 +671,7 @@ TEST_CASE("A peer that has ended is lost", "[p2p]")
             if (comm.rank() == 1) {
                 request out = ccoll::isend(x, 0, 0, comm);
                 comm.idle();
-                return;  // dropped, and the thread ends: what has left is withdrawn
+                return;  // the request is dropped and the thread ends, so what it has sent is withdrawn
             }
             const ccoll::verdict v = thrown_by([&] { ccoll::recv(x, 1, 0, comm); });
             mine.expect(v.ok() || v.code == status::peer_lost || v.code == status::abandoned, "recv");
@@ -679,7 +679,7 @@ TEST_CASE("A peer that has ended is lost", "[p2p]")
         promptly));
 }
 
-TEST_CASE("A damaged stamp is seen, nobody hangs, and the next call works", "[p2p]")
+TEST_CASE("A damaged stamp is detected, no rank hangs, and the next call works", "[p2p]")
 {
     struct damage {
         std::size_t at;
@@ -716,7 +716,7 @@ TEST_CASE("A damaged stamp is seen, nobody hangs, and the next call works", "[p2
         }
 }
 
-TEST_CASE("Ends of a communicator of one's own making", "[p2p]")
+TEST_CASE("Messages over a communicator that the user has written", "[p2p]")
 {
     none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         ccoll::attach(comm);

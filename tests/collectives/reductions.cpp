@@ -5,7 +5,7 @@
 using namespace ccoll::policies;
 using namespace worlds;
 
-TEMPLATE_TEST_CASE("reduce_scatter holds its bound on every owner", "[reduce_scatter]", float, double)
+TEMPLATE_TEST_CASE("reduce_scatter keeps its bound on every rank", "[reduce_scatter]", float, double)
 {
     using T = TestType;
     using call = worlds::reduce_scatter;
@@ -17,7 +17,7 @@ TEMPLATE_TEST_CASE("reduce_scatter holds its bound on every owner", "[reduce_sca
     matrix<call, T, Codec::SZx, ErrorBound<1e-3>, Op::Max>(oracle::op::max, {"Ring", "SZx", "DecodeReduceEncode"});
 }
 
-TEMPLATE_TEST_CASE("reduce holds its bound at every root", "[reduce]", float, double)
+TEMPLATE_TEST_CASE("reduce keeps its bound at every root", "[reduce]", float, double)
 {
     using T = TestType;
     using call = worlds::reduce;
@@ -30,7 +30,7 @@ TEMPLATE_TEST_CASE("reduce holds its bound at every root", "[reduce]", float, do
     matrix<call, T, Codec::SZx, ErrorBound<1e-3>, Op::Min>(oracle::op::min, {"Binomial", "SZx", "DecodeReduceEncode"});
 }
 
-TEST_CASE("Large reductions hold the bound", "[reduce_scatter][reduce]")
+TEST_CASE("Large reductions keep the bound", "[reduce_scatter][reduce]")
 {
     const setting rs{4, 0, 250000, true}, r{3, 1, 1000000, false};
     check<worlds::reduce_scatter, float, Codec::PipeSZx, ErrorBound<1e-3>>(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Nonblocking and persistent calls: any order, several at once, several communicators' worth of neighbours, trouble, and neglect.
+// Nonblocking and persistent calls: in any order, several at once, beside calls on other communicators, with errors, and dropped.
 #include <algorithm>
 #include <atomic>
 
@@ -72,9 +72,9 @@ TEST_CASE("Nonblocking calls are completed in any order, a different one on each
             }));
 }
 
-TEST_CASE("A call in flight gets on while its rank is in other calls of the library", "[request]")
+TEST_CASE("A call in flight makes progress while its rank is in other calls of the library", "[request]")
 {
-    // Rank 0 begins and goes into a blocking call which the others enter only when the first one has ended for them.
+    // Rank 0 begins a call and then makes a blocking call, which the others make only when the first one has ended for them.
     for (const int p : {2, 3, 5})
         all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             const std::size_t n = 200000;
@@ -113,7 +113,7 @@ TEST_CASE("test() alone completes a call, and wait_all completes many", "[reques
         }));
 }
 
-TEST_CASE("A persistent call is started again with what its buffers then hold", "[request][persistent]")
+TEST_CASE("A persistent call that is started again uses what its buffers then hold", "[request][persistent]")
 {
     for (const int p : {1, 2, 3, 8})
         all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
@@ -122,7 +122,7 @@ TEST_CASE("A persistent call is started again with what its buffers then hold", 
             auto sum = ccoll::allreduce_init<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in, out, comm);
             auto collect = ccoll::allgather_init<Codec::SZp, ErrorBound<1e-2>>(in, gathered, comm);
             for (int round = 0; round < 4; ++round) {
-                std::ranges::copy(numbers_of(comm.rank(), round, n), in.begin());  // the buffer itself stays
+                std::ranges::copy(numbers_of(comm.rank(), round, n), in.begin());  // the buffer itself stays in place
                 sum.start();
                 collect.start();
                 if (comm.rank() % 2 == 0) sum.wait(), collect.wait();
@@ -153,7 +153,7 @@ TEST_CASE("A persistent call is started again with what its buffers then hold", 
         }));
 }
 
-TEST_CASE("Trouble of a nonblocking call is told by its wait, on every rank", "[request][errors]")
+TEST_CASE("Trouble of a nonblocking call is thrown by its wait, on every rank", "[request][errors]")
 {
     for (const int p : {2, 3, 5})
         for (const std::size_t n : {std::size_t{100}, std::size_t{400000}})
@@ -169,7 +169,7 @@ TEST_CASE("Trouble of a nonblocking call is told by its wait, on every rank", "[
                       status::count_differs);
 }
 
-TEST_CASE("wait(code) tells instead of throwing", "[request][errors]")
+TEST_CASE("wait(code) reports instead of throwing", "[request][errors]")
 {
     const auto all = run<std::string>(
         3,
@@ -193,7 +193,7 @@ TEST_CASE("A request that is dropped gives the call up on all ranks, and the com
                 const auto dropped = std::make_shared<std::atomic<bool>>(false);
                 const auto all = listen(p, [=](threads_comm& comm) {
                     std::vector<float> v(n, 1.0f);
-                    while (comm.rank() != careless && !*dropped) std::this_thread::yield();  // or the call might end before it is dropped
+                    while (comm.rank() != careless && !*dropped) std::this_thread::yield();  // or the call might end before the drop
                     auto flying = ccoll::iallreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, Check::Collective>(v, comm);
                     if (comm.rank() == careless) flying = ccoll::request(), *dropped = true;
                     else flying.wait();
@@ -217,7 +217,7 @@ TEST_CASE("Timeout: a rank that never comes is named, and the others do not wait
             const auto all = run<heard>(
                 p,
                 [=](threads_comm& comm, heard& mine) {
-                    if (comm.rank() == 0) {  // stays alive, but away
+                    if (comm.rank() == 0) {  // alive, but makes no call
                         while (done->load() < p - 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
                         return;
                     }
@@ -233,7 +233,7 @@ TEST_CASE("Timeout: a rank that never comes is named, and the others do not wait
                 promptly);
             for (int r = 1; r < p; ++r) {
                 INFO("rank " << r << ": '" << all[static_cast<std::size_t>(r)].text << "'");
-                // Whoever heard it first may have ended, and be missed, before the others hear it.
+                // The rank that heard it first may have ended, and be missed, before the others hear it.
                 CHECK(
                     (all[static_cast<std::size_t>(r)].told(status::timed_out) || all[static_cast<std::size_t>(r)].told(status::peer_lost)));
             }

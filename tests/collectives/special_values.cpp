@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// NaN, infinities, zeros of both signs, denormals: bit-exact where data only move, as IEEE has it where they are reduced.
+// NaN, infinities, zeros of both signs, denormals: kept bit for bit if data only move, and treated as IEEE 754 says if they are reduced.
 #include "worlds.hpp"
 
 using namespace ccoll::policies;
@@ -7,7 +7,7 @@ using namespace worlds;
 
 namespace {
 
-/// Every value that is not finite arrived bit for bit.
+/// Checks that every value that is not finite arrived bit for bit.
 template <class Call, class T, class... P>
 void keeps_non_finite(contribution<T> data)
 {
@@ -75,8 +75,7 @@ TEMPLATE_TEST_CASE("Reductions treat NaN and infinities as IEEE does", "[nan]", 
         }
 }
 
-TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign end as the same bits on all ranks", "[nan][same_bits]", float,
-                   double)
+TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign give the same bits on all ranks", "[nan][same_bits]", float, double)
 {
     using T = TestType;
     using E = ErrorBound<1e-3>;
@@ -114,7 +113,7 @@ TEMPLATE_TEST_CASE("NaN of different payloads and zeros of either sign end as th
 
 namespace {
 
-/// From 0 to 10, with both ends on each rank.
+/// Values from 0 to 10, including both ends, on each rank.
 template <class T>
 std::vector<T> between_0_and_10(std::size_t n, unsigned seed)
 {
@@ -123,7 +122,7 @@ std::vector<T> between_0_and_10(std::size_t n, unsigned seed)
     if (n > 1) v[0] = 0, v[1] = 10;
     return v;
 }
-/// The same with land on some of it.
+/// The same field with land in some places.
 template <class T>
 std::vector<T> with_fill(std::size_t n, unsigned seed)
 {
@@ -145,8 +144,8 @@ ccoll::value_survey seen_in(const std::vector<T>& x, bool counts_non_finite = fa
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("a relative bound follows from the values that are there, and the report tells how many are not", "[nan][bounds]", float,
-                   double)
+TEMPLATE_TEST_CASE("a relative bound follows from the values that are not missing, and the report counts the missing ones", "[nan][bounds]",
+                   float, double)
 {
     using T = TestType;
     const setting s{3, 1, 5000, false};
@@ -157,7 +156,7 @@ TEMPLATE_TEST_CASE("a relative bound follows from the values that are there, and
         for (std::size_t r = 0; r < 3; ++r) {
             CHECK(with[r].facts.error_bound == without[r].facts.error_bound);
             CHECK(without[r].facts.special_values == 0);
-            CHECK((with[r].facts.special_values >= 1600) == (r == 1));  // it encodes
+            CHECK((with[r].facts.special_values >= 1600) == (r == 1));  // rank 1 encodes
             CHECK(with[r].facts.fallback_blocks == 0);
             std::size_t wrong = 0;
             for (std::size_t i = 0; i < s.n; ++i) {
@@ -184,11 +183,11 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
         INFO(fill);
         CHECK(found.lowest == -3);
         CHECK(found.highest == 1);
-        CHECK(found.largest == 3);  // which addends have to hold as numbers
+        CHECK(found.largest == 3);  // addends have to hold these as numbers
         CHECK(found.lowest_fill == static_cast<double>(x[1]));
         CHECK(found.highest_fill == static_cast<double>(x[1]));
         CHECK(found.largest_of_all() == std::fabs(static_cast<double>(x[1])));
-        ccoll::value_survey alone;  // without a range it is the same
+        ccoll::value_survey alone;  // the same without asking for a range
         alone.magnitude = true;
         ccoll::look_at(x.data(), x.size(), alone);
         CHECK(alone.largest == 3);
@@ -208,7 +207,7 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
         CHECK(found.largest == std::fabs(static_cast<double>(x[1])));
     }
     if (sizeof(T) == 8) {
-        CHECK(seen_in(std::vector<double>{1, 1e20f, -3}).highest == 1);  // of a file of floats
+        CHECK(seen_in(std::vector<double>{1, 1e20f, -3}).highest == 1);  // as read from a file of floats
         CHECK(seen_in(std::vector<double>{1, 1e300, -3}).highest == 1);
         CHECK(seen_in(std::vector<double>{1, 1.1e300, -3}).highest == 1.1e300);
     }
@@ -217,7 +216,7 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
 
 namespace {
 
-/// Land on all ranks at the same places; with `mixed` on some also elsewhere.
+/// Land at the same places on all ranks. If `mixed`, some ranks also have it in other places.
 template <class T>
 std::vector<std::vector<T>> oceans(int p, std::size_t n, T fill, bool mixed)
 {
@@ -231,7 +230,7 @@ std::vector<std::vector<T>> oceans(int p, std::size_t n, T fill, bool mixed)
     return all;
 }
 
-/// @param divisor  1, or the number of ranks    @param parts  of the result that each rank has
+/// @param divisor  1, or the number of ranks    @param parts  how many parts of the result each rank has
 template <class T>
 void check_ocean(const std::vector<std::vector<T>>& inputs, const std::vector<seen<T>>& all, T fill, bool average, std::size_t parts)
 {
@@ -302,7 +301,7 @@ TEMPLATE_TEST_CASE("fill values take part in homomorphic sums, and an average of
             }
 }
 
-TEMPLATE_TEST_CASE("an ensemble mean of fields with land is nearly as short as one of fields without", "[nan][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("encoded ensemble means of fields with land are nearly as short as those without", "[nan][homomorphic]", float, double)
 {
     using T = TestType;
     const int p = 13;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport around threads_comm that shows every message to the test, which may count, bend or break it.
+// A transport around threads_comm that shows every message to the test, which may count, change or damage it.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace worlds {
 
 /// One message as it leaves or arrives. On arrival the test may change `data`, `bytes` and `result`.
 struct passing {
-    int rank = 0, peer = 0, tag = 0;  ///< rank: on whose side
+    int rank = 0, peer = 0, tag = 0;  ///< rank: the one that sends or receives here
     ccoll::byte_span data;            ///< arrival: the receiver's room; departure: empty
     std::size_t bytes = 0;
     ccoll::status result = ccoll::status::ok;
@@ -19,7 +19,7 @@ struct passing {
 
     /// The engine's control messages have the last tag of a call.
     bool control() const { return tag % ccoll::call_tags::per_call == ccoll::call_tags::lanes; }
-    /// Departure of a question, which a rank asks that has waited long, say for a slow processor.
+    /// A question leaves, which a rank asks after a long wait, for example on a slow processor.
     bool question() const
     {
         ccoll::call_stamp stamp;
@@ -39,7 +39,7 @@ public:
         ccoll::status result = ccoll::status::ok;
         ccoll::threads_comm::request inner{};
         passing what{};
-        bool awaited = false;  ///< a receive that was not seen yet
+        bool awaited = false;  ///< a receive that has not been shown yet
     };
 
     tapped_comm(const ccoll::threads_comm& inner, const tap& watcher) : inner_(inner), tap_(&watcher) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A view made on the spot is a buffer, also as the one that receives.
+// A temporary view is a valid buffer, even as the one that receives.
 #include <array>
 
 #include "worlds.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The v variants where one rank sends more or less than another awaits: the verdict names this pair, on all ranks.
+// v variants in which one rank sends more or less than another expects. The verdict names this pair on all ranks.
 #include <random>
 
 #include "errors.hpp"
@@ -12,13 +12,13 @@ namespace {
 using floats = std::vector<float>;
 using counts = std::vector<std::size_t>;
 
-/// One mismatch among p ranks: what `receiver` awaits from `sender`, and what that one sends.
+/// One mismatch among p ranks: what `receiver` expects from `sender`, and what that rank sends.
 struct mismatch {
     int p, sender, receiver;
     std::size_t awaited, sent;
     unsigned seed;
 
-    /// Elements from rank `from` to rank `to` on which both agree.
+    /// Elements from rank `from` to rank `to` if both agree.
     std::size_t agreed(int from, int to) const
     {
         return (seed * 31 + static_cast<unsigned>(from) * 17 + static_cast<unsigned>(to) * 5) % 40;
@@ -34,7 +34,8 @@ std::size_t sum_of(const counts& all)
     return sum;
 }
 
-/// All ranks name the pair, and both counts where a part is one message; of longer ones they name what is awaited, and which is longer.
+/// All ranks name the pair. They name both counts if a part is one message. For longer parts they name the expected count, and which one is
+/// longer.
 void names_the_pair(const std::vector<heard>& all, const mismatch& m)
 {
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -50,7 +51,7 @@ void names_the_pair(const std::vector<heard>& all, const mismatch& m)
     }
 }
 
-/// Forty mismatches of every kind.
+/// Forty mismatches of all kinds.
 template <class Check>
 void many_mismatches(unsigned seed, Check check)
 {
@@ -100,7 +101,7 @@ TEST_CASE("alltoallv names the two ranks whose counts differ", "[errors][alltoal
 TEST_CASE("gatherv and scatterv name the root and the rank whose counts differ", "[errors][gather][scatter]")
 {
     many_mismatches(5, [](mismatch m) {
-        if (m.receiver == m.sender) return;  // the root's own part is its own trouble
+        if (m.receiver == m.sender) return;  // a wrong part of the root itself is its own error
         names_the_pair(listen(m.p,
                               [=](threads_comm& comm) {
                                   counts in;

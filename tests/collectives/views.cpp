@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Buffers that are not standard ranges: views of std::mdspan's and of Kokkos' shape, strided ones, complex numbers, structs.
+// Buffers that are not standard ranges: views like std::mdspan and Kokkos::View, strided views, complex numbers, structs.
 #include <array>
 #include <complex>
 
@@ -20,7 +20,7 @@ struct plane {
     std::size_t size() const { return rows * columns; }
     bool is_exhaustive() const { return pitch == columns; }
 };
-/// And of Kokkos::View.
+/// Those of Kokkos::View.
 template <class T>
 struct kokkos_like {
     T* first;
@@ -108,7 +108,7 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
     }
 }
 
-TEST_CASE("Structs travel whole, and are reduced by operations of the user's or by MinLoc and MaxLoc", "[elements]")
+TEST_CASE("Structs travel whole, and are reduced by operations of the user or by MinLoc and MaxLoc", "[elements]")
 {
     struct nearest : ccoll::op_tag<false> {
         static particle apply(const particle& a, const particle& b) { return b.x < a.x || (b.x == a.x && b.id < a.id) ? b : a; }

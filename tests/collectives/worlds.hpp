@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests of collectives share: worlds of ranks that must end in time, buffers with guards, and every collective in one
-// shape. Assertions are Catch's and belong to one thread: ranks only write down what they saw.
+// What the tests of collectives share: worlds of ranks that must end in time, buffers with guards, and every collective in one shape.
+// Catch's assertions belong to one thread, so ranks only record what they saw.
 #pragma once
 
 #include <chrono>
@@ -31,8 +31,8 @@ inline constexpr int rank_counts[] = {1, 2, 3, 5, 8};  // sanitizers are slow, a
 inline constexpr int rank_counts[] = {1, 2, 3, 4, 5, 7, 8, 13};  // powers of two, odd, prime, one above and below a power
 #endif
 
-/// Runs `body(comm, rank_state)` on p ranks and returns the states. A world that does not end within `seconds` fails the test,
-/// and its threads stay where they sleep: a deadlock is a result. `body` is copied into the world.
+/// Runs `body(comm, rank_state)` on p ranks and returns the states. A world that does not end within `seconds` fails the test, and its
+/// threads are left asleep: a deadlock is a result. `body` is copied into the world.
 template <class State, class Body>
 std::vector<State> run(int p, Body body, double seconds = 100)
 {
@@ -60,7 +60,7 @@ std::vector<State> run(int p, Body body, double seconds = 100)
     return std::move(shared->states);
 }
 
-/// How long disagreeing ranks may take. Sanitizers on busy cores are slow, but no test waits for a time to pass.
+/// How long disagreeing ranks may take. Sanitizers on busy cores are slow, but no test waits until this time has passed.
 inline constexpr double promptly = 5;
 
 /// n elements between guards.
@@ -96,8 +96,8 @@ private:
     std::vector<T> all_;
 };
 
-// Every collective in one shape. n is the length of a block where the collective has one, else of the vector.
-// send_size and recv_size: 0 where the buffer is not needed.
+// Every collective in one shape. n is the length of a block if the collective has blocks, otherwise of the vector. send_size and recv_size
+// are 0 if the buffer is not needed.
 
 struct all_reduce {
     using collective = ccoll::collective::allreduce;
@@ -147,7 +147,7 @@ struct allgather {
         return ccoll::allgather<P...>(b, c, e...);
     }
 };
-/// Not in place means here: the root's data are copied into the buffer first.
+/// Here, not in place means that the root's data are first copied into the buffer.
 struct bcast {
     using collective = ccoll::collective::bcast;
     static constexpr bool in_place_exists = true;
@@ -206,7 +206,7 @@ struct setting {
     bool in_place = false;
 };
 
-/// What rank r contributes. Called on all ranks' threads: a function without state.
+/// What rank r contributes. It is called on the threads of all ranks, so it is a function without state.
 template <class T>
 using contribution = std::vector<T> (*)(std::size_t n, unsigned seed);
 
@@ -227,7 +227,7 @@ std::vector<std::vector<T>> inputs_of(const setting& s, contribution<T> data)
     return all;
 }
 
-/// Runs the collective once on every rank. `extra` go behind the communicator.
+/// Runs the collective once on every rank. `extra` follows the communicator.
 template <class Call, class T, class... P, class... Extra>
 std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>& inputs, Extra... extra)
 {
@@ -256,7 +256,7 @@ std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>
     });
 }
 
-/// What rank `me` must find at element i.
+/// What rank `me` must hold as element i.
 template <class Call, class T>
 oracle::wanted wanted_of(const setting& s, const std::vector<std::vector<T>>& inputs, oracle::op what, int me, std::size_t i, double worst)
 {
@@ -286,7 +286,7 @@ const char* name_at(ccoll::detail::algo_list<Algos...>, std::size_t index)
     return all[index];
 }
 
-/// What a report must show for a plan that shows `usually`: Algo::Auto may take another algorithm for this length.
+/// What a report must show for a plan that usually shows `usually`. Algo::Auto may take another algorithm for this length.
 template <class Call, class T, class... P>
 std::string algorithm_for(const setting& s, const names& usually)
 {
@@ -302,7 +302,7 @@ std::string algorithm_for(const setting& s, const names& usually)
     return usually.algorithm;
 }
 
-/// Runs a case and checks everything that is promised of it. @return the reports
+/// Runs a case and checks all that is promised. @return the reports
 template <class Call, class T, class... P, class... Extra>
 std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what,
                            const names& said, Extra... extra)
@@ -326,7 +326,7 @@ std::vector<seen<T>> check(const setting& s, const char* field, const std::vecto
         CHECK((facts.worst_case_error > 0) == lossy);
         CHECK((facts.error_bound > 0) == lossy);
         CHECK(facts.probable_error <= facts.worst_case_error);
-        {  // Check::Auto compares arguments before large vectors, and always where there is a root
+        {  // Check::Auto compares arguments before large vectors, and always if there is a root
             using level = typename plan::check;
             const std::size_t whole = std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
             const bool due = std::is_same_v<level, ccoll::policies::Check::Collective> ||
@@ -348,7 +348,7 @@ std::vector<seen<T>> check(const setting& s, const char* field, const std::vecto
     return all;
 }
 
-/// A field by number; finite, and so are its sums.
+/// A field by its number. It is finite, and so are its sums.
 template <class T>
 struct named_field {
     const char* name;
@@ -364,7 +364,7 @@ inline constexpr std::size_t ordinary_count = std::size(ordinary<T>);
 /// Block edges of SZx (128), chunk edges of PipeSZx (5120), nothing, one, and a prime with many chunks.
 inline constexpr std::size_t sizes[] = {0, 1, 127, 128, 129, 5119, 5120, 5121, 10007};
 
-/// Ranks, sizes, roots, fields, in place or not: every value of each with every p.
+/// Ranks, sizes, roots, fields, in place or not: every value of each occurs with every p.
 template <class Call, class T, class... P>
 void matrix(oracle::op what, const names& said)
 {
@@ -375,7 +375,7 @@ void matrix(oracle::op what, const names& said)
             const named_field<T>& field = ordinary<T>[turn % ordinary_count<T>];
             setting s{p, Call::collective::rooted ? roots[turn % 3] : 0, n, turn % 2 == 1};
             ++turn;
-            if (Call::collective::send != Call::collective::recv && p > 4) s.n = n / 4;  // p * n elements somewhere
+            if (Call::collective::send != Call::collective::recv && p > 4) s.n = n / 4;  // some buffers have p * n elements
             check<Call, T, P...>(s, field.name, inputs_of<Call, T>(s, field.make), what, said);
         }
     }

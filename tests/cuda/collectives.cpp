@@ -33,7 +33,12 @@ public:
     device_vector& operator=(const device_vector&) = delete;
     ~device_vector() { cudaFree(at_); }
     ccoll::device_span<T> span() const { return {at_, n_}; }
-    std::vector<T> values() const { return {at_, at_ + n_}; }
+    std::vector<T> values() const
+    {
+        std::vector<T> all(n_);
+        if (n_ > 0) std::memcpy(static_cast<void*>(all.data()), at_, n_ * sizeof(T));
+        return all;
+    }
 
 private:
     T* at_ = nullptr;

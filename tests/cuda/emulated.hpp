@@ -94,9 +94,27 @@ encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_by
     const szp::operand<T> x{values.data(), {a.empty() ? nullptr : first.data(), a.size()}};
     const szp::operand<T> y{nullptr, {b.empty() ? nullptr : second.data(), b.size()}};
     emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<T>), [&] {
-        if (a.empty()) szp::add<T, true>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
-        else szp::add<T, false>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
+        if (a.empty()) szp::add<T, szp::addend_of::values>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
+        else szp::add<T, szp::addend_of::frames>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
     });
+    r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
+    r.clean = scratch.is_clean();
+    return r;
+}
+
+/// The addend of p a + q b.
+template <class T>
+encoded combine(std::int64_t p, ccoll::const_byte_span a, std::int64_t q, ccoll::const_byte_span b, std::size_t n,
+                const emulator::options& how = {})
+{
+    frame_memory frame(ccoll::max_addend_bytes<SZp, T>(n)), first(a), second(b);
+    scratch_memory scratch(chunks_of(n));
+    encoded r;
+    szp::grid<T> z;
+    z.bound = -1;
+    const szp::operand<T> x{nullptr, {first.data(), a.size()}, p}, y{nullptr, {second.data(), b.size()}, q};
+    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<T>),
+                     [&] { szp::add<T, szp::addend_of::multiples>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told); });
     r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
     r.clean = scratch.is_clean();
     return r;

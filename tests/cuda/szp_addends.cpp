@@ -14,27 +14,40 @@ namespace {
 
 std::map<std::string, unsigned> met;
 
+template <class T>
 void note_forms(ccoll::const_byte_span frame)
 {
+    namespace szp = ccoll::detail::szp;
     ccoll::frame_view view;
     REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
     if (view.says_too_large()) ++met["too large"];
     for (std::uint32_t i = 0; i < view.header.chunks && !view.says_too_large(); ++i) {
-        const ccoll::detail::szp::chunk_head head(ccoll::load<std::uint32_t>(view.chunk(i).data, 0));
+        const auto bytes = view.chunk(i).data;
+        const szp::chunk_head head(ccoll::load<std::uint32_t>(bytes, 0));
         const char* const kinds[] = {"narrow", "flat", "fine", "wide", "wide flat"};
         std::string form = kinds[static_cast<unsigned>(head.what)];
         if (head.escaped > 0) form += " classes";
         ++met[form];
+        if (!head.alone) continue;
+        const std::size_t n = std::min<std::size_t>(8192, view.header.elements - 8192 * i);
+        const std::size_t words = ccoll::load<std::uint32_t>(bytes, bytes.size() - 4);
+        const auto places = std::make_unique<szp::missing::fill_places>();
+        REQUIRE(szp::missing::read<T>(bytes.subspan(bytes.size() - 4 - 4 * words, 4 * words), n, *places));
+        const auto any = [](const auto& masks) { return std::any_of(std::begin(masks), std::end(masks), [](auto m) { return m != 0; }); };
+        ++met[form + " fills"];
+        if (any(places->in_some)) ++met[any(places->in_all) ? "fills in all and in some" : "fills in some"];
     }
 }
 
 using bytes = std::vector<std::byte>;
 
+template <class T>
 void agree(const encoded& found, const ccoll::encode_result& expected, bytes& host)
 {
     host.resize(expected.bytes);
-    note_forms(host);
+    note_forms<T>(host);
     CHECK(found.clean);
+    CHECK(found.told.special_values == expected.special_values);
     CHECK(static_cast<ccoll::status>(found.told.code) == expected.code);
     CHECK(found.told.bytes == expected.bytes);
     const auto differ = std::mismatch(found.bytes.begin(), found.bytes.end(), host.begin(), host.end());
@@ -56,7 +69,7 @@ bytes addend(std::span<const T> x, double eb, const emulator::options& how)
 {
     bytes host(ccoll::max_addend_bytes<SZp, T>(x.size()));
     const auto expected = ccoll::encode_addend<SZp>(x, host, eb);
-    agree(add<T>(x, {}, {}, x.size(), eb, how), expected, host);
+    agree<T>(add<T>(x, {}, {}, x.size(), eb, how), expected, host);
     decodes<T>(host, x.size(), how);
     return host;
 }
@@ -69,14 +82,14 @@ void compare(std::span<const T> x, std::span<const T> y, double eb, const emulat
     const bytes a = addend(x, eb, how), b = addend(y, eb, how);
     bytes sum(ccoll::max_addend_bytes<SZp, T>(x.size())), twice(sum);
     const auto expected = ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum);
-    agree(add<T>({}, a, b, x.size(), eb, how), expected, sum);
+    agree<T>(add<T>({}, a, b, x.size(), eb, how), expected, sum);
     decodes<T>(sum, x.size(), how);
     {
         INFO("values and an addend at once");
-        agree(add<T>(x, {}, b, x.size(), eb, how), expected, sum);
+        agree<T>(add<T>(x, {}, b, x.size(), eb, how), expected, sum);
     }
     const auto doubled = ccoll::reduce_encoded<SZp, Sum, T>(sum, sum, twice);
-    agree(add<T>({}, sum, sum, x.size(), eb, how), doubled, twice);
+    agree<T>(add<T>({}, sum, sum, x.size(), eb, how), doubled, twice);
     decodes<T>(twice, x.size(), how);
 }
 
@@ -108,13 +121,121 @@ TEMPLATE_TEST_CASE("Emulated SZp adds at every length around blocks and chunks",
         }
 }
 
+namespace {
+
+/// Fields with a fill value: of an ocean, where masks are alike or differ, at ends of blocks and chunks, beside NaN, all over.
+template <class T>
+std::vector<fields::named<T>> with_fills(std::size_t n, T fill)
+{
+    std::vector<fields::named<T>> all;
+    const auto add = [&](const char* name, unsigned seed, auto has) {
+        std::vector<T> x = fields::smooth<T>(n, seed);
+        for (std::size_t i = 0; i < n; ++i)
+            if (has(i)) x[i] = fill;
+        all.push_back({name, x});
+    };
+    const auto coast = [](std::size_t i) { return i % 150 < 20 + i / 150 % 40; };
+    add("land", 1, coast);
+    add("the same land", 2, coast);
+    add("another coast", 3, [](std::size_t i) { return i % 150 < 35 + i / 150 % 7; });
+    add("islands", 4, [](std::size_t i) { return i % 777 == 5 || i % 32 == 31; });
+    add("the first chunk", 5, [](std::size_t i) { return i < 8192; });
+    add("ends", 6, [n](std::size_t i) { return i < 40 || i + 3 > n; });
+    add("land and NaN", 7, coast);
+    for (std::size_t i = 10; i < n; i += 97) all.back().values[i] = std::numeric_limits<T>::quiet_NaN();
+    if (n > 0) all.back().values[n - 1] = std::numeric_limits<T>::infinity();
+    add("nothing but land", 8, [](std::size_t) { return true; });
+    add("no land", 9, [](std::size_t) { return false; });
+    add("far values", 10, coast);
+    for (std::size_t i = 0; i < n; ++i)
+        if (!coast(i) && i % 3 == 0) all.back().values[i] *= T(1e9);
+    return all;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("Emulated SZp adds fields with a fill value as the host does: on some, all and no operands", "[cuda][szp]", float,
+                   double)
+{
+    std::uint64_t seed = 1;
+    for (const std::size_t n : {std::size_t{8192 + 100}, std::size_t{70}}) {
+        const auto list = with_fills<TestType>(n, TestType(1e20));
+        for (std::size_t i = 0; i < list.size(); ++i)
+            for (const std::size_t j : {i, (i + 1) % list.size(), (i + 3) % list.size()}) {
+                INFO(list[i].name << " + " << list[j].name << ", n " << n << ", seed " << seed);
+                compare<TestType>(list[i].values, list[j].values, 1e-3, {seed++});
+            }
+        const auto other = with_fills<TestType>(n, TestType(-3e19));
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            INFO(list[i].name << " + another fill value, seed " << seed);
+            compare<TestType>(list[i].values, other[(i + 1) % other.size()].values, 1e-3, {seed++});
+            compare<TestType>(other[i].values, other[(i + 3) % other.size()].values, 1e-5, {seed++});
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("Emulated SZp: n fill values by n are the fill value, and more of them than can be counted are refused", "[cuda][szp]",
+                   float, double)
+{
+    using Sum = ccoll::policies::Op::Sum;
+    const std::size_t n = 300;
+    const auto x = with_fills<TestType>(n, TestType(1e20))[0].values;
+    const TestType fill = TestType(1e20);
+    bytes one(ccoll::max_addend_bytes<SZp, TestType>(n)), sum(one), next(one);
+    one.resize(ccoll::encode_addend<SZp>(x, one, 1e-3).bytes);
+    sum = one;
+    for (int times = 2; times <= 5; ++times) {
+        next = add<TestType>({}, sum, one, n, 0, {7}).bytes;
+        sum = next;
+        std::vector<TestType> out(n);
+        REQUIRE(decode<TestType>(sum, std::span(out)) == ccoll::status::ok);
+        for (std::size_t i = 0; i < n; ++i)
+            if (x[i] == fill) CHECK(out[i] / static_cast<TestType>(times) == fill);
+    }
+    for (int k = 0; k < 14; ++k) {  // 5 times 2^13 is more than 2^15
+        bytes host(ccoll::max_addend_bytes<SZp, TestType>(n));
+        const auto expected = ccoll::reduce_encoded<SZp, Sum, TestType>(sum, sum, host);
+        agree<TestType>(add<TestType>({}, sum, sum, n, 0, {9}), expected, host);
+        if (expected.code != ccoll::status::ok) {
+            CHECK(k == 12);
+            CHECK(expected.code == ccoll::status::too_large);
+            return;
+        }
+        sum = host;
+    }
+    FAIL("nothing was refused");
+}
+
+TEMPLATE_TEST_CASE("Emulated SZp combines addends with factors as the host does", "[cuda][szp]", float, double)
+{
+    const std::size_t n = 8192 + 70;
+    auto list = with_fills<TestType>(n, TestType(1e20));
+    for (auto& each : fields::all<TestType>(n)) list.push_back(each);
+    std::uint64_t seed = 1;
+    const std::pair<int, int> factors[] = {{1, -1}, {3, 2}, {0, 1}, {-5, 0}, {0, 0}, {2147483647, -2147483647 - 1}, {1, 1}};
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const auto &x = list[i], &y = list[(3 * i + 1) % list.size()];
+        const auto [p, q] = factors[i % std::size(factors)];
+        const double eb = i % 2 == 0 ? 1e-3 : 1e-7;
+        INFO(p << " " << x.name << " + " << q << " " << y.name << ", bound " << eb << ", seed " << seed);
+        bytes a(ccoll::max_addend_bytes<SZp, TestType>(n)), b(a), host(a);
+        a.resize(ccoll::encode_addend<SZp>(x.values, a, eb).bytes);
+        b.resize(ccoll::encode_addend<SZp>(y.values, b, eb).bytes);
+        const auto expected = ccoll::combine_encoded<SZp, TestType>(p, a, q, b, host);
+        agree<TestType>(combine<TestType>(p, a, q, b, n, {seed++}), expected, host);
+        decodes<TestType>(host, n, {seed});
+    }
+}
+
 TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][szp]")
 {
     const std::size_t n = 8192;
     for (const auto& [name, values] : fields::all<float>(n)) compare<float>(values, fields::constant<float>(n), 1e-4, {3});
+    for (const auto& [name, values] : with_fills<float>(n, 1e20f)) compare<float>(values, with_fills<float>(n, 1e20f)[0].values, 1e-4, {3});
     compare<float>(fields::constant<float>(n), fields::constant<float>(n), 1e-12, {3});
     compare<float>(fields::offset<float>(n), fields::non_finite<float>(n), 1e-8, {3});
-    for (const char* form : {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large"}) {
+    for (const char* form : {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills",
+                             "flat fills", "wide fills", "narrow classes fills", "fills in all and in some", "fills in some"}) {
         INFO(form);
         CHECK(met[form] > 0);
     }

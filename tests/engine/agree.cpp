@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/agree.hpp alone: ranks compare arguments, over messages that are delayed, overtaken, doubled and lost.
+// engine/agree.hpp alone: ranks compare arguments through messages that are delayed, overtaken, duplicated and lost.
 #include <ccoll/engine/agree.hpp>
 
 #include "catch.hpp"
@@ -77,7 +77,7 @@ TEST_CASE("Agreement: all ranks end with the same facts, whatever the order of m
         }
 }
 
-TEST_CASE("Agreement: ranks with nothing to say about values have no range", "[engine][agree]")
+TEST_CASE("Agreement: there is no range if no rank reports values", "[engine][agree]")
 {
     meeting m(3, 1);
     for (int r = 0; r < 3; ++r) m.begin(r);
@@ -105,7 +105,7 @@ TEST_CASE("Agreement: one rank with another count is named on all ranks, with bo
     }
 }
 
-TEST_CASE("Agreement: the trouble of the lowest rank is everybody's", "[engine][agree]")
+TEST_CASE("Agreement: all ranks end with the trouble of the lowest rank", "[engine][agree]")
 {
     meeting m(5, 3);
     for (int r = 0; r < 5; ++r) m.begin(r, {}, r >= 2 ? verdict{status::overlap, r, r} : verdict{});
@@ -132,7 +132,7 @@ TEST_CASE("Agreement: a second one may follow while messages of the first are on
     }
 }
 
-TEST_CASE("Agreement: who gives up is heard by all, those that wait as well", "[engine][agree]")
+TEST_CASE("Agreement: all ranks hear of one that gives up, even those that wait", "[engine][agree]")
 {
     for (const int p : {2, 3, 5, 8})
         for (int quitter = 0; quitter < p; ++quitter) {
@@ -147,7 +147,7 @@ TEST_CASE("Agreement: who gives up is heard by all, those that wait as well", "[
         }
 }
 
-TEST_CASE("Agreement: of a lost message the sender is named as awaited, and nobody believes that all is well", "[engine][agree]")
+TEST_CASE("Agreement: if a message is lost, its sender is named as awaited, and no rank ends with success", "[engine][agree]")
 {
     meeting m(4, 5);
     m.net.on_the_way = [](int from, int to, int, const_byte_span) { return mail::fate{from == 1 && to == 2 ? 0 : 1}; };
@@ -157,7 +157,7 @@ TEST_CASE("Agreement: of a lost message the sender is named as awaited, and nobo
     CHECK(m.at(2).awaited() == 1);
 }
 
-TEST_CASE("Agreement: doubled and damaged messages end in the same facts or in an error, never in another result", "[engine][agree]")
+TEST_CASE("Agreement: duplicated and damaged messages give the same facts or an error, and no other result", "[engine][agree]")
 {
     for (unsigned seed = 1; seed <= 60; ++seed) {
         INFO("seed " << seed);

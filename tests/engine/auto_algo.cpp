@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Algo::Auto: which algorithm a call of which length takes, and that its bound is known before the length is.
+// Algo::Auto: which algorithm it chooses for a call of which length, and that the bound is known before the length is.
 #include <catch2/catch.hpp>
 
 #include <string>
@@ -74,7 +74,7 @@ TEST_CASE("Auto takes few steps for short vectors, and few bytes for long ones",
     CHECK(taken<collective::reduce>(8192 * kib - 1, 64) == std::string("Binomial"));
 }
 
-TEST_CASE("A chooser is told as many bytes as the call works on, whatever the form of its buffers", "[auto]")
+TEST_CASE("A chooser is told how many bytes the call works on, whatever the form of its buffers", "[auto]")
 {
     const auto same = [](auto collective, int me, int p, int root, ccoll::user_buffers<float> user) {
         const ccoll::collective_facts& facts = ccoll::facts_of<decltype(collective)>;
@@ -105,7 +105,7 @@ TEST_CASE("A chooser is told as many bytes as the call works on, whatever the fo
                     }
 }
 
-TEST_CASE("What Auto may take instead has the same bound, on any number of ranks", "[auto][error]")
+TEST_CASE("All algorithms that Auto may take for a call have the same bound, on any number of ranks", "[auto][error]")
 {
     same_units<collective::allreduce>({"Homomorphic", true, true});
     same_units<collective::reduce>({"Homomorphic", true, true});

@@ -38,7 +38,7 @@ TEST_CASE("the error of a result follows from schedule and placement, as docs/er
     static_assert(worst_case_units<collective::allreduce>(schedule_view<ring_allgather>, doc, sums, 1, 0) == 0);
 }
 
-TEST_CASE("what is moved is encoded once: the short cut says what the machine says", "[engine][error]")
+TEST_CASE("data that only move are encoded once: the short cut agrees with the machine", "[engine][error]")
 {
     const auto machine = [](const schedule& s, auto before_after, int p, int root) {
         using call = decltype(before_after);
@@ -61,7 +61,7 @@ TEST_CASE("what is moved is encoded once: the short cut says what the machine sa
         }
 }
 
-TEST_CASE("one block stands for all in a schedule that rotates", "[engine][error]")
+TEST_CASE("in a schedule that rotates, one block is like all others", "[engine][error]")
 {
     schedule slow = ring;
     slow.worst_block = [](int, int) { return unknown_block; };

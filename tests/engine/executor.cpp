@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, over messages that are delayed, overtaken,
-// doubled, lost and replaced.
+// engine/executor.hpp and engine/blocks.hpp alone: one schedule on p ranks of one thread, through messages that are delayed, overtaken,
+// duplicated, lost and replaced.
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/executor.hpp>
@@ -20,7 +20,7 @@ namespace {
 using floats = std::vector<float>;
 using engine = executor<float, mail::box, no_clock>;
 
-/// What a running_call would have set.
+/// What a running_call would set.
 template <class Plan>
 task<float> task_for(const floats& send, floats& recv, int p)
 {
@@ -132,7 +132,7 @@ TEST_CASE("Executor: messages of an earlier call do not count", "[engine][execut
     CHECK(w.all_hold(3.1e-3));
 }
 
-TEST_CASE("Executor: a message of no call of this communicator is trouble for all, and all keep to the schedule", "[engine][executor]")
+TEST_CASE("Executor: a message of an unknown call is trouble for all, and all keep to the schedule", "[engine][executor]")
 {
     world<SZp> w(4, 5000, 2);
     int seen = 0;
@@ -151,7 +151,7 @@ TEST_CASE("Executor: a message of no call of this communicator is trouble for al
     CHECK(w.net.unread() == 0);
 }
 
-TEST_CASE("Executor: poison goes round", "[engine][executor]")
+TEST_CASE("Executor: poison reaches all ranks", "[engine][executor]")
 {
     world<SZp> w(4, 5000, 3);
     w.start();
@@ -160,7 +160,7 @@ TEST_CASE("Executor: poison goes round", "[engine][executor]")
     for (int r = 0; r < 4; ++r) CHECK(w.at(r).trouble().code == status::overlap);
 }
 
-TEST_CASE("Executor: a rank on another way makes all leave", "[engine][executor]")
+TEST_CASE("Executor: if one rank has another schedule, all ranks leave", "[engine][executor]")
 {
     world<SZp> w(4, 5000, 4);
     w.tasks[2]->stamp.arguments.path ^= 1;
@@ -169,7 +169,7 @@ TEST_CASE("Executor: a rank on another way makes all leave", "[engine][executor]
     for (int r = 0; r < 4; ++r) CHECK(w.at(r).trouble().code == status::plan_differs);
 }
 
-TEST_CASE("Executor: of a lost message the sender is named as awaited", "[engine][executor]")
+TEST_CASE("Executor: if a message is lost, its sender is named as awaited", "[engine][executor]")
 {
     world<SZp> w(4, 5000, 5);
     w.net.on_the_way = [](int from, int to, int tag, const_byte_span) {
@@ -180,7 +180,7 @@ TEST_CASE("Executor: of a lost message the sender is named as awaited", "[engine
     CHECK(w.at(2).awaited() == 1);
 }
 
-TEST_CASE("Executor: doubled, cut and damaged messages end in the sum or in an error on some rank", "[engine][executor]")
+TEST_CASE("Executor: duplicated, cut and damaged messages give the sum, or an error on some rank", "[engine][executor]")
 {
     for (unsigned seed = 1; seed <= 80; ++seed) {
         INFO("seed " << seed);
@@ -205,7 +205,7 @@ TEST_CASE("Executor: doubled, cut and damaged messages end in the sum or in an e
     }
 }
 
-TEST_CASE("Blocks: those of one vector begin at multiples of 32 elements and cover it", "[engine][blocks]")
+TEST_CASE("Blocks: the blocks of a vector begin at multiples of 32 elements and cover it", "[engine][blocks]")
 {
     for (const std::size_t n : {0u, 1u, 31u, 32u, 33u, 1000u, 4097u, 100003u})
         for (int p = 1; p <= 64; ++p) {
@@ -223,7 +223,7 @@ TEST_CASE("Blocks: those of one vector begin at multiples of 32 elements and cov
         }
 }
 
-TEST_CASE("Blocks: elements are read where the user has them, and written where the result belongs or aside", "[engine][blocks]")
+TEST_CASE("Blocks: elements are read from the user's buffer, and written to the result or to borrowed memory", "[engine][blocks]")
 {
     workspace memory;
     const floats in(1000, 1.0f);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A transport without threads: ranks are objects of one thread, and a seed decides which rank moves next and how long each message is on
-// its way. A test may drop, double, delay or replace messages. Messages of one pair and tag keep their order, as a transport promises.
+// A transport without threads. Ranks are objects of one thread, and a seed decides which rank moves next and how long each message is under
+// way. A test may drop, duplicate, delay or replace messages. Messages of one pair and tag keep their order, as a transport promises.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace mail {
 
 using bytes = std::vector<std::byte>;
 
-/// What becomes of a message.
+/// What happens to a message.
 struct fate {
     int copies = 1;   ///< 0: it is dropped
-    int delay = 0;    ///< asked for in vain so many times before it arrives
+    int delay = 0;    ///< how many times it is asked for before it arrives
     bytes instead{};  ///< if not empty: what arrives in its place
 };
 
@@ -37,7 +37,7 @@ public:
 
     network(int p, unsigned seed) : memories_(static_cast<std::size_t>(p)), calls_(static_cast<std::size_t>(p)), random_(seed), p_(p) {}
 
-    /// Asked for every message: (from, to, tag, data).
+    /// Called for every message: (from, to, tag, data).
     std::function<fate(int, int, int, ccoll::const_byte_span)> on_the_way = [](int, int, int, ccoll::const_byte_span) { return fate{}; };
 
     int size() const { return p_; }
@@ -53,7 +53,7 @@ public:
             between(from, to, tag).letters.push_back({std::move(copy), f.delay + static_cast<int>(below(4))});
         }
     }
-    /// The letter that is next on a line, once it has arrived.
+    /// The next message on a line, if it has arrived.
     static letter* arrived(line& l)
     {
         if (l.letters.empty() || l.letters.front().delay-- > 0) return nullptr;
@@ -125,7 +125,7 @@ public:
         r.from = nullptr;
         return true;
     }
-    /// The last receive of a line alone can be given up.
+    /// Only the last receive of a line can be given up.
     bool cancel(request& r)
     {
         if (r.from != nullptr) --r.from->posted;
@@ -142,8 +142,8 @@ private:
 };
 static_assert(ccoll::transport<box>);
 
-/// Gives turns to ranks in an order of the seed until all have ended. @param turn  rank -> has it ended?
-/// @return false when `most` turns were not enough
+/// Gives turns to ranks, in an order that depends on the seed, until all have ended. @param turn  rank -> has it ended?
+/// @return false if `most` turns were not enough
 template <class Turn>
 bool all_end(network& net, Turn turn, int most = 200000)
 {

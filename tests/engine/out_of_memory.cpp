@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One rank finds no memory, at any place of a call: it throws std::bad_alloc, and the others are told instead of waiting for it.
+// One rank runs out of memory at any place of a call. It throws std::bad_alloc, and the others get an error instead of waiting for it.
 #include "collectives/worlds.hpp"
 
 #include <atomic>
@@ -11,7 +11,7 @@ using namespace worlds;
 
 namespace {
 
-thread_local int allocations_left = -1;  // of this rank; the next one then throws, once
+thread_local int allocations_left = -1;  // of this rank; at 0 the next one throws, once
 
 std::byte* allocate(std::size_t bytes)
 {
@@ -60,7 +60,7 @@ int fail_everywhere(int p, Call call)
                     mine.told = e.what_happened().code == status::out_of_memory;
                     mine.by = e.what_happened().rank;
                 }
-                // No rank ends while others run: they would be told that it is gone, as MPI does not.
+                // No rank ends while others run. Otherwise they would be told that it is gone, which MPI does not do.
                 for (++*ended; *ended < p;) std::this_thread::yield();
             },
             20);

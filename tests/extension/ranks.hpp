@@ -10,7 +10,7 @@
 
 namespace ranks {
 
-/// Of `sum` against the sum of `in`, less what rounding in T may add to it.
+/// The error of `sum` compared with the sum of `in`, less what rounding in T may add to it.
 template <class T>
 double largest_error(const std::vector<std::vector<T>>& in, const std::vector<T>& sum)
 {
@@ -24,7 +24,7 @@ double largest_error(const std::vector<std::vector<T>>& in, const std::vector<T>
     return worst;
 }
 
-/// Every rank holds these very bits.
+/// Does every rank hold exactly these bits?
 template <class T>
 bool same_bits(const std::vector<std::vector<T>>& results)
 {

@@ -87,7 +87,7 @@ struct twice_allreduce {
     static constexpr int steps(int p) { return p == 2 ? 2 : 0; }
     static constexpr ccoll::step step_at(int me, int, int, int) { return {1 - me, 1 - me, {0, 1}, {0, 1}, ccoll::on_receive::reduce}; }
 };
-/// The root sends to one rank, and the others wait for it: without a check for ever.
+/// The root sends to one rank, and the others wait for it. Without a check they would wait for ever.
 struct Deaf : ccoll::algo_tag {
     static constexpr const char* name = "mine::Deaf";
 };

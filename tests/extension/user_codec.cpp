@@ -98,7 +98,7 @@ TEST_CASE("a decoder that fails is named on every rank", "[extension][codec]")
     }
 }
 
-TEST_CASE("frames of a codec from outside are told from others by its wire id", "[extension][codec]")
+TEST_CASE("frames of a codec from outside are distinguished by its wire id", "[extension][codec]")
 {
     const std::vector<float> field(100, 1.0f);
     std::vector<float> back(100);

@@ -60,6 +60,7 @@ std::vector<fields::named<T>> values(std::size_t n)
     };
     add("lattice", [](double i) { return 1000 + static_cast<int>(7 * i) % 50 / 16.0; });
     add("fine", [](double i) { return 100 + 1e-3 * static_cast<int>(7 * i) / 50; });
+    add("beyond half an ulp", [](double i) { return 40000 + 0.01 * (97 * static_cast<int>(i) % 251); });
     add("wide", [](double i) { return (static_cast<int>(i) % 2 == 0 ? 1e9 : -1e9) + i; });
     add("outlier", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 : 0.01 * i; });
     add("outliers that differ", [](double i) { return static_cast<int>(i) % 50 == 7 ? 1e30 * (i + 1) : 0.01 * i; });

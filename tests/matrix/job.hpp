@@ -48,7 +48,7 @@ private:
 struct layout {
     std::size_t size = 0;
     std::vector<part> parts;
-    std::vector<int> counts, displacements;  ///< the latter empty if side by side
+    std::vector<int> counts, displacements;  ///< displacements are empty if parts are contiguous
 };
 
 inline layout lay(const std::vector<std::size_t>& counts, cut how, fields::generator random)
@@ -78,7 +78,7 @@ template <class T>
 struct picture {
     spec s;
     ccoll::collective_facts facts;
-    std::vector<std::vector<T>> data;                ///< for each rank its parts, one behind the other
+    std::vector<std::vector<T>> data;                ///< for each rank its parts, one after another
     std::vector<std::vector<std::size_t>> portions;  ///< their lengths
 
     picture(const spec& wanted, const ccoll::collective_facts& f) : s(wanted), facts(f)
@@ -166,7 +166,7 @@ struct picture {
     {
         return facts.recv == extent::own ? before(parts_of_all(r, false), static_cast<std::size_t>(r)) : 0;
     }
-    /// Where data are only moved: the source of part `index` of the result of rank r. @param own  the part has not travelled
+    /// The source of part `index` of the result of rank r, if data only move. @param own  set if the part has not travelled
     const T* moved_from(int r, std::size_t index, bool& own) const
     {
         const auto me = static_cast<std::size_t>(r);
@@ -364,7 +364,7 @@ private:
             o.recv_counts = list(v.receives.counts), o.recv_displacements = list(v.receives.displacements);
         return o;
     }
-    /// In place, whatever is not part of the result may be overwritten.
+    /// In place, everything that is not part of the result may be overwritten.
     static std::vector<part> may_change(const picture<T>& mine, int rank, const rank_view<T>& v)
     {
         std::vector<part> parts = v.receives.parts;
@@ -389,7 +389,7 @@ private:
         }
         return false;
     }
-    /// Where nobody compares arguments, a wrong count concerns only the ranks that messages of this rank reach. Others may have a good
+    /// If ranks do not compare arguments, a wrong count affects only the ranks that get messages from this rank. Others may have a good
     /// result.
     bool everybody_hears() const
     {
@@ -408,8 +408,8 @@ private:
         const bool fell_back = may_fall_back && many && std::string(facts.codec) == "None";
         fell_back_ = fell_back_ || fell_back;
         const std::string placement = facts.placement;
-        // On two levels all ranks encode where encoded streams are added, and else the first ranks of the nodes. Sums that could not be
-        // encoded again as what they were are added decoded.
+        // On two levels all ranks encode if encoded streams are added, and otherwise only the first ranks of the nodes. Sums that decoding
+        // would change are added decoded.
         const bool added_decoded = row_.hierarchical && row_.homomorphic && placement == "DecodeReduceEncode";
         const bool lossy = row_.lossy && many && !fell_back && (!row_.hierarchical || placement == "Homomorphic" || node_count(s.p) > 1);
         expect(facts.trouble.ok(), "the report has trouble");

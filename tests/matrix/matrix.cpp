@@ -28,10 +28,10 @@ constexpr double slower = 1;
 #else
 constexpr double slower = 1;
 #endif
-/// The library promises that a wrong call ends within 5 s on all ranks. A right one has more to do.
+/// The library promises that a wrong call ends within 5 s on all ranks. A correct call has more to do.
 constexpr double promptly = 5 * slower, patience = 10 * slower;
 
-/// Something else on the same communicator.
+/// Another call on the same communicator.
 void another_call(const threads_comm& comm)
 {
     int x[3] = {1, comm.rank(), 7};
@@ -39,7 +39,7 @@ void another_call(const threads_comm& comm)
     if (x[0] != comm.size() || x[2] != 7 * comm.size()) throw std::runtime_error("the call in between is wrong");
 }
 
-/// Ranks that stay between entries, so that each entry meets a communicator that has seen other calls, failed ones among them.
+/// Ranks that stay between entries, so that each entry uses a communicator that has seen other calls, including failed ones.
 class world {
 public:
     explicit world(int p) : shared_(std::make_shared<shared>())
@@ -49,7 +49,7 @@ public:
     }
     world(const world&) = delete;
     world& operator=(const world&) = delete;
-    /// Ranks that hang stay where they are.
+    /// Ranks that hang are left as they are.
     ~world()
     {
         {

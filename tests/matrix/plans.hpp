@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The table of all calls that compile for one element type and communicator. Nothing is left out by hand: lists of tags are multiplied,
-// and the library's own fault_of says which products are calls.
+// The table of all calls that compile for one element type and communicator. No call is omitted by hand: lists of tags are multiplied, and
+// the library's own fault_of decides which products are calls.
 #pragma once
 
 #include <functional>
@@ -57,13 +57,13 @@ struct chosen_way {
     }
 };
 
-/// The arguments of a call beside its plan.
+/// The arguments of a call other than its plan.
 template <class T>
 struct order {
     std::span<const T> send;
     std::span<T> recv;
     bool in_place = false, varied = false;
-    std::span<const int> send_counts, send_displacements, recv_counts, recv_displacements;  ///< displacements: empty if side by side
+    std::span<const int> send_counts, send_displacements, recv_counts, recv_displacements;  ///< displacements: empty if contiguous
     int root = 0;
     double eb = 0;
 

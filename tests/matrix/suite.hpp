@@ -11,7 +11,7 @@
 
 namespace matrix {
 
-/// What one rank tells the others of an entry.
+/// What one rank tells the others about an entry.
 struct summary {
     std::uint64_t bits = 0;             ///< a hash of its result
     std::uint64_t kept_exactly = 0;     ///< blocks and values
@@ -29,7 +29,7 @@ public:
     /// What is wrong with what the rank saw; "" if nothing.
     virtual std::string judge(int rank) = 0;
     virtual summary tell(int rank) const = 0;
-    /// What is wrong with all of it together.
+    /// What is wrong with the results of all ranks together; "" if nothing.
     virtual std::string judge_all(const std::vector<summary>& ranks) const = 0;
 };
 
@@ -41,7 +41,7 @@ public:
     virtual std::size_t rows() const = 0;
     /// A healthy entry of this row. Whatever the row leaves open is drawn.
     virtual spec draw(std::size_t row, int p, fields::generator& random) const = 0;
-    /// The same with one rank that differs. @return false if there is nothing in which it could
+    /// The same entry with one rank that differs. @return false if nothing could differ
     virtual bool spoil(std::size_t row, spec& s, fields::generator& random) const = 0;
     /// Every entry of this row on p ranks; data and roots are drawn.
     virtual std::vector<spec> all(std::size_t row, int p, fields::generator& random) const = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the MPI test programs share: checks that count, and a verdict on which all ranks agree.
+// What the MPI test programs share: checks that are counted, and a verdict on which all ranks agree.
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
@@ -18,7 +18,7 @@ inline int passed = 0;
 inline int failed = 0;
 inline int rank = -1;  ///< -1: before `init`
 
-/// Counts; says on stderr what does not hold, up to 20 times per rank.
+/// Counts a check. Reports on stderr a condition that does not hold, up to 20 times per rank.
 inline bool expect(bool holds, const char* what)
 {
     if (holds) ++passed;
@@ -26,7 +26,7 @@ inline bool expect(bool holds, const char* what)
     return holds;
 }
 
-/// In place of MPI_Init: with the wished thread level, and this rank known to `expect`.
+/// In place of MPI_Init: sets the wanted thread level, and this rank for `expect`.
 inline void init(int* argc, char*** argv, int level = MPI_THREAD_SINGLE)
 {
     int provided = 0;
@@ -34,8 +34,8 @@ inline void init(int* argc, char*** argv, int level = MPI_THREAD_SINGLE)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 }
 
-/// Collective, in place of MPI_Finalize: `after` runs checks behind it. The exit code is the same on all ranks, save for
-/// what fails in `after`; rank 0 tells the number of its checks when there was no failure anywhere.
+/// Collective, in place of MPI_Finalize, after which `after` makes more checks. The exit code is the same on all ranks, except for failures
+/// in `after`. Rank 0 prints the number of its checks if nothing failed on any rank.
 template <class After>
 int finish(After&& after)
 {
@@ -57,5 +57,5 @@ inline int finish()
 
 #define CHECK_LINE_(line) #line
 #define CHECK_LINE(line) CHECK_LINE_(line)
-/// expect with the condition itself and its line as the words.
+/// expect with a condition. The message is its place in the source.
 #define EXPECT(...) check::expect(static_cast<bool>(__VA_ARGS__), __FILE__ ":" CHECK_LINE(__LINE__) ": " #__VA_ARGS__)

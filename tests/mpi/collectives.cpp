@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective over MPI, beside MPI's own as the oracle: results, bits, hand-over, in place, sub-communicators, users' messages.
+// Every collective over MPI, compared with MPI's own: results, bits, calls passed on to MPI, in place, sub-communicators, the user's
+// messages.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -33,7 +34,7 @@ int size_of(MPI_Comm comm)
 }
 std::size_t ranks(MPI_Comm comm) { return static_cast<std::size_t>(size_of(comm)); }
 
-/// The sum of p numbers of magnitude `most` in any order rounds by at most (p - 1) u p most, on either side of a comparison.
+/// The sum of p numbers of magnitude `most` in any order rounds by at most (p - 1) u p most, on both sides of a comparison.
 double rounding(int p, double most) { return 2.02 * (p - 1) * p * most * 0x1p-53; }
 
 bool close(const doubles& a, const doubles& b, double tolerance)
@@ -44,7 +45,7 @@ bool close(const doubles& a, const doubles& b, double tolerance)
     return true;
 }
 
-/// All ranks hold the same bits.
+/// Do all ranks hold the same bits?
 bool same_everywhere(const doubles& v, MPI_Comm comm)
 {
     const std::uint64_t mine = oracle::hash(v);
@@ -136,7 +137,7 @@ void movements(std::size_t n, MPI_Comm comm)
     EXPECT(!facts.same_bits || same_everywhere(told, comm));
 }
 
-/// An exact plan that names nothing is MPI's own call, with MPI's own bits.
+/// An exact plan that names nothing must be MPI's own call, with MPI's own bits.
 void hand_over(std::size_t n, MPI_Comm comm)
 {
     const doubles mine = contribution(n, comm);
@@ -159,7 +160,7 @@ void hand_over(std::size_t n, MPI_Comm comm)
     EXPECT(ccoll::bcast<Placement::PerHop>(found, 0, comm).algorithm == std::string("Binomial"));
 }
 
-/// Messages of the user on the same communicator, with any tag, before, around and after calls.
+/// Messages of the user on the same communicator, with any tag, before, during and after calls.
 void users_messages(MPI_Comm comm)
 {
     const int p = size_of(comm), me = rank_of(comm), right = (me + 1) % p, left = (me + p - 1) % p;
@@ -182,7 +183,7 @@ void users_messages(MPI_Comm comm)
     EXPECT(sum == wanted);
 }
 
-/// As programs write it: MPI_IN_PLACE or an address, and the type of both is void*.
+/// As programs write it: one expression that is MPI_IN_PLACE or an address, of type void*.
 void in_place_at_the_root(MPI_Comm comm)
 {
     const int me = rank_of(comm), p = size_of(comm);
@@ -226,7 +227,7 @@ int main(int argc, char** argv)
     for (const std::size_t n : {1, 3000}) hand_over(n, MPI_COMM_WORLD);
     users_messages(MPI_COMM_WORLD);
     in_place_at_the_root(MPI_COMM_WORLD);
-    {  // agreed, in slices
+    {  // with an agreement, in slices
         doubles large = contribution(400000, MPI_COMM_WORLD), sum(large.size());
         MPI_Allreduce(large.data(), sum.data(), 400000, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         const auto told = ccoll::allreduce<Codec::PipeSZx, E>(large, MPI_COMM_WORLD);
@@ -237,7 +238,7 @@ int main(int argc, char** argv)
     MPI_Comm half = MPI_COMM_NULL, backwards = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, check::rank % 2, 0, &half);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -check::rank, &backwards);
-    for (int i = 0; i < (crowded ? 1 : 3); ++i) {  // both at once, in turn
+    for (int i = 0; i < (crowded ? 1 : 3); ++i) {  // in turn, which of the two is begun first
         everything(200, half);
         reductions<Codec::PipeSZx, E>(300, backwards);
         movements<Codec::PipeSZx, E>(300, backwards);

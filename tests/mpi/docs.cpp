@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// docs/porting.md: each call of MPI and what stands for it, side by side, and the traps that the page names.
+// docs/porting.md: each call of MPI beside the call that replaces it, and the traps that the page describes.
 // ranks: 1 2 3 4
 #include <cmath>
 #include <string>
@@ -25,7 +25,7 @@ floats wave(std::size_t n, int rank)
     for (std::size_t i = 0; i < n; ++i) v[i] = std::sin(1e-2f * static_cast<float>(i)) + static_cast<float>(rank);
     return v;
 }
-/// Within `times` bounds, beside the rounding of sums.
+/// Within `times` bounds, apart from the rounding of sums.
 bool close(const floats& a, const floats& b, double times)
 {
     for (std::size_t i = 0; i < a.size(); ++i)
@@ -137,7 +137,7 @@ int main(int argc, char** argv)
         ccoll::allgatherv<Lossy>(part, static_cast<std::size_t>(own), packed.data(), counts.data(), none, comm);
         EXPECT(std::fabs(packed.back() - static_cast<float>(p - 1) - std::sin(1e-2f * static_cast<float>(100 * p - 1))) <= 1.01 * within);
 
-        // The same lengths, collected and dealt out by the root.
+        // The same lengths, gathered and scattered by the root.
         theirs.assign(length * ranks, -9), ours = theirs;
         all = theirs.data();
         // [doc:gatherv_before]
@@ -274,6 +274,16 @@ int main(int argc, char** argv)
         // [/doc:typed]
         EXPECT(p == 1 || facts.codec == std::string("SZp"));
         EXPECT(ccoll::typed::allreduce<Lossy>(send, recv, n, type, MPI_PROD, comm).algorithm == std::string("MPI"));
+    }
+    {
+        std::vector<ccoll::bfloat16> values(length, ccoll::bfloat16(1));
+        void* gradient = values.data();
+        // [doc:typed_half]
+        const auto type = ccoll::typed::elements_of<ccoll::bfloat16>();
+        ccoll::request call = ccoll::typed::iallreduce<Codec::SZp, ErrorBound<1e-2>>(MPI_IN_PLACE, gradient, n, type, MPI_SUM, comm);
+        call.wait();
+        // [/doc:typed_half]
+        EXPECT(std::fabs(static_cast<float>(values[3]) - static_cast<float>(p)) <= 1e-2f * static_cast<float>(p));
     }
     {
         // [doc:errors]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ranks that disagree, over MPI: an error in time on every rank, and the communicator works afterwards.
+// Ranks that disagree, over MPI: every rank gets an error in time, and the communicator works afterwards.
 // ranks: 2 3 4 5 8
 #include <string>
 #include <system_error>
@@ -22,7 +22,7 @@ using E = ErrorBound<1e-3>;
 constexpr double promptly = 5;
 int ranks = 1;
 
-/// A good call after the bad one, and how long both took.
+/// Makes a good call after the bad one, and checks how long both took.
 void goes_on(double begin)
 {
     floats one(300, 1);
@@ -33,7 +33,7 @@ void goes_on(double begin)
     EXPECT(MPI_Wtime() - begin < promptly);
 }
 
-/// `call(comm)` throws on every rank what `code` says.
+/// `call(comm)` throws the error `code` on every rank.
 template <class Call>
 std::string all_throw(const char* what, status code, Call call)
 {
@@ -59,7 +59,7 @@ bool same_sentence(const std::string& text)
     return low == high;
 }
 
-/// Ranks that data do not reach may not notice; those that do say the same kind of thing, and nobody hangs.
+/// Ranks that no data reach may not notice. Those that do get the same kind of error, and no rank hangs.
 template <class Call>
 void some_throw(const char* what, status code, Call call)
 {
@@ -73,7 +73,7 @@ void some_throw(const char* what, status code, Call call)
     }
     goes_on(begin);
     MPI_Allreduce(&told, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    check::expect(most == 1, (std::string(what) + ": somebody must throw").c_str());
+    check::expect(most == 1, (std::string(what) + ": some rank must throw").c_str());
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ int main(int argc, char** argv)
             if (n.mine == 100) {
                 const std::string text = all_throw("bcast with Check::Collective", status::count_differs, [=](MPI_Comm comm) {
                     floats v(me == odd ? 7 : 8);
-                    ccoll::bcast<Check::Collective>(v, 0, comm);  // before MPI's own call
+                    ccoll::bcast<Check::Collective>(v, 0, comm);  // an agreement before MPI's own call
                 });
                 EXPECT(same_sentence(text));
             }
@@ -152,7 +152,7 @@ int main(int argc, char** argv)
         ccoll::bcast<Check::Collective>(v, me == ranks - 1 ? ranks : 0, comm);
     })));
 
-    // Where handles are integers, root and communicator can be exchanged.
+    // Where handles are integers, root and communicator can be mixed up.
     if constexpr (std::is_integral_v<MPI_Comm>) {
         std::string text;
         floats x(10), y(10);

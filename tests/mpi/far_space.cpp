@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collectives over MPI on memory that the host cannot read, with codec work that a thread does late: beside the same on host memory.
+// Collectives over MPI on memory that the host cannot read, with codec work that a thread does late, compared with the same calls on host
+// memory.
 // ranks: 2 3 4
 #include <string>
 

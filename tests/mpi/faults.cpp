@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3 4
-// Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and what is beyond repair.
+// Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and damage that cannot be
+// repaired.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ floats numbers(int rank, std::size_t n)
     return v;
 }
 
-/// @return results of calls of each kind, one behind another
+/// @return the results of calls of each kind, one after another
 template <class... P, class Comm>
 floats some_calls(const Comm& comm, int me, int p, std::size_t n, ccoll::fault_counts& seen)
 {

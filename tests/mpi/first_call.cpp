@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3
-// Timeout holds for the first call on a communicator, too, where MPI has yet to make the library's duplicate.
+// Timeout also holds for the first call on a communicator, where MPI has yet to make the library's duplicate.
 #include <string>
 #include <system_error>
 #include <vector>
@@ -14,7 +14,7 @@ using floats = std::vector<float>;
 
 namespace {
 
-/// Every rank but 0 calls while rank 0 does not: they give up in time. Then all call.
+/// Every rank except 0 calls, and gives up in time because rank 0 does not. Then all call.
 template <class First>
 void late_rank_0(First first, const char* what)
 {
@@ -36,7 +36,7 @@ void late_rank_0(First first, const char* what)
         check::expect(took >= 0.19 && took < 2, "in time");
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    if (check::rank == 0) {  // the others have given this call up, and rank 0 hears nothing of them
+    if (check::rank == 0) {  // the others have given up this call, so rank 0 hears nothing from them
         std::error_code code;
         floats v(10, 1);
         ccoll::allreduce<Timeout<0.2>>(v, comm, code);
@@ -70,7 +70,7 @@ int main(int argc, char** argv)
             begun.wait();
         },
         "a first iallreduce must time out");
-    {  // a communicator on which nobody ever comes can be freed
+    {  // a communicator can be freed although not all ranks ever call
         MPI_Comm comm = MPI_COMM_NULL;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         if (check::rank != 0) {

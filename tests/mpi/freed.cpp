@@ -24,7 +24,7 @@ MPI_Comm fresh()
     return comm;
 }
 
-/// What start() says. "": nothing
+/// The error of start(); "" if there is none.
 std::string start(ccoll::persistent& prepared)
 {
     try {
@@ -50,7 +50,7 @@ int main(int argc, char** argv)
         auto ring = ccoll::iallreduce<Algo::Ring>(a, comm);
         auto sums = ccoll::iallreduce<Codec::SZp, ErrorBound<1e-3>>(b, comm);
         auto native = ccoll::iallreduce(c, other);
-        MPI_Comm_free(&comm);  // as in MPI, what is under way ends all the same
+        MPI_Comm_free(&comm);  // as in MPI, calls that are under way still end
         MPI_Comm_free(&other);
         native.wait();
         ring.wait();
@@ -58,7 +58,7 @@ int main(int argc, char** argv)
         EXPECT(a[n - 1] == all && c[0] == all);
         EXPECT(b[7] > all - 0.01f && b[7] < all + 0.01f);
     }
-    {  // an address that is used again
+    {  // an address that is reused
         floats a(1000, 1);
         for (int i = 0; i < 20; ++i) {
             MPI_Comm comm = fresh();
@@ -86,7 +86,7 @@ int main(int argc, char** argv)
     prepared.wait(unstarted);
     EXPECT(unstarted == ccoll::status::out_of_turn);
 
-    // After MPI_Finalize: a request that nobody waited for, and one that somebody waits for too late. Rank 0 alone began them.
+    // After MPI_Finalize: a request that is never waited for, and one that is waited for too late. Only rank 0 began them.
     auto late = ccoll::allreduce_init<Algo::Ring>(x, y, MPI_COMM_WORLD);
     ccoll::request dropped, waited;
     if (check::rank == 0) {

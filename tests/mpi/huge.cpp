@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2
-// More than 2^31 bytes, and elements, in one call: no counter on the way has 32 bits. Needs 6 GiB of memory in all; without them it says
-// so.
+// More than 2^31 bytes, and elements, in one call, so that a counter of 32 bits would show. Needs 6 GiB of memory in all; without them it
+// says so.
 #include <cstdint>
 #include <cstdio>
 #include <vector>

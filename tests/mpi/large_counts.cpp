@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3 4
-// What MPI cannot count in one call: above the limit (2^31 - 1 elements; made small here) an exact call is not handed to MPI but cut
-// into slices by the engine. Results are those of plain MPI, which knows no such limit at these sizes.
+// Counts that MPI cannot take in one call. Above the limit (2^31 - 1 elements, made small here) an exact call is not passed on to MPI, and
+// the engine cuts it into slices. Results are compared with those of plain MPI, which has no such limit at these sizes.
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t limit = 4096;
 
-/// Whole numbers: sums are exact in any order.
+/// Whole numbers, whose sums are exact in any order.
 std::vector<float> numbers(std::size_t n, int rank)
 {
     std::vector<float> x(n);
@@ -70,6 +70,6 @@ int main(int argc, char** argv)
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     all_collectives(limit / static_cast<std::size_t>(p), true);
     all_collectives(limit + 1, false);
-    all_collectives(300007, false);  // agreed upon, and several slices a block
+    all_collectives(300007, false);  // with an agreement, and several slices per block
     return check::finish();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3
 // sanitize: address
-// What is left behind after MPI_Finalize: nothing of ours, whether communicators were freed or not, and also after calls that failed.
+// What remains after MPI_Finalize: nothing of ours, whether communicators were freed or not, and even after calls that failed.
 #include <span>
 #include <vector>
 

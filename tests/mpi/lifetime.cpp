@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3
-// Communicators that come and go ten thousand times, requests in flight among them, and what stays behind: nothing.
+// Communicators are made and freed ten thousand times, with requests in flight, and nothing remains.
 #include <cmath>
 #include <cstdio>
 #include <thread>
@@ -17,7 +17,7 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// Pages of this process that are in memory, in bytes.
+/// Bytes of this process's pages that are in memory.
 double resident_bytes()
 {
     long size = 0, resident = 0;
@@ -59,10 +59,10 @@ int main(int argc, char** argv)
     for (int i = 0; i < warm; ++i) use_once(i, in, out);
     const double before = resident_bytes();
     for (int i = warm; i < rounds; ++i) use_once(i, in, out);
-    // Each leaves at least 100 KB of working memory if it is not freed: 90 or 900 MB. MPI's own bookkeeping may grow by a little.
+    // Each would leave at least 100 KB of working memory if it were not freed: 90 or 900 MB in all. MPI's own records may grow a little.
     check::expect(resident_bytes() - before < 48e6, "memory does not grow with the number of communicators");
 
-    // Cached state on a communicator that lives until MPI_Finalize, and a persistent call that outlives it.
+    // State that is cached on a communicator until MPI_Finalize, and a persistent call that outlives it.
     auto prepared = ccoll::allreduce_init<Codec::SZp, ErrorBound<1e-3>>(in, out, MPI_COMM_WORLD);
     prepared.start();
     prepared.wait();

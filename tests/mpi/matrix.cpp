@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The matrix over MPI: a sample of all that compiles for a few element types (tests/matrix/spec.hpp says how to run all, or one entry).
+// The matrix over MPI: a sample of all that compiles for a few element types (tests/matrix/spec.hpp explains how to run all, or one entry).
 // ranks: 1 2 3 5 8
 #include <csignal>
 #include <cstring>
@@ -15,7 +15,7 @@ using namespace matrix;
 
 namespace {
 
-/// Something else on the same communicator.
+/// Another call on the same communicator.
 void another_call(const MPI_Comm& comm)
 {
     float x[3] = {1, 0, 7};
@@ -25,7 +25,7 @@ void another_call(const MPI_Comm& comm)
     EXPECT(x[0] == static_cast<float>(p) && x[2] == 7 * static_cast<float>(p));
 }
 
-// A deadlock ends all of it: a rank that waits in MPI cannot be called back.
+// A deadlock ends the program, because a rank that waits in MPI cannot be called back.
 char under_way[2048];
 constexpr unsigned promptly = 5, patience = 30;
 extern "C" void too_late(int)
@@ -46,7 +46,7 @@ public:
     runner(int p, int me) : p_(p), me_(me) { renew(); }
     runner(const runner&) = delete;
     runner& operator=(const runner&) = delete;
-    /// Not earlier: what a failed call has left over would arrive in the next communicator of that number.
+    /// Freed here and not earlier, because messages left over from a failed call would arrive in the next communicator with that context.
     ~runner()
     {
         for (MPI_Comm& each : all_comms_) MPI_Comm_free(&each);
@@ -70,7 +70,7 @@ public:
         if (s.bad == fault::plan && environment("CCOLL_MATRIX_NEW_WORLDS") != nullptr) renew();
         if (waiting_.size() == 16) compare();
     }
-    /// What ranks have to have in common. Collective.
+    /// Compares what ranks must have in common. Collective.
     void compare()
     {
         std::vector<summary> mine, all(waiting_.size() * static_cast<std::size_t>(p_));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3 4
-// A plan chosen at run time, over MPI: the exact one goes to MPI's own collective, the others through the engine; typed calls, too.
+// A plan chosen at run time, over MPI. The exact plan goes to MPI's own collective, and the others go through the engine. The same for
+// typed calls.
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Point-to-point calls over MPI, beside MPI's own as the oracle: rings, a Cartesian halo with MPI_PROC_NULL, many in flight, users'
-// messages of the same tags, ends that do not fit, time-outs.
+// Point-to-point calls over MPI, compared with MPI's own: rings, a Cartesian halo with MPI_PROC_NULL, many calls in flight, the user's
+// messages with the same tags, ends that differ, time-outs.
 // ranks: 1 2 3 4
 #include <array>
 #include <cmath>
@@ -36,7 +36,7 @@ bool close(const std::vector<T>& a, const std::vector<T>& b, double tolerance)
     return true;
 }
 
-/// What `call` throws; ok when it returns.
+/// What `call` throws; ok if it returns.
 template <class Call>
 ccoll::verdict thrown_by(Call call)
 {
@@ -48,7 +48,7 @@ ccoll::verdict thrown_by(Call call)
     return {};
 }
 
-/// Before any collective: the communicator's first calls concern two ranks, others make none.
+/// Before any collective: the first calls on the communicator concern two ranks, and the others make none.
 void pairs_alone()
 {
     MPI_Comm fresh = MPI_COMM_NULL;
@@ -82,7 +82,7 @@ void ring(std::size_t n, MPI_Comm comm)
     EXPECT(close(found, expected, facts.worst_case_error));  // a relative bound is the sender's
 }
 
-/// Himeno's halo on a Cartesian communicator, periodic in one direction: MPI_Cart_shift says MPI_PROC_NULL at the edges.
+/// Himeno's halo on a Cartesian communicator that is periodic in one direction. MPI_Cart_shift gives MPI_PROC_NULL at the edges.
 void halo()
 {
     std::array<int, 2> dims{0, 0}, periods{0, 1};
@@ -115,7 +115,8 @@ void halo()
     MPI_Comm_free(&grid);
 }
 
-/// Everybody to everybody, lengths and tags of all kinds, one tag more than once; users' messages and collectives between.
+/// Every rank to every rank, with lengths and tags of all kinds, one tag more than once, and the user's messages and collectives in
+/// between.
 void many_in_flight()
 {
     constexpr std::size_t lengths[] = {1, 3000, 250000, 0, 40000};
@@ -149,7 +150,7 @@ void many_in_flight()
     }
 }
 
-/// The receiver of a pair is told, the sender is not, and the next call finds nothing of it.
+/// The receiver of a pair is told, the sender is not, and the next call is not affected.
 void ends_that_do_not_fit()
 {
     if (ranks < 2) return;
@@ -198,7 +199,7 @@ void bad_arguments()
     EXPECT(x == floats(100, 1));
 }
 
-/// A receive that gives up, a send that leaves a part out: the peer is told, the tag works afterwards.
+/// A receive that gives up, and a send that omits a part: the peer is told, and the tag works afterwards.
 void giving_up()
 {
     if (ranks < 2 || me > 1) return;

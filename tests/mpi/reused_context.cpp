@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3 4
-// MPI gives the context of a freed communicator to the next one. What a call left behind on the first, after an error or a
-// question that came too late, is no message of the second.
+// MPI gives the context of a freed communicator to the next one. What a call left unread on the first, after an error or a question that
+// came too late, must not become a message of the second.
 #include <cstddef>
 #include <system_error>
 #include <vector>
@@ -14,7 +14,7 @@ using namespace ccoll::policies;
 
 namespace {
 
-/// Every rank has a wish of its own, so several leave at once and tell ranks that have left already.
+/// Ranks make different calls, so several leave at the same time and tell ranks that have left already.
 void disagree(int round, MPI_Comm comm)
 {
     int rank = 0;

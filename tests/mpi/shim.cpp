@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3
-// A shim above ccoll: this program defines functions of MPI itself. With CCOLL_USE_PMPI ccoll calls none of them.
+// A shim above ccoll: this program defines functions of MPI itself. With CCOLL_USE_PMPI, ccoll calls none of them.
 #define CCOLL_USE_PMPI
 
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 int calls = 0;
 }  // namespace
 
-// Each counts, and does what it did before.
+// Each function counts its calls, and then does its usual work.
 #define COUNTED(name, parameters, arguments) \
     extern "C" int MPI_##name parameters     \
     {                                        \
@@ -66,7 +66,7 @@ extern "C" int MPI_Allreduce(const void* send, void* recv, int n, MPI_Datatype t
 
 namespace {
 
-/// What ccoll does in `work` calls none of the functions above.
+/// What ccoll does in `work` must call none of the functions above.
 template <class Work>
 void calls_nothing(const char* what, Work work)
 {
@@ -84,7 +84,7 @@ int main(int argc, char** argv)
     const int before = calls;
     MPI_Comm_size(MPI_COMM_WORLD, &p);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    EXPECT(calls == before + 2);  // the shims are those that are called
+    EXPECT(calls == before + 2);  // plain calls of MPI reach the shims
 
     std::vector<float> field(100000), sum(field.size());
     for (std::size_t i = 0; i < field.size(); ++i) field[i] = std::sin(1e-2f * static_cast<float>(i));

@@ -21,7 +21,7 @@ int duplicates_made = 0, communicators_freed = 0;
 
 }  // namespace
 
-// MPI's profiling interface: what the library duplicates must be freed, at the latest by MPI_Finalize.
+// Uses MPI's profiling interface: what the library duplicates must be freed, at the latest by MPI_Finalize.
 #if MPI_VERSION >= 4
 extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* fresh, MPI_Request* r)
 {
@@ -84,7 +84,7 @@ ccoll::byte_span room_of(T& value)
 
 bool says(const mpi_comm& comm, const char* words) { return std::strstr(comm.explain(), words) != nullptr; }
 
-/// A communicator that cannot be used is refused with words, and nothing hangs.
+/// A communicator that cannot be used is refused with an explanation, and nothing hangs.
 void refused(MPI_Comm comm, const char* words)
 {
     mpi_comm link(comm);
@@ -93,7 +93,7 @@ void refused(MPI_Comm comm, const char* words)
     if (!EXPECT(says(link, words))) std::fprintf(stderr, "  it says: %s\n", link.explain());
 }
 
-/// Everybody passes its number around.
+/// Every rank passes its number around a ring.
 bool ring(MPI_Comm users, int tag)
 {
     mpi_comm comm(users);
@@ -114,7 +114,7 @@ void messages(MPI_Comm world)
     EXPECT(comm.test(none) && comm.cancel(none));
     for (int tag : {0, 1, ccoll::max_tag}) EXPECT(ring(world, tag));
 
-    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {  // ping-pong, eager and rendezvous, first and last rank (p = 1: oneself)
+    for (const std::size_t size : {0u, 1u, 1000u, 300000u}) {  // ping-pong, eager and rendezvous, first and last rank (p = 1: itself)
         std::vector<unsigned char> data(size, static_cast<unsigned char>(me + 1)), room(size + 10);
         const int peer = me == 0 ? p - 1 : 0;
         if (me != 0 && me != p - 1) continue;
@@ -126,7 +126,7 @@ void messages(MPI_Comm world)
         EXPECT(size == 0 || (room[0] == peer + 1 && room[size - 1] == peer + 1 && room[size] == 0));
     }
 
-    // Order per tag, any order across tags, every peer at once.
+    // Ordered per tag, unordered across tags, with all peers at the same time.
     const auto ranks = static_cast<std::size_t>(p);
     std::vector<std::array<int, 6>> sent(ranks), got(ranks);
     std::vector<request> all;
@@ -169,13 +169,13 @@ void probe_and_cancel(MPI_Comm world)
     }
     wait(comm, out);
 
-    // A send on its way: either done, or its memory stays with MPI and arrives whole.
+    // A send that is under way: either it is done, or its memory stays with MPI and arrives whole.
     std::vector<int> large(1 << 18, me), room(1 << 18, -1);
     if (me == last) {
         request r = comm.post_send(0, 11, std::as_bytes(std::span(large)));
         const bool ours_again = comm.cancel(r);
         EXPECT(comm.test(r));
-        (void)ours_again;  // MPI may promise it or not
+        (void)ours_again;  // either answer is allowed
     }
     MPI_Barrier(world);
     if (me == 0) {
@@ -194,7 +194,7 @@ void errors(MPI_Comm world)
     EXPECT(comm.test(r) && r.result == status::transport_failed && !std::string(comm.explain()).empty());
     r = comm.post_recv(-77, 0, room_of(value));
     EXPECT(comm.test(r) && r.result == status::transport_failed);
-    r = comm.post_send(0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));  // refused before anything reads it
+    r = comm.post_send(0, 0, ccoll::const_byte_span(bytes_of(value).data(), std::size_t(1) << 31));  // refused before the memory is read
     EXPECT(comm.test(r) && r.result == status::transport_failed && says(comm, "2147483648 bytes"));
 #if defined(OPEN_MPI)  // MPICH 4.0 aborts here whatever the error handler; Open MPI 4.1 misses it in a short message to oneself
     if (const int p = comm.size(); p > 1) {
@@ -206,7 +206,7 @@ void errors(MPI_Comm world)
         EXPECT(guarded[2] == -1 && guarded[3] == -1);
     }
 #endif
-    EXPECT(ring(world, 2));  // and it goes on
+    EXPECT(ring(world, 2));  // and the communicator still works
 }
 
 void users_traffic_and_handler(MPI_Comm world)
@@ -262,7 +262,7 @@ void state_is_an_attribute(MPI_Comm world)
         EXPECT(mpi_comm(first).begin_call() == 0);
         free_users(first);
     }
-    // More than MPICH has communicators (2048); of one rank, because that is quick.
+    // More than MPICH has communicators (2048); with one rank each, because that is quick.
     for (int i = 0; i < 2200; ++i) {
         MPI_Comm_dup(MPI_COMM_SELF, &first);
         if (!ring(first, i)) EXPECT(false);
@@ -270,7 +270,7 @@ void state_is_an_attribute(MPI_Comm world)
     }
 }
 
-/// MPI gives the context of a communicator to another one. What is left in it does not go along.
+/// MPI gives the context of a communicator to another one. Messages that are left in it must not reach the other.
 void left_behind(MPI_Comm world)
 {
     const auto number = [](int round, int rank) { return 100 * round + rank; };
@@ -479,14 +479,14 @@ void natives(MPI_Comm world)
     EXPECT(!comm.native_gather(in.data(), out.data(), per_rank + 1, 0) && !comm.native_scatter(in.data(), out.data(), per_rank + 1, 0));
     EXPECT(!comm.native_allgather(in.data(), out.data(), std::numeric_limits<std::size_t>::max() / p + (p > 1 ? 1 : 0)));  // times p: wraps
 
-    EXPECT(comm.native_bcast(out.data(), 1, comm.size() + 5));  // an error is told, and does not abort
+    EXPECT(comm.native_bcast(out.data(), 1, comm.size() + 5));  // an error is reported, and does not abort
     EXPECT(comm.native_result() == status::transport_failed && !std::string(comm.explain()).empty());
     EXPECT(comm.native_bcast(out.data(), 1, 0) && comm.native_result() == status::ok);
 }
 
 bool asked_while_finalising = false;
 
-/// Set before ccoll's first communicator, so it runs behind ccoll's own end.
+/// Set before ccoll's first communicator, so that it runs after ccoll's own clean-up.
 int while_finalising(MPI_Comm, int, void*, void*)
 {
     refused(MPI_COMM_WORLD, "MPI_Finalize is running");
@@ -524,7 +524,7 @@ int main(int argc, char** argv)
     natives(world);
     state_is_an_attribute(world);
 
-    // Left to MPI_Finalize: the state of MPI_COMM_WORLD, of MPI_COMM_SELF and of a communicator that nobody frees.
+    // Left to MPI_Finalize: the state of MPI_COMM_WORLD, of MPI_COMM_SELF and of a communicator that is never freed.
     static MPI_Comm forgotten;
     MPI_Comm_dup(world, &forgotten);
     EXPECT(ring(forgotten, 1) && ring(MPI_COMM_SELF, 1));

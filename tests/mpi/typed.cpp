@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3 4
-// Calls with MPI's own types and operations: what is compressed, what goes to MPI, and that both are right.
+// Calls with MPI's own types and operations: which are compressed, which go to MPI, and whether both are right.
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -23,7 +23,7 @@ std::vector<T> ramp(std::size_t n, int seed)
     return v;
 }
 
-/// typed::allreduce beside MPI_Allreduce.
+/// Compares typed::allreduce with MPI_Allreduce.
 template <class Plan, class T>
 void allreduce_like_mpi(MPI_Datatype type, MPI_Op op, bool by_mpi, double share)
 {
@@ -38,7 +38,7 @@ void allreduce_like_mpi(MPI_Datatype type, MPI_Op op, bool by_mpi, double share)
         void* to = got.data();
         const ccoll::report r = ccoll::typed::allreduce<Plan>(from, to, n, type, op, MPI_COMM_WORLD);
         ccoll::typed::allreduce<Plan>(MPI_IN_PLACE, here.data(), n, type, op, MPI_COMM_WORLD);
-        check::expect(std::strcmp(r.algorithm, "MPI") == 0 ? by_mpi : !by_mpi, "who did it");
+        check::expect(std::strcmp(r.algorithm, "MPI") == 0 ? by_mpi : !by_mpi, "whether MPI did it");
         check::expect(r.worst_case_error <= share * p, "the bound");
         for (std::size_t i = 0; i < n; ++i) {
             check::expect(std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i])) <= r.worst_case_error + 1e-4 * p,

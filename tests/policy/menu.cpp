@@ -28,7 +28,7 @@ floats wave(std::size_t n, int rank)
     return v;
 }
 
-/// One per rank, because Catch2 is for one thread.
+/// One per rank, because Catch2's assertions are for one thread.
 struct findings {
     std::string wrong;
     void check(bool holds, const std::string& what)
@@ -80,7 +80,7 @@ TEST_CASE("a menu gives its plans by index and by name, also at compile time", "
     CHECK(some.at(name).index == 0);
 }
 
-TEST_CASE("what is not in a menu is told in a sentence that lists what there is", "[policy][menu]")
+TEST_CASE("the error for a plan that is not in a menu lists the plans that are", "[policy][menu]")
 {
     const std::string there = "; there are 3 plans: 0 'exact', 1 'szp', 2 'lossless'";
     CHECK(sentence_of([] { some.at("zfp"); }) == "ccoll::menu::at: an argument is out of range: no plan has the name 'zfp'" + there);
@@ -209,7 +209,7 @@ TEST_CASE("a bound of the call is for those plans of a menu that take one", "[po
         allreduce(m.at("szp"), from, to, comm, -1.0, code);
         mine.check(code == status::bad_bound, "a bound that is none");
         allreduce(m.at("exact"), from, to, comm, -1.0, code);
-        mine.check(!code, "nobody looks at a bound that is not used");
+        mine.check(!code, "a bound that is not used is not checked");
         const int next = (comm.rank() + 1) % 3, before = (comm.rank() + 2) % 3;
         constexpr menu<Plan<>, Plan<Codec::SZp, RuntimeBound>> ends;
         mine.check(sendrecv(ends.at(1), from, next, to, before, 0, comm, 0.5).worst_case_error == 0.5, "sendrecv, RuntimeBound");
@@ -251,7 +251,7 @@ namespace {
 
 std::size_t by_length(const choice_facts& facts) { return facts.bytes > 8000 && facts.ranks > 2 && facts.collective != "bcast" ? 1 : 0; }
 std::size_t strange(const choice_facts&) { return 2; }
-/// Answers whether it was told what the menu of the test below is.
+/// A chooser that checks what it was told about the menu of the test below.
 std::size_t knows_the_menu(const choice_facts& facts)
 {
     const auto& all = facts.candidates;

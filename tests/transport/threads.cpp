@@ -139,7 +139,7 @@ TEST_CASE("A default request is done, and requests can be moved while they wait"
         MUST(comm.test(none) && none.result == status::ok && none.bytes == 0 && comm.cancel(none));
         const int peer = 1 - comm.rank(), out = 100 + comm.rank();
         int in = 0;
-        std::vector<request> all;  // reallocates: requests move
+        std::vector<request> all;  // reallocation moves the requests
         all.push_back(comm.post_recv(peer, 3, room_of(in)));
         all.push_back(comm.post_send(peer, 3, bytes_of(out)));
         all.resize(100);
@@ -316,7 +316,7 @@ TEST_CASE("A message that is too long is truncated for its receiver, which learn
     });
 }
 
-TEST_CASE("Empty messages are messages, too, and the receiver of a shorter one learns its length", "[transport][threads]")
+TEST_CASE("Empty messages count as messages, and the receiver of a shorter message learns its length", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
         std::array<char, 4> data{};

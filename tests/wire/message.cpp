@@ -8,7 +8,7 @@
 
 using namespace ccoll;
 
-TEST_CASE("a stamp is read back, and every damage to its first eight bytes is seen", "[wire][message]")
+TEST_CASE("a stamp is read back, and every damage to its first eight bytes is detected", "[wire][message]")
 {
     call_stamp sent;
     sent.call = 7;
@@ -32,7 +32,7 @@ TEST_CASE("a stamp is read back, and every damage to its first eight bytes is se
         }
 }
 
-TEST_CASE("two ranks' arguments are compared most basic first, with both values", "[wire][message]")
+TEST_CASE("two ranks' arguments are compared, the most basic ones first, and both values are given", "[wire][message]")
 {
     call_arguments mine;
     mine.count = 100, mine.bound = 1e-3, mine.path = 1, mine.plan = 2, mine.root = 3;
@@ -56,7 +56,7 @@ TEST_CASE("two ranks' arguments are compared most basic first, with both values"
     CHECK(compare(mine, theirs).ok());
 }
 
-TEST_CASE("the order of arguments is total: the least and the most of a set differ when any two do", "[wire][message]")
+TEST_CASE("the order of arguments is total: the least and the greatest of a set differ if any two do", "[wire][message]")
 {
     const call_arguments base{100, 1e-3, 1, 2, 3, 0};
     for (int field = 0; field < 5; ++field) {
@@ -84,7 +84,7 @@ TEST_CASE("a verdict from foreign bytes is always one that this version knows", 
     CHECK(read_verdict(const_byte_span(bytes).first(31)).code == status::corrupt);
 }
 
-TEST_CASE("hashes of what ranks must share tell names and their order apart", "[wire][message]")
+TEST_CASE("hashes of what ranks must share depend on names and on their order", "[wire][message]")
 {
     CHECK(mixed(mixed(hash_seed, "ab"), "c") != mixed(mixed(hash_seed, "a"), "bc"));
     CHECK(mixed(mixed(hash_seed, "Ring"), "Sum") != mixed(mixed(hash_seed, "Sum"), "Ring"));

@@ -227,6 +227,9 @@ def differences_of_planes(planes):
 def szp(chunk, n, dtype, bound, addend, quanta=None):
     _, s, kind, _ = FLOATS[dtype]
     head = number(chunk, 0, "I")
+    if not addend and head == 5:
+        require(len(chunk) % 4 == 0, "a chunk of whole words")
+        return lossless(chunk[4:], n, s, 3)
     what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
     escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
     require(what <= 4 and (what != 2 if addend else what < 3), "kind")
@@ -403,7 +406,7 @@ def unpack_block(chunk, at, width, w, count):
     return residual, at
 
 
-def lossless(chunk, n, s):
+def lossless(chunk, n, s, most_fill=0):
     w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # numbers of up to 8 bytes: one stream
     shift, is_alone = chunk[0] & 127, chunk[0] >> 7
     base, at = int.from_bytes(chunk[1:1 + s], "little"), 1 + s
@@ -421,7 +424,7 @@ def lossless(chunk, n, s):
             d = (r >> 1) ^ -(r & 1)  # 2 d, or -2 d - 1; then the low bits that are no more
             before = (before + (d << shift)) & mask
             out.append(before)
-    require(at == len(chunk), "streams that fill the chunk")
+    require(at <= len(chunk) <= at + most_fill and not any(chunk[at:]), "streams that fill the chunk")
     return [v.to_bytes(s, "little") for v in out]
 
 

@@ -91,6 +91,45 @@ def section(raw, special, s):
     return out
 
 
+def lossless(raw, s):
+    """A stream of Codec::Lossless."""
+    w, x = 8 * s, [int.from_bytes(e, "little") for e in raw]
+    base, mask = x[0], (1 << 8 * s) - 1
+    changed = [v ^ base for v in x]
+    any_bit = 0
+    for v in changed:
+        any_bit |= v
+    shift = (any_bit & -any_bit).bit_length() - 1 if any_bit else w
+
+    def chained(v, before):
+        d = (v - before) & mask
+        return (d << 1 ^ (mask if d >> (w - 1) else 0)) & mask
+
+    def blocks(residual):
+        out = b""
+        for at in range(0, len(residual), 64):
+            block = [r >> shift for r in residual[at:at + 64]]
+            width = max(block).bit_length()
+            out += bytes([width])
+            if len(block) < 64:
+                out += b"".join(r.to_bytes(s, "little")[:-(-width // 8)] for r in block)
+                continue
+            for b in (64, 32, 16, 8, 4, 2, 1):
+                if width & b:
+                    m = 64 * b // w
+                    parts = [sum((block[i] & ((1 << b) - 1)) << i // m * b for i in range(j, 64, m)) for j in range(m)]
+                    out += b"".join(part.to_bytes(s, "little") for part in parts)
+                    block = [r >> b for r in block]
+        return out
+
+    front = base.to_bytes(s, "little")
+    if not any_bit:
+        return bytes([w | 0x80]) + front
+    alone, other = blocks(changed), blocks([chained(v, before) for v, before in zip(x, [base] + x)])
+    is_alone = len(alone) <= len(other)
+    return bytes([shift | is_alone << 7]) + front + (alone if is_alone else other)
+
+
 class Encoder:
     def __init__(self, elements, dtype, bound):
         _, self.s, self.kind, self.m = FLOATS[dtype]
@@ -104,6 +143,7 @@ class Encoder:
         self.e = min(bound, 2.0 ** (94 if self.f32 else 990))
         self.step = szp_step(dtype, bound)
         self.safe, self.limit = self.p(14 if self.f32 else 30), self.p(30)
+        self.digits, self.span = (24, 30) if self.f32 else (53, 61)
         self.b = -(-len(elements) // 32)
 
     def p(self, k):
@@ -178,27 +218,51 @@ class Encoder:
     def movement(self):
         if not self.usable:
             return None
-        self.all_x, self.all_raw, markers = self.x, self.raw, []
+        self.all_x, self.all_raw, self.limit_of_specials = self.x, self.raw, self.power(self.digits)
+        markers, in_values = [], len(self.raw) * self.s
         best = self.without([False] * len(self.x), common_alone=True)
         if best is None:
-            best = self.without_from(markers)
-        while len(best) <= len(self.all_raw) * self.s and self.steep is not None and len(markers) < 3:
+            best = self.on_some_grid()
+        while best and len(best) < in_values and self.steep is not None and len(markers) < 3:
             marker = self.marker()
             if marker is None:
                 break
             markers.append(marker)
             shorter = self.without_from(markers)
-            if len(shorter) >= len(best):
+            if not shorter or len(shorter) >= len(best):
                 break
             best = shorter
+        if len(best) < in_values and self.limit_of_specials == self.power(self.digits):
+            if 4 * (struct.unpack_from("<I", best)[0] >> 12 & 0x3FFFF) <= in_values // 32:
+                return best
+        exact = self.kept()
+        return exact if len(exact) < min(len(best), in_values) else best
+
+    def on_some_grid(self):
+        """The best chunk, and what belongs to it, for values that the common grid does not hold."""
+        best = self.without_from([])
+        between = any(self.limit_of_specials <= abs(v) < self.power(self.span) for v in self.all_x)
+        if sum(self.special) <= len(self.all_x) // 32 or not between:
+            return best
+        mine = self.x, self.raw, self.special, self.steep
+        before, self.limit_of_specials = self.limit_of_specials, self.power(self.span)
+        shorter = self.without_from([])
+        if len(shorter) < len(best):
+            return shorter
+        self.x, self.raw, self.special, self.steep = mine
+        self.limit_of_specials = before
         return best
 
     def without_from(self, markers):
-        for limit in (self.far(), self.safe):
+        for limit in (self.limit_of_specials, self.safe):
             special = [not abs(v) < limit or r in markers for v, r in zip(self.all_x, self.all_raw)]
             chunk = self.without(special)
             if chunk is not None:
                 return chunk
+
+    def kept(self):
+        chunk = words([5]) + lossless(self.all_raw, self.s)
+        return chunk + bytes(pad4(len(chunk)) - len(chunk))
 
     def without(self, special, common_alone=False):
         """The chunk without its special values, and these behind it. None: no grid holds the others."""
@@ -281,28 +345,23 @@ class Encoder:
                 exponent, mantissa = bits >> self.m, bits & ((1 << self.m) - 1)
                 zeros = (mantissa & -mantissa).bit_length() - 1 if mantissa else self.m
                 least, top = min(least, exponent - self.m + zeros), max(top, exponent)
-        if least < 1 or top - least >= self.m:
+        if least < 1 or top - least >= self.span:
             return 0.0
         return math.ldexp(1.0, min(least, 253) - 127) if self.f32 else math.ldexp(1.0, min(least, 2045) - 1023)
 
-    def far(self):
-        """Values from here on fit no grid."""
-        most = (2 - 2.0 ** -23) * 2.0 ** 127 if self.f32 else sys.float_info.max
-        try:
-            far = math.ldexp(self.e, 24 if self.f32 else 53)
-        except OverflowError:
-            return math.inf
-        return rounded(far, self.dtype) if far < most else math.inf
+    def power(self, k):
+        """P 2^k, where P is the largest power of two that is not above 2 e; infinity if that is too large."""
+        exponent = math.frexp(2 * self.e)[1] - 1 + k
+        return math.ldexp(1.0, exponent) if exponent < (128 if self.f32 else 1024) else math.inf
 
     def fine_grid(self):
-        digits = 24 if self.f32 else 53
         most = (2 - 2.0 ** -23) * 2.0 ** 127 if self.f32 else sys.float_info.max
         m = max(self.magnitude)
         r = m + 2 * self.e
         if m < self.safe or not r < most / 2:
             return 0.0
-        ulp = math.ldexp(1.0, math.frexp(r)[1] - digits)
-        return math.floor(2 * self.e * (1 - 2.0 ** -20) / ulp) * ulp
+        ulp = math.ldexp(1.0, math.frexp(r)[1] - self.digits)
+        return max(math.floor(2 * self.e * (1 - 2.0 ** -20) / ulp) * ulp, self.power(0))
 
     def blocks_of(self, quantum, before, alone=False):
         blocks = []

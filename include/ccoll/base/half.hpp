@@ -118,8 +118,9 @@ using half = float16<5>;
 /// The upper half of a float: 8 bits of precision, the range of float.
 using bfloat16 = float16<8>;
 
-/// Which format a type of two bytes has: the number of its exponent bits, or 0 if it is no such type. Specialise it for a type of yours
-/// (CUDA's __half: 5).
+/// Which format a type of two bytes has: the number of its exponent bits, or 0 if it is no such type. Specialise it for a type of another
+/// library, in namespace ccoll: 8 for c10::BFloat16 and __nv_bfloat16, 5 for c10::Half, __half and sycl::half. Nothing else is asked of the
+/// type: its two bytes are read as the format says, and it needs no conversions and no arithmetic of its own.
 template <class T>
 inline constexpr int exponent_bits_of = 0;
 template <int ExponentBits>
@@ -136,5 +137,27 @@ inline constexpr int exponent_bits_of<__bf16> = 8;  // std::bfloat16_t, where th
 /// A type of two bytes that lossy codecs treat as the float of the same value.
 template <class T>
 concept small_float = (exponent_bits_of<T> == 5 || exponent_bits_of<T> == 8) && sizeof(T) == 2 && std::is_trivially_copyable_v<T>;
+
+namespace detail {
+
+/// A registered class of another library. It may lack conversions and arithmetic, or round in another way, so ours are used.
+template <class T>
+concept foreign_small_float = small_float<T> && std::is_class_v<T> && !std::same_as<T, float16<exponent_bits_of<T>>>;
+
+/// A number with which one can compute: x itself, or for foreign two-byte floats the same bits as ours.
+template <class T>
+constexpr auto to_number(const T& x) noexcept
+{
+    if constexpr (foreign_small_float<T>) return std::bit_cast<float16<exponent_bits_of<T>>>(x);
+    else return x;
+}
+template <class T, class Number>
+constexpr T from_number(const Number& x) noexcept
+{
+    if constexpr (foreign_small_float<T>) return std::bit_cast<T>(static_cast<float16<exponent_bits_of<T>>>(x));
+    else return static_cast<T>(x);
+}
+
+}  // namespace detail
 
 }  // namespace ccoll

@@ -104,7 +104,7 @@ struct queued_work {
         begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
     }
     static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T> && (addend_codec_of<Tag, T>.put_fills != nullptr)
+        requires has_homomorphic_codec<Tag, T>
     {
         begin_host_work<Exec>(queue, work, [=] {
             addend_codec_of<Tag, T>.put_fills(src, out, times);
@@ -114,21 +114,23 @@ struct queued_work {
 };
 
 template <class Tag, element T, class Exec>
-inline constexpr queued_codec<T> queued_frames = [] {
+struct host_frames {
     using work = queued_work<Tag, T, Exec>;
     using chunks = chunked<Tag, T>;
-    return queued_codec<T>{chunks::max_bytes,   frame_codec_of<Tag, T>.open, work::encode, work::decode,
-                           work::decode_reduce, work::decode_reduce_encode,  chunks::step, chunks::elements_between_polls};
-}();
+    static constexpr queued_codec<T> frames{chunks::max_bytes,   frame_codec_of<Tag, T>.open, work::encode, work::decode,
+                                            work::decode_reduce, work::decode_reduce_encode,  chunks::step, chunks::elements_between_polls};
+};
 template <class Tag, element T, class Exec>
-inline constexpr queued_addends<T> queued_sums = [] {
-    using work = queued_work<Tag, T, Exec>;
-    constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-    queued_addends<T> all{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
-                          work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
-    if constexpr (table.put_fills != nullptr) all.put_fills = work::put_fills;
-    return all;
-}();
+struct host_addends : host_frames<Tag, T, Exec> {
+    static constexpr queued_addends<T> addends = [] {
+        using work = queued_work<Tag, T, Exec>;
+        constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
+        queued_addends<T> all{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
+                              work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
+        if constexpr (table.put_fills != nullptr) all.put_fills = work::put_fills;
+        return all;
+    }();
+};
 
 }  // namespace detail
 
@@ -140,15 +142,10 @@ struct queued_codecs {};
 
 template <class Tag, element T, class Exec>
     requires has_codec<Tag, T>
-struct queued_codecs<Tag, T, host_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>;
-};
+struct queued_codecs<Tag, T, host_space, Exec> : detail::host_frames<Tag, T, Exec> {};
 template <class Tag, element T, class Exec>
     requires has_homomorphic_codec<Tag, T>
-struct queued_codecs<Tag, T, host_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::queued_frames<Tag, T, Exec>;
-    static constexpr queued_addends<T> addends = detail::queued_sums<Tag, T, Exec>;
-};
+struct queued_codecs<Tag, T, host_space, Exec> : detail::host_addends<Tag, T, Exec> {};
 
 template <class Tag, class T, class Space>
 concept has_queued_codec = requires { queued_codecs<Tag, T, Space>::frames; };

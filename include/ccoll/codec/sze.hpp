@@ -36,7 +36,8 @@ struct chunk_coder {
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
-        const encode_result plain = inner::encode_chunk(in, dst, eb);
+        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8);  // fine chunks of f64 stay what they are
+        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb);
         if (plain.code != status::ok) return plain;
         u8* const to = address(dst);
         const std::size_t shorter = recode(dst.first(plain.bytes), in.size());

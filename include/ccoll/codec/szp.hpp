@@ -40,13 +40,14 @@ struct chunk_coder {
     static constexpr std::size_t elements_between_polls = 131072;  // 30 us of encoding and adding with AVX-512
     static constexpr bool adds_non_finite = true;
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+    /// @param keep  @see movement
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true) noexcept
     {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::unsupported};
-        const movement<T> chunk(in, z);
-        if (in.size() == chunk_elements) return chunk.encode(address(dst), dst.size());
+        const movement<T> chunk(in, z, keep);
+        if (in.size() == chunk_elements && dst.size() >= in.size_bytes()) return chunk.encode(address(dst), dst.size());
         u8 room[most_chunk_bytes<T>(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
         const encode_result r = chunk.encode(room, most_chunk_bytes<T>(in.size()));
         if (r.code != status::ok) return r;
@@ -77,7 +78,7 @@ struct chunk_coder {
     /// One fill value in all addends, of 2^52 steps or more, stands beside the quanta (szp/missing.hpp).
     static constexpr bool adds_one_fill_value = true;
 
-    /// @param out  elements of T, or (of two bytes) such that a T becomes
+    /// @param out  elements of T, or (of two bytes) such that a T becomes one
     template <class Out>
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
     {
@@ -86,7 +87,7 @@ struct chunk_coder {
         missing::fill_places fills;
         if (read_chunk(chunk, out.size(), sizeof(T), true, view) != status::ok || !missing::read<T>(view.specials, out.size(), fills))
             return;
-        const auto value = static_cast<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
+        const auto value = from_number<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
         for (std::size_t k = 0; k < view.count; ++k)
             for (u32 left = fills.in_all[k]; left != 0; left &= left - 1) {
                 const std::size_t i = block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
@@ -255,9 +256,10 @@ private:
     {
         const exact_environment environment;  // a valid chunk gives no denormals, because steps are normal
         const quantiser<T> z(eb);
+        if (!z.usable) return status::corrupt;
+        if (!addend && kept::is_kept(src)) return kept::decode(src, out);
         chunk_view view;
         if (const status s = read_chunk(src, out.size(), sizeof(T), addend, view); s != status::ok) return s;
-        if (!z.usable) return status::corrupt;
         T step = z.step;
         if (view.what == kind::fine) {
             step = szp::get<T>(view.step);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/specials.hpp>
@@ -110,10 +109,7 @@ private:
     [[gnu::noinline]] static encode_result without_specials(const encode_result& usual, std::span<const T> in, byte_span dst,
                                                             T limit) noexcept
     {
-        constexpr double reach = sizeof(T) == 4 ? 0x1p24 : 0x1p53;  // no step is exact enough from here on
-        const double farthest = static_cast<double>(limit) * reach;
-        const bool is_number = farthest < static_cast<double>(std::numeric_limits<T>::max());
-        const specials::rule<T> rule{is_number ? fields_of<T>::of(static_cast<T>(farthest)) : fields_of<T>::exponent};
+        const specials::rule<T> rule{far_limit(limit)};
         specials::places gone;
         T others[ChunkElements];
         specials::split(in.data(), in.size(), rule, gone, others);

@@ -91,16 +91,18 @@ Room& shared_memory()
 }
 
 template <class V>
-V load_as(const void* p)
+V load_as(const void* from, emulator::location where = emulator::location::current())
 {
+    const auto* const p = emulator::address_of_access(static_cast<const u8*>(from), sizeof(V), where);
     emulator::check_alignment(p, alignof(V));
     V v;
     std::memcpy(&v, p, sizeof v);
     return v;
 }
 template <class V>
-void store_as(void* p, V v)
+void store_as(void* to, V v, emulator::location where = emulator::location::current())
 {
+    auto* const p = emulator::address_of_access(static_cast<u8*>(to), sizeof(V), where);
     emulator::check_alignment(p, alignof(V));
     std::memcpy(p, &v, sizeof v);
 }

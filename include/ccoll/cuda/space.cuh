@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. SZp of float and double has kernels. Every other codec and operation works on the host, on a copy of the elements.
+// memory. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double. Every other codec and operation works on the host, on a
+// copy of the elements.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
 #include <ccoll/cuda/elements.cuh>
 #include <ccoll/cuda/lane.cuh>
 #include <ccoll/cuda/szp.cuh>
+#include <ccoll/cuda/szx.cuh>
+#include <ccoll/cuda/zfp.cuh>
 #include <ccoll/engine/space.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -146,11 +149,12 @@ struct sums_through_host {
         host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
 };
 
-/// SZp with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
-template <native_float T>
-struct szp_frames {
-    using through_host = frames_through_host<policies::Codec::SZp, T>;
-    static constexpr frame_codec<T> host = frame_codec_of<policies::Codec::SZp, T>;
+/// A codec with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
+template <class Tag, native_float T>
+struct frames_with_kernels {
+    using kernels = launches_of<Tag, T>;
+    using through_host = frames_through_host<Tag, T>;
+    static constexpr frame_codec<T> host = frame_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
@@ -201,15 +205,15 @@ struct szp_frames {
 private:
     static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, double eb, outcome* told)
     {
-        CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(n)));
-        return szp::begin_encode(x, n, eb, dst.data(), lane.launch_scratch(), told, lane.stream());
+        CCOLL_CUDA_TRY(lane.grow_scratch(chunks_of_frame<Tag, T>(n)));
+        return kernels::encode(x, n, eb, dst.data(), lane.launch_scratch(), told, lane.stream());
     }
     static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n, outcome* told)
     {
         const_byte_span copy;
         CCOLL_CUDA_TRY(lane.grow_scratch(0));
         CCOLL_CUDA_TRY(lane.stage(0, frame, copy));
-        return szp::begin_decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
+        return kernels::decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
     }
 };
 
@@ -310,10 +314,15 @@ struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_through_host<Tag, T>::all;
     static constexpr queued_addends<T> addends = detail::device::sums_through_host<Tag, T>::all;
 };
+template <class Tag, native_float T, class Exec>
+    requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
+struct queued_codecs<Tag, T, cuda_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
+};
 template <native_float T, class Exec>
     requires has_homomorphic_codec<policies::Codec::SZp, T>
 struct queued_codecs<policies::Codec::SZp, T, cuda_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::device::szp_frames<T>::all;
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T>::all;
     static constexpr queued_addends<T> addends = detail::device::szp_sums<T>::all;
 };
 

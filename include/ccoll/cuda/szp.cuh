@@ -6,7 +6,7 @@
 
 #include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/lookup.hpp>
-#include <ccoll/cuda/runtime.cuh>
+#include <ccoll/cuda/launches.cuh>
 #include <ccoll/cuda/szp/add.cuh>
 #include <ccoll/cuda/szp/decode.cuh>
 #include <ccoll/cuda/szp/encode.cuh>
@@ -15,8 +15,6 @@
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::device::szp {
-
-inline constexpr std::size_t most_chunks = 0x7fffffff;  // blocks of a grid
 
 inline u32 chunks_of(std::size_t n) { return static_cast<u32>((n + chunk_elements - 1) / chunk_elements); }
 inline u32 blocks_of_launch(std::size_t n) { return chunks_of(n) > 0 ? chunks_of(n) : 1; }
@@ -42,7 +40,7 @@ cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, const_byte_sp
                              cudaStream_t stream)
 {
     const operand<T> own{x, {nullptr, 0}}, theirs{nullptr, {reinterpret_cast<const u8*>(other.data()), other.size()}};
-    return launch(&add<T, true>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
+    return launch(&add<T, addend_of::values>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
                   static_cast<u8*>(frame), chunks_of(n), s, told);
 }
 template <class T>
@@ -52,11 +50,29 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
     z.bound = -1;  // that of the operands
     const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
         y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
-    return launch(&add<T, false>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
+    return launch(&add<T, addend_of::frames>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
                   chunks_of(n), s, told);
 }
 
 }  // namespace detail::device::szp
+
+namespace detail::device {
+
+template <native_float T>
+struct launches_of<policies::Codec::SZp, T> {
+    static constexpr std::size_t chunk_elements = szp::chunk_elements;
+
+    static cudaError_t encode(const T* x, std::size_t n, double eb, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        return szp::begin_encode(x, n, eb, frame, s, told, stream);
+    }
+    static cudaError_t decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        return szp::begin_decode(frame, bytes, x, n, s, told, stream);
+    }
+};
+
+}  // namespace detail::device
 
 /// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing waits but result(). One object
 /// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
@@ -86,8 +102,8 @@ public:
         using T = std::remove_const_t<buffer_pointee<const In&>>;
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
-        if (!begin(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(detail::device::szp::begin_encode(x.data(), x.size(), eb, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
+        if (!begin<Codec, T>(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
+        check(kernels<Codec, T>::encode(x.data(), x.size(), eb, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
     }
     /// @param src  begins with a frame and may be longer. Any bytes are safe.    @param out  as many elements as were encoded
     template <class Codec, buffer Out>
@@ -96,9 +112,8 @@ public:
         using T = buffer_pointee<Out>;
         check_types<Codec, std::remove_reference_t<Out>, T>();
         const auto x = as_span(out);
-        if (!begin(0, 1, 0, src)) return;
-        check(detail::device::szp::begin_decode(src.device_data(), src.size(), x.data(), x.size(), s(), told(), stream_),
-              "codec_stream::decode");
+        if (!begin<Codec, T>(0, 1, 0, src)) return;
+        check(kernels<Codec, T>::decode(src.device_data(), src.size(), x.data(), x.size(), s(), told(), stream_), "codec_stream::decode");
     }
     /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
     template <class Codec, buffer In>
@@ -113,7 +128,7 @@ public:
         using T = std::remove_const_t<buffer_pointee<const In&>>;
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
-        if (!begin(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
+        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
         check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, bytes_of(other), dst.device_data(), s(), told(), stream_),
               "codec_stream::encode_add");
     }
@@ -123,7 +138,7 @@ public:
     void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
     {
         check_types<Codec, device_span<T>, T>();
-        if (!begin(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
+        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
         check(detail::device::szp::begin_add<T>(bytes_of(a), bytes_of(b), n, dst.device_data(), s(), told(), stream_),
               "codec_stream::reduce_encoded");
     }
@@ -137,11 +152,15 @@ public:
     }
 
 private:
+    template <class Codec, class T>
+    using kernels = detail::device::launches_of<Codec, T>;
+
     template <class Codec, class Buffer, class T>
     static constexpr void check_types()
     {
-        static_assert(std::is_same_v<Codec, policies::Codec::SZp> && native_float<T>,
-                      "ccoll::codec_stream: has Codec::SZp for float and double; encode with another codec on the host (ccoll::encode)");
+        static_assert(detail::device::has_kernels<Codec, T>,
+                      "ccoll::codec_stream: has Codec::SZp, SZx, PipeSZx and ZfpAtRate for float and double; encode with another codec on "
+                      "the host (ccoll::encode)");
         static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
                       "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");
     }
@@ -154,14 +173,16 @@ private:
         return refused_.code == status::ok;
     }
     /// @return false if the call is refused, which result() tells
+    template <class Codec, class T>
     bool begin(std::size_t n, double eb, std::size_t least_bytes, device_span<const std::byte> frame)
     {
         refused_ = {};
         if (!is_bound(eb)) refused_ = {0, status::bad_bound};
         else if (frame.size() < least_bytes) refused_ = {0, status::out_of_space};
-        else if (n / detail::device::szp::chunk_elements >= detail::device::szp::most_chunks) refused_ = {0, status::bad_argument};
+        else if (n / kernels<Codec, T>::chunk_elements >= detail::device::most_chunks) refused_ = {0, status::bad_argument};
         if (refused_.code != status::ok || !is_aligned(frame)) return false;
-        check(scratch_.grow(detail::device::scratch::bytes_of(detail::device::szp::chunks_of(n)), stream_, true), "codec_stream");
+        const std::size_t chunks = detail::device::chunks_of_frame<Codec, T>(n);
+        check(scratch_.grow(detail::device::scratch::bytes_of(chunks), stream_, true), "codec_stream");
         return true;
     }
     detail::device::scratch* s() const { return scratch_.get<detail::device::scratch>(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/agree.hpp - floor 3. How ranks of one call talk about the call itself: they compare arguments, before the first
-// element or after the last, and a rank that must leave the schedule tells everybody. All of it uses one tag per call.
+// engine/agree.hpp - floor 3. How the ranks of one call talk about the call itself. They compare arguments before the first element or
+// after the last one, and a rank that must leave the schedule tells all others. All of this uses one tag per call.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The numbers of one call of the user. Every call takes the same number of them, because ranks that disagree on the plan must still agree
-/// on the numbers of the next call. Its own, one for a second run (of what could not be added), and two for each of three levels.
+/// The numbers that one call of the user needs. Every call reserves the same quantity, because ranks that disagree on the plan must still
+/// agree on the numbers of the next call. One number is for the call itself, one for a second run (of what could not be added), and two for
+/// each of three levels.
 class call_numbers {
 public:
     static constexpr std::uint32_t per_call = 8;
@@ -29,9 +30,9 @@ private:
     std::uint32_t next_;
 };
 
-/// Tags of one call: its lanes, then its control messages. They return after `period` calls; what nobody received until then
-/// (after an error) is told by the number in its stamp. Behind them are 16 tags for layers below the calls, of which the first is that of
-/// guarded links, and then those of point-to-point calls (p2p_plan.hpp).
+/// Tags of one call: its lanes, then its control messages. Tags are reused after `period` calls. A message that nobody has received by then
+/// (after an error) is recognised by the number in its stamp. The next 16 tags are for layers below the calls, and guarded links use the
+/// first of them. Then come the tags of point-to-point calls (p2p_plan.hpp).
 struct call_tags {
     static constexpr int per_call = 16, lanes = 15;
     static constexpr std::uint32_t period = 1791;
@@ -45,16 +46,16 @@ static_assert(static_cast<int>(call_tags::period) * call_tags::per_call - 1 <= m
 template <transport Link>
 class control {
 public:
-    /// @param stamp  of this call; its arguments may be filled in until the first message.
+    /// @param stamp  of this call; its arguments may still be filled in until the first message is sent.
     control(Link& link, const call_stamp& stamp) : link_(link), stamp_(stamp), tags_(stamp.call), opinions_(link.memory()) {}
     control(const control&) = delete;
     control& operator=(const control&) = delete;
     ~control() { stop_receiving(); }
 
-    /// Begins to merge the opinions of all ranks in ceil(log2 p) rounds: in round k a rank tells the one 2^k after it all that it has
-    /// heard (dissemination). Merging takes extremes only, so hearing something twice does no harm, and every rank ends with the
-    /// same message, unless somebody gave up meanwhile. Every rank speaks before it listens: a rank that does not take part
-    /// (its arguments say that no agreement is due) is spoken to by one that does, and listen() tells it.
+    /// Begins to merge the opinions of all ranks in ceil(log2 p) rounds. In round k a rank tells the rank 2^k after it all that it has
+    /// heard so far (dissemination). Merging only takes extremes, so hearing something twice does no harm, and every rank ends with the
+    /// same message unless one of them gave up. Every rank speaks before it listens. So a rank that does not take part, because its
+    /// arguments say that no agreement is due, hears from one that does, and listen() reports it.
     void begin(const control_message& mine)
     {
         control_message& all = merged_.emplace(mine);
@@ -68,7 +69,7 @@ public:
         spoken_ = false;
     }
 
-    /// Does what can be done without waiting. @return true when merged() is what all ranks hold.
+    /// Does what can be done without waiting. @return true when merged() is what all ranks hold
     bool progress()
     {
         link_.poll();
@@ -103,24 +104,24 @@ public:
         opened_ = true;
         opening_ = false;
         if (all.trouble.ok() && !(all.least == all.most)) {
-            const bool in_order = all.least.rank < all.most.rank;
-            const call_arguments& low = in_order ? all.least : all.most;
-            const call_arguments& high = in_order ? all.most : all.least;
+            const bool least_is_lower = all.least.rank < all.most.rank;
+            const call_arguments& low = least_is_lower ? all.least : all.most;
+            const call_arguments& high = least_is_lower ? all.most : all.least;
             all.trouble = compare(low, high);
             all.trouble.rank = low.rank;
             all.trouble.peer = high.rank;
         }
         return true;
     }
-    /// What begin() was told and has been heard since.
+    /// The message given to begin(), merged with what has been heard since.
     const control_message& merged() const { return *merged_; }
-    /// Did the last progress() come any further?
+    /// Did the last progress() achieve anything?
     bool moved() const { return moved_; }
-    /// Whom this rank listens to.
+    /// The rank whose opinion is due next.
     int awaited() const { return peer_in_turn_; }
 
-    /// For a rank that has nothing to do: has anybody left the schedule, begun to compare arguments although this rank's own do not
-    /// ask for it, or asked?    @return the trouble, or ok.
+    /// For a rank that has nothing else to do. Has another rank left the schedule, or begun an agreement that this rank's own arguments do
+    /// not call for, or asked a question that shows a disagreement?    @return that trouble, or ok
     verdict listen(bool agreed)
     {
         for (int peer = link_.probe(tags_.control()); peer != nobody && gave_up_.ok(); peer = link_.probe(tags_.control())) {
@@ -135,7 +136,7 @@ public:
         return gave_up_;
     }
 
-    /// Tells all ranks that this one leaves the schedule. Whoever waits for it will listen.
+    /// Tells all ranks that this one leaves the schedule. A rank that waits for it will listen for this.
     void give_up(const verdict& v)
     {
         if (!gave_up_.ok()) return;
@@ -148,9 +149,9 @@ public:
             if (peer != link_.rank()) send(peer, m);
     }
 
-    /// Shows this rank's arguments to `peer`, for which it has waited long. Ranks on different ways may all wait without any of them having
-    /// sent what another expects. But the last rank of such a chain waits for a rank on another way, which reads this and gives up. Healthy
-    /// peers ignore it.
+    /// Shows this rank's arguments to `peer` after a long wait for it. Ranks with different schedules may all wait although none of them
+    /// has sent what another expects. But the last rank of such a chain waits for a rank with another schedule, and that rank reads this
+    /// and gives up. Healthy peers ignore it.
     void ask(int peer)
     {
         control_message m;
@@ -161,8 +162,9 @@ public:
         else send(peer, m);
     }
 
-    /// Nothing moved for so many turns, and perhaps all wait: some 20 ms where idle() spins, 100 ms where it sleeps. A question
-    /// that crosses the awaited message is received at the end of the call, or left unread: rarely, after so long a wait.
+    /// After this many turns without progress, perhaps all ranks wait. That is some 20 ms where idle() spins, and 100 ms where it sleeps.
+    /// If the question crosses the awaited message, it is received at the end of the call or stays unread. After so long a wait this is
+    /// rare.
     static constexpr std::uint64_t patience = detail::spins<Link> ? 20000 : 20;
 
 private:
@@ -170,7 +172,7 @@ private:
 
     static byte_span bytes_of(control_message& m) { return std::as_writable_bytes(std::span(&m, 1)); }
 
-    /// Control messages are short enough to be on their way at once on every transport; one that is not is left behind.
+    /// Control messages are short enough for every transport to send them at once. One that cannot be sent at once is left behind.
     void send(int peer, const control_message& m)
     {
         buffer_memory* b = link_.memory().take(sizeof m);
@@ -180,7 +182,7 @@ private:
         if (link_.test(r) || link_.cancel(r)) link_.memory().drop(b);
     }
 
-    /// Receives a message that probe has seen: nothing to wait for.
+    /// Receives a message that probe has seen, so there is nothing to wait for.
     typename Link::request receive(int peer, int tag, byte_span room)
     {
         typename Link::request r = link_.post_recv(peer, tag, room);
@@ -194,7 +196,7 @@ private:
         if (r.result == status::ok) sort_in(m, r.bytes, peer);
     }
 
-    /// Believes nothing: what cannot have been sent is told to everybody, for its sender will not say it again.
+    /// Checks everything. A message that no rank can have sent becomes trouble for all ranks, because its sender will not repeat it.
     void sort_in(const control_message& m, std::size_t bytes, int peer)
     {
         call_stamp stamp;
@@ -214,7 +216,7 @@ private:
         else if (gave_up_.ok()) hear_of(read_verdict(std::as_bytes(std::span(&m.trouble, 1))));
     }
 
-    /// Over a guarded link the rank that gave up may not reach everybody: others pass it on.
+    /// Over a guarded link the message of the rank that gave up may not reach all ranks, so the others pass it on.
     void hear_of(const verdict& v)
     {
         if constexpr (detail::may_not_reach<Link>) give_up(v);
@@ -234,7 +236,7 @@ private:
         give_up({v.code, link_.rank(), peer, -1, v.expected, v.found});
     }
 
-    /// Each rank tells this one its opening opinion, then its closing one.
+    /// Each rank sends this one its opening opinion first, and its closing opinion later.
     bool in_order(int closing, int peer) const
     {
         if (closing != 0) return closing == 1 && (!opening_ || told_opening(peer));
@@ -259,20 +261,21 @@ private:
         return false;
     }
 
-    /// One turn of listening to the peer whose opinion is due. Others may come first: of later rounds, of the closing comparison.
+    /// One turn of listening to the peer whose opinion is due. Messages from other ranks may come first, of later rounds or of the closing
+    /// agreement.
     /// @return false when there was nothing to hear.    @param heard_it  not ok when the transport failed
     bool listen_to(int peer, status& heard_it)
     {
         if (!receiving_) request_ = link_.post_recv(peer, tags_.control(), bytes_of(expected_.emplace()));
         receiving_ = !link_.test(request_);
         if (!receiving_ && request_.result != status::ok && request_.result != status::truncated) {
-            heard_it = request_.result;  // unless somebody has said why it will not come
+            heard_it = request_.result;  // unless another rank has said why it will not come
             for (int other = link_.probe(tags_.control()); other != nobody && gave_up_.ok(); other = link_.probe(tags_.control()))
                 receive_opinion(other);
         } else if (!receiving_) {
             sort_in(*expected_, request_.bytes, peer);
         } else if (const int other = link_.probe(tags_.control()); other != nobody) {
-            // A second message of the peer itself: the first has come since it was tested for, and must be read first.
+            // If the second message is from the same peer, its first has come since it was tested for, and must be read first.
             if (other != peer) receive_opinion(other);
         } else {
             return false;
@@ -306,8 +309,8 @@ private:
     bool spoken_ = false, receiving_ = false, moved_ = false;
     typename Link::request request_{};  // receives into expected_
     int peer_in_turn_ = nobody;
-    std::optional<control_message> merged_, expected_;  // most short calls never compare: they need not fill these
-    borrowed_list<control_message> opinions_;           // that nobody has asked for yet
+    std::optional<control_message> merged_, expected_;  // optional, because most short calls never need them
+    borrowed_list<control_message> opinions_;           // not yet asked for
 };
 
 }  // namespace ccoll

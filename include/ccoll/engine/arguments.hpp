@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/arguments.hpp - floor 3. The arguments of a facade as the user spelled them: which of them die too early, and the sentence for
-// those that fit no form of the call.
+// engine/arguments.hpp - floor 3. The arguments of a facade as the user spelled them: which of them are destroyed too early, and the
+// sentence for arguments that fit no form of the call.
 #pragma once
 
 #include <concepts>
@@ -23,8 +23,8 @@ inline constexpr bool is_owning_temporary<Spelled> = !is_view<Spelled>;
 
 }  // namespace detail
 
-/// Counts together with displacements, as MPI's v calls have them, where parts do not lie one behind the other. It refers to both.
-/// `OfTemporaries`: one of them was a temporary, so the layout is good only for the expression in which it was made.
+/// Counts together with displacements, as in MPI's v calls, for parts that are not contiguous. It refers to both. `OfTemporaries`: one of
+/// them was a temporary, so the layout is valid only within the expression that made it.
 template <class Counts, class Displacements, bool OfTemporaries>
 struct part_layout {
     static constexpr bool of_temporaries = OfTemporaries;
@@ -43,7 +43,7 @@ constexpr auto parts(Counts&& counts, Displacements&& displacements)
     return part_layout<count, displacement, of_temporaries>{count(as_span(counts)), displacement(as_span(displacements))};
 }
 
-/// Why arguments fit no form of a call. Those from `unrooted` on say which forms there are.
+/// Why arguments fit no form of a call. The values from `unrooted` on name the forms that exist.
 enum class form_fault {
     none,
     left_over,
@@ -65,7 +65,7 @@ enum class form_fault {
     sendrecv
 };
 
-/// What a form has: picks the sentence for arguments that do not fit.
+/// The shape of a form, which selects the sentence for arguments that do not fit.
 using form_shape = form_fault;
 
 namespace detail {
@@ -75,7 +75,7 @@ struct is_layout : std::false_type {};
 template <class C, class D, bool OfTemporaries>
 struct is_layout<part_layout<C, D, OfTemporaries>> : std::true_type {};
 
-/// What says how long parts are.
+/// An argument that can say how long the parts are.
 template <class C>
 concept part_counts = is_layout<std::remove_cvref_t<C>>::value || requires(const C& c) {
     requires buffer<const C&>;
@@ -91,10 +91,10 @@ template <class Spelled>
     requires is_layout<std::remove_cvref_t<Spelled>>::value
 inline constexpr bool are_lost_counts<Spelled> = std::remove_cvref_t<Spelled>::of_temporaries;
 
-/// Do these buffers die before the call has ended?
+/// Are any of these buffers destroyed before the call has ended?
 template <class How, class... Spelled>
 inline constexpr bool lose_buffers = How::outlives_arguments && (false || ... || is_owning_temporary<Spelled>);
-/// Do these counts die before the call begins, when they are read?
+/// Are any of these counts destroyed before the call begins and reads them?
 template <class How, class... Spelled>
 inline constexpr bool lose_counts = How::begins_later && (false || ... || are_lost_counts<Spelled>);
 
@@ -111,7 +111,7 @@ template <class A>
 inline constexpr bool is_address = std::is_pointer_v<std::remove_cvref_t<A>>;
 template <class A>
 inline constexpr bool is_void_address = std::is_void_v<std::remove_pointer_t<std::remove_cvref_t<A>>> && is_address<A>;
-/// MPI's handles are integers in some MPIs. Then nothing tells them from counts and roots.
+/// In some MPIs handles are integers. Then nothing distinguishes them from counts and roots.
 template <class A>
 inline constexpr bool is_certain_communicator = communicator<std::remove_cvref_t<A>> && !is_integer<A>;
 template <class A>
@@ -136,7 +136,7 @@ inline constexpr bool is_opaque_handle = [] {
 template <class Form, class Choice, class... Arguments>
 concept fits_form = requires(const Choice& choice, Arguments&&... arguments) { Form::call(choice, std::forward<Arguments>(arguments)...); };
 
-/// What is wrong with arguments that fit no form, most telling first.
+/// What is wrong with arguments that fit no form. The most informative fault comes first.
 template <class... Arguments>
 consteval form_fault why_no_form(form_shape shape)
 {

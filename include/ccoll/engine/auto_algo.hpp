@@ -12,7 +12,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Algorithms to choose from. The first one is the usual one: it is taken where the length must not decide.
+/// Algorithms to choose from. The first one is the default: it is used where the choice must not depend on the length.
 template <class... Algos>
 struct algo_list {};
 
@@ -21,14 +21,13 @@ inline constexpr bool is_one_of = false;
 template <class Algo, class... Algos>
 inline constexpr bool is_one_of<Algo, algo_list<Algos...>> = (false || ... || std::is_same_v<Algo, Algos>);
 
-/// All that the library has schedules for.
+/// All algorithms that the library has schedules for.
 using library_algos = algo_list<policies::Algo::Ring, policies::Algo::RecursiveDoubling, policies::Algo::Rabenseifner,
                                 policies::Algo::Binomial, policies::Algo::ScatterAllgather, policies::Algo::Chain, policies::Algo::Linear,
                                 policies::Algo::Bruck, policies::Algo::Pairwise, policies::Algo::Spread>;
 
-/// `algos` and, where there is more than one, `choose`.
-/// Here: rings where every rank ends with everybody's data, or with a share of it, because they move the fewest bytes; trees where there is
-/// a root.
+/// `algos` and, if there is more than one, `choose`. By default: rings where every rank ends with all data or with a share of it, because
+/// rings move the fewest bytes; trees where there is a root.
 template <class Collective>
 struct auto_rule {
     using usual = std::conditional_t<
@@ -37,8 +36,9 @@ struct auto_rule {
     using algos = algo_list<usual>;
 };
 
-/// Few steps for short vectors. Measured with SZp at ratio 4.8, 4 ranks on 1 Gb/s links (ring / recursive doubling): 16 KiB 0.44 / 0.24 ms,
-/// 64 KiB 0.47 / 0.24, 128 KiB 0.56 / 0.34, 256 KiB 0.75 / 0.80. Where p is no power of two, the whole vector takes two more steps.
+/// Short vectors need few steps. Measured with SZp at ratio 4.8, 4 ranks on 1 Gb/s links (ring / recursive doubling): 16 KiB 0.44 / 0.24
+/// ms, 64 KiB 0.47 / 0.24, 128 KiB 0.56 / 0.34, 256 KiB 0.75 / 0.80. If p is not a power of two, there are two more steps with the whole
+/// vector.
 template <>
 struct auto_rule<collective::allreduce> {
     using usual = policies::Algo::Ring;
@@ -50,7 +50,7 @@ struct auto_rule<collective::allreduce> {
     }
 };
 
-/// As many bytes as a ring in log2(p) steps; long vectors go in slices between neighbours.
+/// Recursive doubling moves as many bytes as a ring, in log2(p) steps. In a ring long vectors travel in slices between neighbours.
 template <>
 struct auto_rule<collective::allgather> {
     using usual = policies::Algo::Ring;
@@ -58,9 +58,9 @@ struct auto_rule<collective::allgather> {
     static std::size_t choose(const choice_facts& facts) { return facts.bytes <= std::size_t{128} << 10 ? 1 : 0; }
 };
 
-/// Every rank sends a long vector once, not log2(p) times; short ones do not fill the line of p ranks. Measured with SZp at ratio 5.2,
-/// bcast, 4 ranks on 1 Gb/s links (tree / chain): 1 MiB 3.2 / 1.8 ms, 4 MiB 13.6 / 7.4, 16 MiB 54 / 28. With slices of 256 KiB a
-/// line of p ranks takes p - 2 + S slices' time, a tree S log2(p).
+/// In a chain every rank sends a long vector once instead of log2(p) times, but short vectors do not fill a line of p ranks. Measured with
+/// SZp at ratio 5.2, bcast, 4 ranks on 1 Gb/s links (tree / chain): 1 MiB 3.2 / 1.8 ms, 4 MiB 13.6 / 7.4, 16 MiB 54 / 28. With S slices of
+/// 256 KiB, a line of p ranks takes the time of p - 2 + S slices, and a tree that of S log2(p).
 struct chain_if_long {
     using usual = policies::Algo::Binomial;
     using algos = algo_list<usual, policies::Algo::Chain>;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/blocks.hpp - floor 3. Where the elements and frames of every block are, slice by slice: in the user's buffers where
-// possible, in borrowed memory else. Knows nothing of messages or of time.
+// engine/blocks.hpp - floor 3. Where the elements and frames of every block are, slice by slice: in the user's buffers if possible,
+// otherwise in borrowed memory. It knows nothing of messages or of time.
 #pragma once
 
 #include <algorithm>
@@ -20,21 +20,21 @@ public:
     /// One slice of one block. A frame shares the memory of the message that it came in.
     struct block {
         const T* elements = nullptr;  ///< the current elements: the user's input, `out`, or `spare`
-        T* out = nullptr;             ///< where the result belongs; null: not wanted on this rank
-        std::size_t count = 0;        ///< of the elements; where parts vary, not known before the first message of a foreign block
-        std::size_t out_count = 0;    ///< that belong into `out`
+        T* out = nullptr;             ///< where the result goes; null: this rank does not need it
+        std::size_t count = 0;        ///< of the elements; if part lengths vary, unknown for other ranks' blocks until their first message
+        std::size_t out_count = 0;    ///< that `out` has room for
         form now = form::raw;
         buffer_memory* spare = nullptr;
         buffer_memory* frame = nullptr;
         std::size_t frame_at = 0, frame_size = 0;
-        frame_view parsed{};  ///< the frame's header and index, once somebody has read them
+        frame_view parsed{};  ///< the frame's header and index, once they have been read
 
         const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
         bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
         bool is_parsed() const { return parsed.whole.data() != nullptr; }
     };
 
-    /// @param memory    of the transport: for what the engine notes
+    /// @param memory    of the transport: for the engine's own notes
     /// @param messages, elements   of the task's memory space
     block_store(const task<T>& what, int me, int p, workspace& memory, workspace& messages, workspace& elements)
         : task_(what), memory_(memory), messages_(messages), elements_(elements), blocks_(what.path.blocks(p))
@@ -47,7 +47,7 @@ public:
         for (int i = 0; i < given.count; ++i) {
             const int b = given.at(i, blocks_);
             const part from = where(what.facts.send, d.send_parts, what.facts.send_part(me, p, b));
-            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null with elements: an argument that is told to all
+            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an error on all ranks
             at(b).count = from.count;
         }
         for (int i = 0; i < wanted.count; ++i) {
@@ -75,9 +75,9 @@ public:
     /// The last step in which this rank sends or receives block b; -1: never.
     int last_step(int b) const { return places_[static_cast<std::size_t>(b)].last; }
 
-    /// A part that is longer or shorter than this rank awaits is the trouble of this rank and the one that it came from, whoever passed it
-    /// on. The numbers are those of whole parts, as far as this slice tells: a slice that is full, or empty, tells only that the part is
-    /// longer or shorter.
+    /// A part is longer or shorter than this rank expects. That concerns this rank and the rank that the part came from, even if others
+    /// passed it on. The numbers in the verdict are those of whole parts as far as this slice shows them: a slice that is full or empty
+    /// only shows that the part is longer or shorter.
     verdict other_count(const block& mine, int b, std::size_t slice, int me, int p, int step) const
     {
         const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me, p, b);
@@ -114,7 +114,7 @@ public:
         return mine;
     }
 
-    /// Room for the block's elements, which are there from now on: the result's place, or borrowed memory on the way.
+    /// Room for the elements that the block is about to get: the place of the result, or borrowed memory if the block only passes through.
     std::span<T> writable(block& b)
     {
         const bool fits = b.out != nullptr && b.out_count == b.count;
@@ -126,7 +126,7 @@ public:
     }
 
     /// From now on the block's frame is `bytes`, which lie in `holder`.
-    /// @param view  what has been read of it; empty where nobody has looked yet
+    /// @param view  what has been read of the frame; empty if nobody has read it yet
     void hold(block& b, buffer_memory* holder, const_byte_span bytes, const frame_view& view)
     {
         ++holder->references;
@@ -154,7 +154,7 @@ private:
     };
     place& at(int b) { return places_[static_cast<std::size_t>(b)]; }
 
-    /// Part `which` in a buffer of the user.
+    /// Part `which` of a user's buffer.
     part where(extent holds, std::span<const part> parts, int which) const
     {
         if (holds == extent::own) return {0, task_.data.own};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/buffers.hpp - floor 3. From what a user passes to what the engine works on: sizes, counts, in place, overlaps.
+// engine/buffers.hpp - floor 3. From what a user passes to what the engine works on: sizes, counts, in-place use, overlaps.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace ccoll::inline CCOLL_ABI {
 /// The user's counts (or displacements), one per rank, of any integer type. They are read when the call begins.
 class count_list {
 public:
-    static constexpr std::size_t one_per_rank = ~std::size_t{0};  ///< the length of an array that came as a pointer
+    static constexpr std::size_t one_per_rank = ~std::size_t{0};  ///< the length of an array that was passed as a pointer
 
     constexpr count_list() = default;
     template <class Integer>
@@ -23,7 +23,7 @@ public:
         : first_(first), size_(n),
           read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
     {}
-    /// The same in elements of the engine, of which one of the user has `times` (2 for a complex number).
+    /// The same counts in elements of the engine. `times` of these make one element of the user (2 for a complex number).
     constexpr count_list in_elements(std::size_t times) const
     {
         count_list scaled = *this;
@@ -33,7 +33,7 @@ public:
 
     constexpr bool given() const { return read_ != nullptr; }
     constexpr std::size_t size() const { return size_; }
-    /// Negative when the user's is.
+    /// Negative if the user's count is.
     long long operator[](int i) const { return read_(first_, static_cast<std::size_t>(i)) * times_; }
 
 private:
@@ -43,33 +43,33 @@ private:
     long long (*read_)(const void*, std::size_t) = nullptr;
 };
 
-/// What a facade was given. Sizes are those of the buffers, or, when `counted`, the one count that MPI's own call takes.
+/// What a facade was given. Sizes are those of the buffers. If `counted`, both are the one count that MPI's own call takes.
 template <element T>
 struct user_buffers {
     const T* send = nullptr;
     std::size_t send_size = 0;
     T* recv = nullptr;
     std::size_t recv_size = 0;
-    bool in_place = false;  ///< the one buffer that was given stands for both, as MPI_IN_PLACE does
+    bool in_place = false;  ///< one buffer serves as both, as with MPI_IN_PLACE
     bool counted = false;
-    bool varied = false;   ///< a v variant: counts say how long the parts of whole buffers are
-    bool strided = false;  ///< a view that says at run time that its elements are not side by side
+    bool varied = false;   ///< a v variant: counts give the lengths of the parts of whole buffers
+    bool strided = false;  ///< a view that says at run time that it is not contiguous
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
 };
 
 template <element T>
 struct fitted_buffers {
     call_buffers<T> data;
-    T* move_to = nullptr;                              ///< reduce_scatter in place: the result part moves there at the end
-    bool copy_send = false;                            ///< alltoall in place: what is sent is overwritten before it has left
+    T* move_to = nullptr;                              ///< reduce_scatter in place: at the end the result is moved here
+    bool copy_send = false;                            ///< alltoall in place: input is overwritten before it has been sent
     std::size_t send_elements = 0, recv_elements = 0;  ///< from the first to the last that this rank may read or write
     verdict trouble;
 };
 
 namespace detail {
 
-/// Fills `table` from counts, and from displacements where there are any; else the parts lie one behind the other.
-/// @return  elements up to the end of the last one    @param trouble  of counts that are not one per rank, or negative
+/// Fills `table` from counts and displacements. Without displacements the parts are contiguous.
+/// @return  elements up to the end of the last part    @param trouble  set if counts are negative or not one per rank
 inline std::size_t lay_out(const count_list& counts, const count_list& displacements, int p, std::span<part> table, verdict& trouble)
 {
     const auto ranks = static_cast<std::size_t>(p);
@@ -103,7 +103,7 @@ void fit_vector(fitted_buffers<T>& f, const user_buffers<T>& u, bool gives, bool
         f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(f.send_elements), static_cast<double>(f.recv_elements)};
 }
 
-/// p equal parts. A buffer holds all of them, or this rank's own.
+/// p equal parts. A buffer holds all of them, or only this rank's own part.
 template <element T>
 void fit_parts(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int p, bool gives, bool takes)
 {
@@ -132,7 +132,7 @@ void fit_parts(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_
     f.recv_elements = takes ? (recv_whole ? f.data.count : f.data.own) : 0;
 }
 
-/// Parts as long as the counts say, for the whole buffers that this rank uses; of the others it knows its own part alone.
+/// Parts as long as the counts say, for the whole buffers that this rank uses. Of other buffers it knows only its own part.
 /// @param tables  2 p entries
 template <element T>
 void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective_facts& facts, int me, int p, bool gives, bool takes,
@@ -177,9 +177,9 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
 
 }  // namespace detail
 
-/// Fits user buffers to a collective on rank `me` of p. What does not fit becomes trouble, which the caller must make
-/// everybody's: this rank cannot just throw while others wait for it.
-/// @param tables  2 p entries for a v variant, else none; the result may point to them
+/// Fits the user's buffers to a collective on rank `me` of p. What does not fit becomes trouble, and the caller must tell all ranks of it:
+/// this rank cannot just throw while others wait for it.
+/// @param tables  2 p entries for a v variant, otherwise none; the result may point to them
 template <element T>
 fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root, std::span<part> tables)
 {

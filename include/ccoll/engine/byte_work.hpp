@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/byte_work.hpp - floor 3. What the events of placement.hpp do to one block of a lane: they begin codec work, which the executor
-// settles when it is done.
+// engine/byte_work.hpp - floor 3. What the events of placement.hpp do to one block of a lane. They begin codec work, and the executor
+// settles it when it is done.
 #pragma once
 
 #include <span>
@@ -20,9 +20,9 @@ struct byte_work {
     typename Engine::lane& on;
     typename block_store<T>::block& mine;
     const frame_view* incoming = nullptr;
-    buffer_memory* holder = nullptr;  // of the message that it arrived in
-    stores how = stores::cached;      // of what is decoded
-    bool last = false;                // the block is delivered
+    buffer_memory* holder = nullptr;  // the memory of the message in which it arrived
+    stores how = stores::cached;      // how decoded values are written
+    bool last = false;                // no later step needs the block
 
     using scope = typename Engine::clock_type::scope;
     using kind = typename piece::kind;
@@ -70,7 +70,7 @@ struct byte_work {
             engine.task_.addends.add(on.queue, theirs_first ? *incoming : own, theirs_first ? own : *incoming, room, engine.context(on), w);
         });
     }
-    /// In one pass, in which the frame of this rank's own values never exists: it is needed once.
+    /// One pass, in which the frame of this rank's own values is never stored, because it is needed only once.
     void encode_and_add()
     {
         scope time(engine.clock_, phase::encode);
@@ -81,7 +81,7 @@ struct byte_work {
             else what.addends.encode_add(on.queue, own, *incoming, room, engine.context(on), w);
         });
     }
-    /// combine() and the encode() that is going to follow, in one pass that never stores the partial result.
+    /// combine() and the encode() that would follow it, in one pass that never stores the partial result.
     void combine_and_encode()
     {
         scope time(engine.clock_, phase::reduce);
@@ -90,8 +90,8 @@ struct byte_work {
             engine.task_.codec.decode_reduce_encode(on.queue, *incoming, own, room, engine.operation(), engine.context(on), w);
         });
     }
-    /// Puts the final elements into the user's buffer.
-    void deliver()
+    /// Stores the final elements in the user's buffer.
+    void store_result()
     {
         scope time(engine.clock_, phase::copy);
         const task<T>& what = engine.task_;
@@ -125,7 +125,7 @@ private:
         engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
                      [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
     }
-    /// Reads header and index of the block's own frame, unless they have been read before.
+    /// Reads header and index of the block's own frame, unless that has been done.
     bool parsed()
     {
         if (mine.is_parsed()) return true;

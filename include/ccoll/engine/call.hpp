@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/call.hpp - floor 3. A call from its arguments to what runs it: checks them, looks its plan up, and hands over values.
+// engine/call.hpp - floor 3. From the arguments of a call to the object that runs it: checks the arguments, looks up the plan, and passes
+// values on.
 #pragma once
 
 #include <iterator>
@@ -20,7 +21,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The optional arguments behind the communicator, in any order.
+/// The optional arguments after the communicator, in any order.
 struct extras {
     double eb = 0;
     std::error_code* code = nullptr;
@@ -48,7 +49,7 @@ constexpr bool is_in_place(const T* address)
     else return false;
 }
 
-/// False for what is no communicator, although its type may be that of one.
+/// False for a value that is no communicator, although its type may be that of a communicator.
 template <class Comm>
 constexpr bool is_possible(const Comm& comm)
 {
@@ -62,13 +63,13 @@ inline constexpr const char* not_a_communicator =
 template <class Plan>
 using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
 
-/// Looks at a schedule from outside, once for each plan, number of ranks and root. Not within Algo::Hierarchical, which runs its schedules
-/// between other numbers of ranks. @return "" or what is wrong
+/// Examines a schedule once for each plan, number of ranks and root. Not for Algo::Hierarchical, which runs its schedules among other
+/// numbers of ranks. @return "" or what is wrong
 template <class Collective, element T, transport Link>
 CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, int root)
 {
     const int p = link.size();
-    if (root < 0 || root >= p) return "";  // told later
+    if (root < 0 || root >= p) return "";  // reported later
     std::string why;
     const double good = link.memory().remember(&plan, root, p, [&] {
         why = why_not_delivered<Collective>(plan.way.path, p, root);
@@ -79,7 +80,7 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
     return std::string(plan.way.name) + " on " + std::to_string(p) + " ranks: " + why;
 }
 
-/// Every facade ends here.
+/// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
@@ -125,7 +126,7 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     }
 }
 
-/// The same memory as the elements that the engine counts.
+/// The same memory, seen as the elements that the engine counts.
 template <class E, class T>
 constexpr auto as_elements(T* at)
 {
@@ -134,8 +135,8 @@ constexpr auto as_elements(T* at)
     else return reinterpret_cast<to*>(at);
 }
 
-/// Ranges. `Send` and `Recv` as the rules see them.
-/// @tparam Loses  do temporaries among the arguments die before the call has ended?
+/// Calls with ranges. `Send` and `Recv` are the types that the rules see.
+/// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
 /// @param with    sets what only this form has: void(user_buffers<T>&, elements per element of the user)
 template <class How, class Collective, bool Loses, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
@@ -157,7 +158,7 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
     }
 }
 
-/// Pointers with the counts of MPI's own call; either may be MPI_IN_PLACE where MPI allows it.
+/// Calls with pointers and the counts of MPI's own call. Either pointer may be MPI_IN_PLACE where MPI allows it.
 template <class How, class Collective, class Choice, class A, class B, class With, class Comm, class... Extra>
 typename How::result call_pointers(const Choice& choice, const A* send, B* recv, std::size_t n, With with, int root, const Comm& comm,
                                    Extra&&... extra)
@@ -173,19 +174,19 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         user_buffers<T> u{nullptr, n * times, nullptr, n * times};
         u.counted = true;
-        // An address without a type is MPI_IN_PLACE, or what `rank == root ? MPI_IN_PLACE : pointer` gives elsewhere.
+        // An address without a type is MPI_IN_PLACE, or the result of `rank == root ? MPI_IN_PLACE : pointer` on another rank.
         const bool send_stands_in = is_marker<A> && is_in_place<Comm>(send), recv_stands_in = is_marker<B> && is_in_place<Comm>(recv);
         u.in_place = send_stands_in || recv_stands_in;
         if (!send_stands_in) u.send = as_elements<T>(static_cast<const U*>(send));
         if (!recv_stands_in) u.recv = as_elements<T>(static_cast<U*>(recv));
         if (u.in_place && u.send == nullptr) u.send = u.recv;
-        if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // MPI_Scatter's root keeps its own block where it is
+        if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // the root of MPI_Scatter leaves its own block in place
         with(u, times);
         return perform<How, Collective, host_space>(choice, u, root, comm, extra...);
     }
 }
 
-/// Calls the overload of a form that takes these arguments.
+/// Calls the overload of a form that accepts these arguments.
 template <class Form, class Choice, class... Arguments>
 typename Form::result call_form(const Choice& choice, Arguments&&... arguments)
 {
@@ -202,7 +203,7 @@ typename Form::result call_form_with_choice(const Choice& choice, Rest&&... rest
     return call_form<Form>(with_policies<Policies...>(choice), std::forward<Rest>(rest)...);
 }
 
-/// From a facade's arguments to a form: the plan is that of the policies, or a choice that stands in front of the other arguments.
+/// From a facade's arguments to a form. The plan comes from the policies, or from a choice that precedes the other arguments.
 template <class Form, class... Policies, class... Arguments>
 typename Form::result ask(Arguments&&... arguments)
 {
@@ -212,10 +213,11 @@ typename Form::result ask(Arguments&&... arguments)
 
 }  // namespace detail
 
-/// The bound that a collective with this plan promises on p ranks, as report::worst_case_error: `worst_case<collective::allreduce,
-/// Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. Bounds known before the call only.
-/// Algo::Hierarchical: p counts nodes, and for Op::Average the result is an upper bound, because the sum is divided by
-/// ranks. Where it adds encoded streams, p counts ranks.
+/// The error bound that a collective with this plan promises on p ranks, in the unit of the data, as in report::worst_case_error.
+/// `worst_case<collective::allreduce, Plan<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>>(4)` is a constant expression. A bound that is
+/// only known during the call does not compile.
+/// Algo::Hierarchical: p is the number of nodes, and for Op::Average the result is an upper bound, because the sum is divided by the number
+/// of ranks. Where encoded streams are added, p is the number of ranks.
 template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/call_head.hpp - floor 3. The head of a collective call, whatever runs it: numbers, stamp, fitted buffers, the bound, what is asked
-// of the values, the agreement, and the time limit.
+// engine/call_head.hpp - floor 3. The head of a collective call, whatever runs it: numbers, stamp, fitted buffers, the bound, the questions
+// about the values, the agreement, and the time limit.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,8 @@ public:
     call_head& operator=(const call_head&) = delete;
     ~call_head() { link_.memory().drop(tables_); }
 
-    /// Fits the user's buffers; what does not fit becomes `trouble`, which the caller makes everybody's.
-    /// @return false for a root that does not exist. There is no schedule to keep to then: everybody has been told.
+    /// Fits the user's buffers. What does not fit becomes `trouble`, of which the caller tells all ranks.
+    /// @return false if the root does not exist. Then there is no schedule to keep to, and all ranks have been told.
     bool open()
     {
         talk.emplace(link_, stamp);
@@ -45,7 +45,7 @@ public:
         return true;
     }
 
-    /// The bound that the user asks for; trouble where it is none. A relative one is a fraction until the range is known.
+    /// The bound that the user asks for; sets `trouble` if it is not a bound. A relative bound is a fraction until the range is known.
     double asked_bound()
     {
         const bound_wish& wish = order.plan.bound;
@@ -56,7 +56,7 @@ public:
         return 1;
     }
 
-    /// Begins to look at what this rank puts in, piece by piece.
+    /// Begins to survey what this rank contributes, piece by piece.
     void look_at_input(const value_survey& wanted)
     {
         elements.ask(wanted);
@@ -66,7 +66,7 @@ public:
         for (const part& each : data.send_parts) elements.look(data.send + each.offset, each.count);
     }
 
-    /// Begins an agreement. @param facts  of this rank    @param closing  on the verdict, after the last element
+    /// Begins an agreement. @param facts  of this rank    @param closing  true: on the verdict, after the last element
     void compare(const shared_facts& facts, bool closing)
     {
         control_message mine;
@@ -76,13 +76,13 @@ public:
         talk->begin(mine);
     }
 
-    /// An exception ends the call on this rank: tells the others, as far as there is memory for it.
+    /// When an exception ends the call on this rank: tells the others, if there is still memory for it.
     void say_last_words() noexcept
     {
 #if defined(__cpp_exceptions)
         try {
             if (talk) talk->give_up({status::out_of_memory, me, me});
-        } catch (...) {  // then the others wait, as long as their Timeout says
+        } catch (...) {  // then the others wait as long as their Timeout says
         }
 #endif
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/decide.hpp - floor 3. From types to values: a plan becomes a decision, and a choice of plans a table of them. The only engine code
-// that is compiled once per plan, and it holds no loop over elements or ranks.
+// engine/decide.hpp - floor 3. From types to values: a plan becomes a decision, and a choice of plans becomes a table of decisions. This is
+// the only engine code that is compiled once per plan. It has no loop over elements or ranks.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ consteval placement_rules rules_for()
     return wanted && may_add_frames<Plan, Collective, T, Space> ? placement_rules{"Homomorphic", true, true} : decode_reduce_encode;
 }
 
-/// Who talks to whom, as a number.
+/// The algorithm as a number, for the stamp.
 template <class Tag>
 struct mixed_algo {
     static constexpr std::uint32_t with(std::uint32_t seed) { return mixed(seed, Tag::name); }
@@ -79,7 +79,7 @@ inline constexpr decision<T> decision_of = [] {
     return d;
 }();
 
-/// What Algo::Hierarchical runs within a node; nothing for other algorithms.
+/// What Algo::Hierarchical runs within a node; empty for other algorithms.
 template <class Algo, class Plan, class T, class Space>
 struct levels {
     static constexpr bool two = false;
@@ -90,7 +90,7 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr bool two = true;
     using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
     using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
-    /// Hierarchical calls put the codec of the plan in where it adds encoded streams, so there is an error model.
+    /// Hierarchical calls use the codec of the plan here if it adds encoded streams, so there is an error model.
     static constexpr decision<T> reduce_of_node = [] {
         decision<T> d;
         if constexpr (operation_on<typename Plan::op, T>) {
@@ -103,7 +103,7 @@ struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
                                               &decision_of<collective::bcast, mover_plan, T, Space>};
 };
 
-/// Algorithms whose schedules the tests of the library prove. Others are looked at before their first call.
+/// Algorithms whose schedules are proved by the tests of the library. Others are examined before their first call.
 template <class Algo>
 inline constexpr bool is_proved = false;
 template <class Algo>
@@ -132,19 +132,19 @@ struct ways_in<Collective, Plan, T, Space, algo_list<Algos...>> {
     static constexpr candidate candidates[sizeof...(Algos)] = {candidate_of<Collective, Plan, T, Space>(Algos::name)...};
 };
 
-/// All that a call has to know of a plan: an entry of the table that a choice looks up.
+/// All that a call must know about a plan: an entry of the table in which a choice is looked up.
 template <element T, transport Link>
 struct ready_plan {
     const decision<T>* usual;
-    const decision<T>* const* ways = nullptr;  ///< where Algo::Auto has a choice: one for each of `candidates`
+    const decision<T>* const* ways = nullptr;  ///< if Algo::Auto has a choice: one for each of `candidates`
     std::span<const candidate> candidates{};
-    chooser choose = nullptr;     ///< null: there is no choice
-    native_call<T, Link> native;  ///< null, or what the plan may hand over to
+    chooser choose = nullptr;     ///< null: there is nothing to choose
+    native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner;
     bool two_levels;
 };
 
-/// Algo::Auto has a choice only where the bound does not depend on the algorithm, because it is promised before the length is known.
+/// Algo::Auto has a choice only if the bound does not depend on the algorithm, because the bound is promised before the length is known.
 template <class Collective, class Plan, class T, class Space>
 consteval bool leaves_algorithm_open()
 {
@@ -170,7 +170,7 @@ consteval ready_plan<T, Link> ready()
     return all;
 }
 
-/// The plans of a choice: as a call needs them, and as a chooser sees them.
+/// The plans of a choice, as a call needs them and as a chooser sees them.
 template <class Collective, class T, class Space, class Choice>
 struct table_of;
 template <class Collective, class T, class Space, class... Plans>
@@ -186,7 +186,7 @@ struct table_of<Collective, T, Space, plan_choice<Plans...>> {
 template <class Collective, class T, class Space, class... Plans>
 struct table_of<Collective, T, Space, plan_rule<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
 
-/// Elements of the whole vector, as fit() counts them where no part has a count of its own.
+/// Elements of the whole vector, as fit() counts them if no part has a count of its own.
 template <element T>
 std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p, int root)
 {
@@ -198,7 +198,7 @@ std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& 
     return (send_whole ? user.recv_size : user.send_size) * ranks;
 }
 
-/// What a chooser is told of a call.
+/// What a chooser is told about a call.
 template <element T, transport Link>
 choice_facts facts_for(const decision<T>& any, const user_buffers<T>& user, int root, const Link& link,
                        std::span<const candidate> candidates)
@@ -208,7 +208,7 @@ choice_facts facts_for(const decision<T>& any, const user_buffers<T>& user, int 
     return {facts.name, whole * sizeof(T), link.size(), candidates};
 }
 
-/// The plan with the algorithm that Algo::Auto takes for this length.
+/// The plan with the algorithm that Algo::Auto chooses for this length.
 template <element T, transport Link>
 CCOLL_OPAQUE const decision<T>* with_algorithm(const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root, const Link& link)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/decision.hpp - floor 3. A plan as values, and what a facade hands over to begin a call with it.
+// engine/decision.hpp - floor 3. A plan as values, and what a facade passes on to begin a call with it.
 #pragma once
 
 #include <cstddef>
@@ -26,15 +26,15 @@ struct algorithm_way {
 struct bound_wish {
     bool lossy = false;
     bound_kind kind = bound_kind::none;
-    bool end_to_end = false;   ///< of the result
-    bool at_run_time = false;  ///< the call brings the value
+    bool end_to_end = false;   ///< it holds for the result
+    bool at_run_time = false;  ///< the value is an argument of the call
     double value = 0;
     error_growth growth = error_growth::adds;
-    /// How often the bound of one compression may add up in an element of the result.
+    /// How many bounds of one compression can add up in one element of the result.
     double (*units)(const schedule&, placement_rules, error_growth, int p, int root) = nullptr;
 };
 
-/// A plan as values. `what` lacks only what a call adds: way, buffers, root, bound and sizes.
+/// A plan as values. `what` lacks only what each call adds: way, buffers, root, bound and sizes.
 template <element T>
 struct decision {
     algorithm_way way;
@@ -45,26 +45,26 @@ struct decision {
     time_limit patience;
 };
 
-/// The transport's own collective, where it has one: false when nothing was done, because a count is too large for it.
+/// The transport's own collective, if it has one. Returns false if it did nothing, because a count is too large for it.
 template <element T, transport Link>
 using native_call = bool (*)(Link&, const task<T>&, T* recv, typename Link::request* begun);
 
-/// The decisions of Algo::Hierarchical for what happens within a node.
+/// The decisions of Algo::Hierarchical about what happens within a node.
 template <element T>
 struct inner_decisions {
     const decision<T>* reduce = nullptr;
     const decision<T>* bcast = nullptr;
 };
 
-/// All that a facade hands over to begin a call.
+/// All that a facade passes on to begin a call.
 template <element T, transport Link>
 struct call_order {
     const decision<T>& plan;
     user_buffers<T> user;
     int root;
-    double eb;                    ///< the bound, where the plan says RuntimeBound
-    native_call<T, Link> native;  ///< null, or what the plan may hand over to
-    inner_decisions<T> inner{};   ///< of Algo::Hierarchical
+    double eb;                    ///< the bound, if the plan says RuntimeBound
+    native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
+    inner_decisions<T> inner{};   ///< for Algo::Hierarchical
 };
 
 }  // namespace ccoll

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/element_work.hpp - floor 3. What a call does to elements outside of its schedule: it looks at input, puts input aside that is
-// going to be overwritten, and moves a result to its place. Begun in order on one queue of the buffers' memory space.
+// engine/element_work.hpp - floor 3. What a call does to elements outside its schedule: it surveys input, copies input that is going to be
+// overwritten, and moves a result to its place. All of it is begun in order on one queue of the buffers' memory space.
 #pragma once
 
 #include <ccoll/engine/space.hpp>
@@ -28,7 +28,7 @@ public:
         space_.divide(queue_, by, values, ranks, n, work_);
     }
 
-    /// A copy of n values, which lives as long as this object. One at a time.
+    /// A copy of n values that lives as long as this object. There can be one at a time.
     const T* put_aside(const T* from, std::size_t n)
     {
         memory_.drop(aside_);
@@ -38,16 +38,16 @@ public:
         return to;
     }
 
-    /// Starts a new survey that wants what `wanted` says. look() adds values to it.
+    /// Starts a new survey that asks for what `wanted` says. look() adds values to it.
     void ask(const value_survey& wanted) { found_ = wanted; }
     void look(const T* values, std::size_t n) { space_.survey(queue_, values, n, found_, work_); }
-    /// Once done() is true.
+    /// Valid once done() is true.
     const value_survey& found() const { return found_; }
 
-    /// Is all of it done? One ticket tells, since work is done in order.
+    /// Has all of it been done? One ticket is enough to know, because work is done in order.
     bool done() { return queue_.is_done(work_); }
     void wait() { queue_.wait(work_); }
-    /// What went wrong, if anything did.
+    /// The first error, or ok.
     status trouble() const { return work_.result.code; }
     void yield() { queue_.let_others_run(); }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/error_model.hpp - floor 3. The worst-case error of a result, found by running the engine's own state machine on
-// error units (multiples of the bound) instead of bytes. Holds for any schedule, also one written outside the library.
-// docs/error_bounds.md derives the closed forms that the tests compare it with.
+// engine/error_model.hpp - floor 3. The worst-case error of a result, found by running the engine's own state machine on error units
+// (multiples of the bound) instead of bytes. It holds for any schedule, including those written outside the library. docs/error_bounds.md
+// derives the closed forms that the tests compare it with.
 #pragma once
 
 #include <algorithm>
@@ -65,8 +65,9 @@ struct error_machine {
 
 }  // namespace detail
 
-/// How often the bound may add up in one element of the result; before any division by the number of ranks.
-/// Cost: O(p * steps) for a schedule that knows its worst block, times its blocks otherwise; O(p) memory. Callers keep the figure.
+/// How many bounds can add up in one element of the result, before any division by the number of ranks.
+/// Cost: O(p * steps) for a schedule that knows its worst block, otherwise that times its number of blocks; O(p) memory. Callers keep the
+/// figure.
 template <class Collective>
 constexpr double worst_case_units(const schedule& s, placement_rules rules, error_growth growth, int p, int root)
 {
@@ -91,10 +92,10 @@ constexpr double square_root(double x)
     return r;
 }
 
-/// C-Coll's figure: 95.44 % of the errors (two standard deviations) lie within this many bounds, if a compression error is
-/// normal with three standard deviations at the bound and compressions are independent. Source: C-Coll, section III-B,
-/// Corollary 1 for sums (2/3 sqrt(n)) and Theorem 2 for minimum and maximum; differs in: `units` counts the compressions that
-/// really enter one element, so it also covers schedules and placements that the paper does not treat.
+/// C-Coll's figure: 95.44 % of the errors (two standard deviations) lie within this many bounds if compressions are independent and their
+/// errors are normal, with the bound at three standard deviations. Source: C-Coll, section III-B, Corollary 1 for sums (2/3 sqrt(n)) and
+/// Theorem 2 for minimum and maximum; differs in: `units` counts the compressions that really affect one element, so it also covers
+/// schedules and placements that the paper does not treat.
 constexpr double probable_units(double units, error_growth growth)
 {
     if (units == 0) return 0;

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/executor.hpp - floor 3. The one loop of the library: runs any schedule with any codec, placement, memory space and transport.
+// engine/executor.hpp - floor 3. The one loop of the library. It runs any schedule with any codec, placement, memory space and transport.
 //
-// The vector is cut twice: into the blocks of the schedule, and every block into slices. Slice j of all blocks is walked by a lane. A lane
-// walks the whole schedule on its own and no lane ever needs another, so lanes are the pipeline, within a step and across steps: while one
-// waits for the link, the next encodes.
+// The vector is cut twice: into the blocks of the schedule, and every block into slices. A lane walks the whole schedule with slice j of
+// all blocks. No lane ever needs another one, so lanes form the pipeline: while one lane waits for the link, the next one encodes.
 //
-// A step of a lane has three stages. Codec work is begun in one and settled before the next; where a queue works at once, that is the same.
+// A step of a lane has three stages. Codec work that is begun in one is settled before the next, or at once if the queue works at once.
 //
 //   encode     the receive is posted, and what leaves is being encoded
 //   exchange   it has left; the step's message is awaited
 //   combine    what arrived is being decoded, added or reduced; the send is awaited
 //
-// Delivering a result is begun when its last step is over, and is awaited before the lane closes.
+// Delivering a result begins when the last step of its block is over. It is awaited before the lane closes.
 #pragma once
 
 #include <utility>
@@ -25,7 +24,7 @@ namespace ccoll::inline CCOLL_ABI {
 template <element T, transport Link, class Clock>
 class executor {
 public:
-    /// @param agreed  ranks have compared their arguments: nobody can be on another way.
+    /// @param agreed  ranks have compared their arguments, so none can have another schedule.
     executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
         : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk), agreed_(agreed), me_(link.rank()),
           p_(link.size()), blocks_(what.path.blocks(p_)), steps_(what.path.steps(p_)), tags_(what.stamp.call),
@@ -46,7 +45,7 @@ public:
     executor& operator=(const executor&) = delete;
     ~executor() { leave(); }
 
-    /// Does what can be done without waiting. @return true when this rank is done.
+    /// Does what can be done without waiting. @return true when this rank is done
     bool progress()
     {
         link_.poll();
@@ -59,7 +58,7 @@ public:
         }
         vain_ = moved_ || works ? 0 : vain_ + 1;
         if (done() || moved_) {
-            if (done() && !agreed_) talk_.listen(agreed_);  // takes questions that came too late to matter
+            if (done() && !agreed_) talk_.listen(agreed_);  // receives questions that came too late to matter
             return done();
         }
         typename Clock::scope time(clock_, phase::wait);
@@ -67,10 +66,9 @@ public:
         else if (!agreed_ && vain_ == control<Link>::patience) talk_.ask(awaited());
         return done();
     }
-    /// Did the last progress() come any further?
+    /// Did the last progress() achieve anything?
     bool moved() const { return moved_; }
-    /// After a progress() in vain: sleeps until something may have moved. Nobody wakes a rank when codec work is done, so it only yields
-    /// then.
+    /// Sleeps until something may have happened. With codec work under way it only yields, because the end of such work wakes no rank.
     void idle()
     {
         typename Clock::scope time(clock_, phase::wait);
@@ -79,7 +77,7 @@ public:
         link_.idle();
     }
 
-    /// Whom this rank waits for: the sender of the first message that is due, or else the one who has not taken its own.
+    /// The rank that this one waits for: the sender of the first message that is due, or else a receiver that has not taken its message.
     int awaited() const
     {
         for (const lane& l : lanes_)
@@ -89,20 +87,20 @@ public:
         return nobody;
     }
 
-    /// From now on this rank sends poisoned messages instead of data, but keeps to the schedule: nobody waits in vain.
+    /// From now on this rank sends poisoned messages instead of data, but keeps to the schedule, so no rank waits for ever.
     void poison(const verdict& v)
     {
         if (trouble_.ok()) trouble_ = v;
     }
     const verdict& trouble() const { return trouble_; }
-    /// Leaves the schedule and says so to everybody.
+    /// Leaves the schedule and tells all ranks.
     void give_up(const verdict& v)
     {
         talk_.give_up(v);
         leave_with(v);
     }
-    /// A result of this rank could not be added encoded because of what some rank contributed. No element was delivered, on no
-    /// rank: a rank that cannot add says so in all of its frames.
+    /// A result of this rank could not be added encoded. No element was delivered on any rank, because a rank that cannot add says so in
+    /// all of its frames.
     bool too_large() const { return too_large_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
@@ -111,7 +109,7 @@ private:
     friend struct byte_work<executor>;
 
     static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
-    /// Arriving, leaving, kept, just encoded, and one more: borrowed ahead, so that what is allocated never depends on timing.
+    /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations never depend on timing.
     static constexpr std::size_t buffers_per_lane = 5;
     using element_type = T;
     using clock_type = Clock;
@@ -148,7 +146,7 @@ private:
         if (r.code != status::ok && (r.code != status::too_large || !p.may_be_too_large)) poison(p.where.found(r.code));
         if (p.last) store_.release(*p.of);
     }
-    /// Settles what is done. @return true when nothing is left that a message or a later step waits for
+    /// Settles what is done. @return true when no message and no later step waits for any of the rest
     bool settled(lane& l)
     {
         while (!l.begun.empty() && l.queue.is_done(l.begun.oldest().work)) {
@@ -166,7 +164,7 @@ private:
         if (l.queue.at_once()) c.between = {&poll_between, this};
         return c;
     }
-    // No lambda: with this cast in one, nvcc 13 crashes.
+    // Not a lambda, because nvcc 13 crashes on this cast within one.
     static void poll_between(void* self, std::size_t n) noexcept { static_cast<executor*>(self)->between(n); }
     void between(std::size_t elements) noexcept
     {
@@ -194,12 +192,12 @@ private:
         l.open = true;
         moved_ = true;
         l.blocks = store_.open(index_of(l), l.slice);
-        for (int b = 0; b < blocks_; ++b) finish_block(l, -1, b);  // those that no step touches
+        for (int b = 0; b < blocks_; ++b) finish_block(l, -1, b);  // blocks that no step touches
         if (steps_ == 0) l.at = stage_of_step::close;
         else begin_step(l);
     }
 
-    /// The transitions of a lane, as far as its messages and its codec work allow.
+    /// Takes a lane as far as its messages and its codec work allow.
     void walk(lane& l)
     {
         typename Clock::scope time(clock_, phase::communicate);
@@ -222,11 +220,11 @@ private:
                 if (!link_.test(l.send)) return;
                 if (l.send.result != status::ok) poison({l.send.result, me_, l.now.send_to, l.step});
                 messages_.drop(std::exchange(l.outbox, nullptr));
-                const int done = l.step++;
+                const int number = l.step++;
                 const step was = l.now;
                 if (l.step < steps_ && !left_) begin_step(l);
                 else l.at = stage_of_step::close;
-                finish(l, done, was);
+                finish(l, number, was);
                 break;
             }
             case stage_of_step::close:
@@ -240,7 +238,8 @@ private:
         }
     }
 
-    /// Posts the receive, and begins to encode what leaves. What is encoded at once leaves at once: before results are delivered here.
+    /// Posts the receive, and begins to encode what leaves. What is encoded at once is also sent at once, before results are delivered on
+    /// this rank.
     void begin_step(lane& l)
     {
         const step now = l.now = step_at(l);
@@ -273,8 +272,7 @@ private:
         for (int i = 0; i < now.send.count; ++i) after_send(task_.rules, at(l, now.send, i).now);
     }
 
-    /// The message of a step, with a reference for the send. One block leaves from where it is, also one that only passes
-    /// through; several are packed.
+    /// The message of a step, with a reference for the send. A single block is sent from where it is. Several blocks are packed.
     buffer_memory* outgoing(lane& l, const step& now)
     {
         for (int i = 0; i < now.send.count; ++i) counts_.raw_bytes += at(l, now.send, i).count * sizeof(T);
@@ -298,7 +296,7 @@ private:
         return message;
     }
 
-    /// @return false when the message was a left-over of an earlier call, and another one is awaited.
+    /// @return false if the message was left over from an earlier call, so that another one is awaited
     bool receive(lane& l)
     {
         const step& now = l.now;
@@ -315,7 +313,7 @@ private:
                 post_receive(l, now);
                 return false;
             }
-            // A sender on another way does not keep to this schedule: to go on could mean to wait for ever.
+            // A sender with another schedule does not keep to this one, so going on could mean waiting for ever.
             if (message.what == arrival::other_way) give_up(trouble_.ok() ? message.why : trouble_);
             else if (message.what == arrival::trouble) poison(message.why);
             else if (message.what == arrival::data) take_frames(l, now, message.body);
@@ -348,22 +346,21 @@ private:
         if (s != status::ok && s != status::too_large && s != status::count_differs) return here_.found(s);
         const std::uint64_t elements = view.header.elements;
         if (task_.data.varied && now.action == on_receive::replace && elements <= task_.slice_elements)
-            b.count = static_cast<std::size_t>(elements);  // the sender knows how long its part is
+            b.count = static_cast<std::size_t>(elements);  // the sender knows the length of its part
         if (task_.data.varied && elements != b.count)
             return here_.found(status::count_differs, static_cast<double>(b.count), static_cast<double>(elements));
         const bool fits = elements == b.count && view.header.bound == task_.eb && view.bytes() <= task_.max_frame_bytes(b.count);
         return fits ? verdict{} : here_.found(status::corrupt);
     }
 
-    /// A reduced block whose next event is to be encoded for a send: the partial result itself is needed by nobody.
+    /// Is a reduced block going to be encoded for a send next? Then its partial result need not be stored.
     bool fuses(const lane& l, int b) const
     {
         return task_.rules.forward_encoded && !task_.rules.reduce_encoded && l.step + 1 < steps_ &&
                task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
     }
 
-    /// Begins to deliver the blocks that no step after `number` touches; their memory is given back when that is settled.
-    /// @param was  the step that has been done
+    /// Begins to deliver the blocks that no step after `number` touches. @param was  the step that has just been done
     void finish(lane& l, int number, const step& was)
     {
         for (int i = 0; i < was.send.count; ++i) finish_block(l, number, was.send.at(i, blocks_));
@@ -383,20 +380,20 @@ private:
             here_ = {me_, me_, l.step};
             byte_work<executor> transition{*this, l, mine};
             transition.last = true;
-            if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // else it is read again
+            if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // otherwise it is read again
             at_end(mine.now, transition);
-            if (!too_large_) transition.deliver();
+            if (!too_large_) transition.store_result();
         }
         release(l, mine);
     }
-    /// Now, or when what has been begun is done.
+    /// Gives the block's memory back, now or when the work that has been begun is done.
     void release(lane& l, block& b)
     {
         if (l.begun.empty()) return store_.release(b);
         l.begun.add({.of = &b, .what = piece::kind::delivers, .last = true, .where = here_});
     }
 
-    /// No message of this peer will come any more. If it has said why, that is the trouble.
+    /// This peer will send no more messages. If it has said why, that is the trouble.
     void lost(const verdict& v)
     {
         const verdict reason = talk_.listen(true);
@@ -409,8 +406,7 @@ private:
         left_ = true;
     }
 
-    /// Waits for codec work, which uses the user's buffers, and takes back whatever is under way. Memory of a send that cannot be taken
-    /// back is never handed out again.
+    /// Waits for codec work, which uses the user's buffers, and withdraws all messages. Memory of a send that cannot be withdrawn is lost.
     void leave()
     {
         for (lane& l : lanes_) {

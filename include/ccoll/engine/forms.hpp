@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/forms.hpp - floor 3. The forms in which buffers are passed, written once for all collectives that share them and for all
-// ways to run a call. `How` is blocking, nonblocking or preparing (call.hpp).
+// engine/forms.hpp - floor 3. The forms in which buffers are passed. They are written once for all collectives that share them and for all
+// ways to run a call. `How` is blocking, nonblocking or preparing (run_modes.hpp).
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// How long parts are and, unless they lie one behind the other, where.
+/// The lengths of parts and, unless they are contiguous, their displacements.
 struct part_lists {
     count_list counts, displacements;
 };
@@ -30,7 +30,7 @@ constexpr part_lists lists_of(const C& counts)
     if constexpr (is_layout<C>::value) return {list_of(counts.counts), list_of(counts.displacements)};
     else return {list_of(counts), {}};
 }
-/// MPI's form: one array for each, of as many entries as there are ranks; displacements may be null.
+/// MPI's form: an array of counts and one of displacements, each with an entry per rank; displacements may be null.
 template <class Integer>
 constexpr part_lists lists_of(const Integer* counts, const Integer* displacements)
 {
@@ -41,14 +41,14 @@ constexpr part_lists lists_of(const Integer* counts, const Integer* displacement
 inline constexpr auto as_they_are = [](auto&, std::size_t) {};
 inline constexpr auto in_place = [](auto& user, std::size_t) { user.in_place = true; };
 
-/// A buffer that is only read, as the rules see it.
+/// A buffer that is only read, as a type for the rules.
 template <class Spelled>
 using read_from = const std::remove_reference_t<Spelled>&;
 
 // A form has the overloads of `call` that a facade accepts. Their results are spelled out, so that `ask` can look for one that fits without
-// compiling it. `shape` picks the sentence for arguments that fit none.
+// compiling it. `shape` selects the sentence for arguments that fit none.
 
-/// Two buffers of one length each, and no root.
+/// Two buffers, one length each, no root.
 template <class How, class Collective>
 struct unrooted {
     using result = typename How::result;
@@ -118,7 +118,7 @@ struct one_buffer {
     }
 };
 
-/// Says how long the parts of the whole buffers are. @param stands_in  in place
+/// Sets the lengths of the parts of whole buffers. @param stands_in  in place
 inline auto send_parts(const part_lists& lists, bool stands_in = false)
 {
     return [=](auto& user, std::size_t times) {
@@ -137,7 +137,7 @@ inline auto recv_parts(const part_lists& lists, bool stands_in = false)
         user.recv_displacements = lists.displacements.in_elements(times);
     };
 }
-/// First the one, then the other.
+/// Calls the one, then the other.
 template <class A, class B>
 auto both(A a, B b)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/guarded_call.hpp - floor 3. A call over a guarded link: any call, which knows nothing of it, and then the last acknowledgements.
+// engine/guarded_call.hpp - floor 3. A call over a guarded link: a call of any kind, which knows nothing of the guard, and then the last
+// acknowledgements.
 #pragma once
 
 #include <type_traits>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other. The one between nodes has the
+// engine/hierarchy.hpp - floor 3. Algo::Hierarchical: a call as up to three calls, one after the other. The call between nodes uses the
 // plan's codec.
 //
 //   allreduce   reduce to the first rank of every node, allreduce between these, bcast within the nodes
 //   reduce      reduce to the first rank of every node, reduce between these to the root
 //   bcast       bcast from the root to the first ranks of the nodes, bcast within the nodes
 //
-// With a root, the root is the first rank of its node. Where encoded streams are added, they are added within nodes as well: then the bits
-// of a sum do not depend on which ranks share a node.
+// If there is a root, it is the first rank of its node. If encoded streams are added, they are added within nodes as well. Then the bits of
+// a sum do not depend on which ranks share a node.
 #pragma once
 
 #include <ccoll/algo/hierarchical.hpp>
@@ -16,8 +16,8 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Ranks compare their arguments on the whole communicator before the first level (under Check::Local only where frames are to be added,
-/// or for a relative bound), and a rank that meets trouble on a level tells all ranks of the communicator.
+/// Ranks compare their arguments on the whole communicator before the first level (with Check::Local only if frames are to be added, or for
+/// a relative bound). A rank that meets trouble on a level tells all ranks of the communicator.
 template <element T, transport Link, class Clock>
 class hierarchical_call final : public pending_call {
     using level_link = group<Link>;
@@ -69,10 +69,10 @@ private:
     const call_order<T, Link>& order() const { return head_.order; }
     const collective_facts& facts() const { return order().plan.what.facts; }
     bool moves_only() const { return !facts().reduces; }
-    /// Are encoded streams added, on all levels?
+    /// Are encoded streams added on all levels?
     bool adds() const { return outer_.what.rules.reduce_encoded; }
     bool lossy() const { return outer_.bound.lossy && (adds() ? head_.p > 1 : leaders_.size() > 1); }
-    /// Each rank encodes its values once where these are added; else only the first ranks of the nodes encode.
+    /// Each rank encodes its values once if these are added in encoded form. Otherwise only the first ranks of the nodes encode.
     detail::promise promised()
     {
         const int among = adds() ? head_.p : static_cast<int>(leaders_.size());
@@ -87,7 +87,7 @@ private:
         const decision<T>& plan = order().plan;
         first_number_ = head_.numbers.next();
         head_.stamp.arguments.path = plan.way.hash;
-        const std::span<const int> nodes = nodes_of(link_);  // the first time that may be a collective of the transport's own
+        const std::span<const int> nodes = nodes_of(link_);  // the first time this may be a collective call of the transport
         for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
@@ -97,7 +97,7 @@ private:
         else if (head_.trouble.ok())
             head_.trouble = {status::no_nodes, head_.me, head_.me, -1, static_cast<double>(head_.p), static_cast<double>(nodes.size())};
 
-        // From here on the levels keep to themselves: what has to be agreed upon is agreed upon here.
+        // From here on the levels do not talk to each other, so whatever ranks must agree on is agreed here.
         head_.stamp.arguments.bound = head_.asked_bound();
         if (plan.bound.lossy) {
             promise_ = promised();
@@ -117,7 +117,7 @@ private:
         stage_ = stage::looking;
     }
 
-    /// Who is on this rank's node, and who is the first of each.
+    /// Finds out who is on this rank's node, and who is the first rank of each node.
     void sort_ranks(std::span<const int> nodes)
     {
         const auto p = static_cast<std::size_t>(head_.p);
@@ -176,7 +176,7 @@ private:
         shared_facts mine;
         mine.lowest = found.lowest;
         mine.highest = found.highest;
-        mine.largest = found.largest_of_all();  // a sum that is decoded in between has multiples of a fill value
+        mine.largest = found.largest_of_all();  // a sum that is decoded in between may hold multiples of a fill value
         head_.compare(mine, false);
         stage_ = stage::comparing;
     }
@@ -212,7 +212,7 @@ private:
         stage_ = stage::dividing;
     }
 
-    /// A level counts its own ranks.
+    /// The same verdict with ranks of the whole communicator, because a level numbers its own ranks.
     verdict of_all_ranks(verdict v) const
     {
         const std::span<const int> members = stage_ == stage::across ? leaders_ : here_;
@@ -224,7 +224,7 @@ private:
         return v;
     }
 
-    /// All ranks know the largest value, so they choose alike; and which ranks share a node plays no part in it.
+    /// All ranks know the largest value, so they choose alike. Which ranks share a node does not affect the choice.
     void choose_addition(double largest)
     {
         const queued_addends<T>& addends = outer_.what.addends;
@@ -233,7 +233,7 @@ private:
         else if (detail::survives_decoding<T>(head_.p * (largest + eb_), step)) outer_.what.sums_fit = true;
         else add_decoded();
     }
-    /// What quanta cannot hold.
+    /// For values that do not fit the codec's integers.
     void reduce_exactly()
     {
         outer_.what.reduce_exactly();
@@ -241,7 +241,7 @@ private:
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
     }
-    /// Sums of a node that, once decoded, would not be encoded as what they were. Within nodes they are added exactly then, and between
+    /// For a sum of a node that, once decoded, might be encoded as another value. Sums are then added exactly within nodes, and between
     /// nodes they are decoded, added and encoded. The result keeps what was promised for encoded sums.
     void add_decoded()
     {
@@ -271,11 +271,11 @@ private:
             within_.bound = of_one_compression();
             within_.bound.units = plan.bound.units;
         }
-        within_.what.op.divide = nullptr;  // once, at the very end
+        within_.what.op.divide = nullptr;  // only once, at the very end
         within_.patience = order().plan.patience;
         run(now, within_, here_, my_place_, leader_place_, send, recv, encodes ? eb_ : 0);
     }
-    /// The bound of one compression, which is known by now.
+    /// The bound of one compression, which is known here.
     bound_wish of_one_compression() const
     {
         bound_wish known = outer_.bound;
@@ -289,7 +289,7 @@ private:
     {
         if (moves_only()) return go_across();
         partial_sum_ = head_.fitted.data.recv;
-        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {  // the first rank of a node where the root is not
+        if (my_place_ == leader_place_ && head_.fitted.recv_elements == 0) {  // the first rank of a node without the root
             partial_ = memory_.take(std::max<std::size_t>(1, head_.fitted.data.count * sizeof(T)));
             partial_sum_ = reinterpret_cast<T*>(partial_->bytes.get());
         }
@@ -306,7 +306,7 @@ private:
         run(stage::across, outer_, leaders_, leader_index_, root_index_, moves ? data.send : partial_sum_, moves ? data.recv : target(),
             eb_);
     }
-    /// Where the sum of all nodes belongs; in a reduce, on the root alone.
+    /// Where the sum of all nodes is stored; in a reduce, on the root only.
     T* target() const { return head_.fitted.recv_elements > 0 ? head_.fitted.data.recv : partial_sum_; }
     void go_down()
     {
@@ -344,7 +344,7 @@ private:
 
     Link link_;
     call_head<T, Link> head_;
-    decision<T> outer_, within_;  // the plan's, and what is run on a node at present
+    decision<T> outer_, within_;  // the plan's, and the one that runs within a node at present
     workspace& memory_;           // of elements
     outcome result_;
     detail::promise promise_;

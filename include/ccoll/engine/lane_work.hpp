@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/lane_work.hpp - floor 3. A lane, and the codec work that it has begun and that is not yet settled, oldest first.
+// engine/lane_work.hpp - floor 3. A lane, and the codec work that it has begun and not yet settled, oldest first.
 //
-// A queue does work in the order in which it was begun, so a lane settles it in that order. What is settled may be read, sent and
-// given back. Where work is done at once, it is settled at once, and nothing is noted.
+// A queue does work in the order in which it was begun, so a lane settles it in that order. After that the results may be read, sent and
+// given back. Where work is done at once, it is settled at once, and nothing is recorded.
 #pragma once
 
 #include <span>
@@ -24,25 +24,25 @@ struct begun_work {
     typename block_store<T>::block* of = nullptr;
     buffer_memory* into = nullptr;  ///< where a frame is written
     kind what = kind::restores;
-    bool may_be_too_large = false;  ///< the frame may say so without a codec having broken its word that it can add
+    bool may_be_too_large = false;  ///< a frame that says so does not mean that the codec broke its promise to add
     bool last = false;              ///< no later step needs the block
     message_place where{};
 };
 
-/// As many pieces as one lane can have under way.
+/// A list for as many pieces of work as one lane can have under way.
 template <element T>
 class lane_work {
 public:
     using piece = begun_work<T>;
 
-    /// Of each block one frame may be under way and two restorations, and three pieces of work that deliver it.
+    /// Each block can have one frame, two restorations and three pieces of delivery work under way.
     static constexpr std::size_t most_per_block = 6;
 
     lane_work() = default;
     explicit lane_work(std::span<piece> room) : room_(room) {}
 
     bool empty() const { return first_ == last_; }
-    /// Is there anything that a message or a later step waits for?
+    /// Is there any work that a message or a later step waits for?
     bool due() const { return due_ > 0; }
     piece& oldest() { return room_[first_ % room_.size()]; }
     piece& add(const piece& p)
@@ -61,13 +61,13 @@ private:
     std::size_t first_ = 0, last_ = 0, due_ = 0;
 };
 
-/// The stages of a step; executor.hpp says what happens in each.
+/// The stages of a step; executor.hpp describes them.
 enum class stage_of_step : unsigned char { encode, exchange, combine, close };
 
-/// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so its tag is enough to tell messages apart.
+/// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so its tag is enough to distinguish its messages.
 template <element T, class Request>
 struct engine_lane {
-    std::size_t slice = 0;  ///< the current one, or the next if the lane is not open
+    std::size_t slice = 0;  ///< the current slice, or the next one if the lane is not open
     int step = 0;
     ccoll::step now{};  ///< what this rank does in it
     stage_of_step at = stage_of_step::encode;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/message.hpp - floor 3. One message: sealed before it leaves, read when it arrives, its frames checked once. Collectives and
-// point-to-point calls stand on it. A check of integrity belongs here: seal() is where its trailer is written, accept() where it is read.
+// point-to-point calls are built on it. An integrity check would be added here: seal() would write its trailer, and accept() would read it.
 #pragma once
 
 #include <ccoll/base/workspace.hpp>
@@ -9,14 +9,14 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Where a message's frames go, and how much room there is for them.
+/// Where a message's frames go, and how many bytes there are for them.
 template <class Stamp>
 byte_span body_room(buffer_memory& message) noexcept
 {
     return message.room().subspan(sizeof(Stamp));
 }
 
-/// Makes a message of the `body_bytes` bytes that lie in its body_room.
+/// Makes a message from the `body_bytes` bytes that are in its body_room.
 template <class Stamp>
 void seal(buffer_memory& message, const Stamp& stamp, std::size_t body_bytes) noexcept
 {
@@ -33,7 +33,7 @@ void seal_poison(buffer_memory& message, Stamp stamp, const verdict& trouble) no
     seal(message, stamp, sizeof trouble);
 }
 
-/// Who reads a message, from whom, and in which step: what a verdict says beside what is wrong.
+/// Who reads a message, from whom, and in which step. A verdict names these.
 struct message_place {
     int reader = nobody, sender = nobody, step = -1;
 
@@ -54,7 +54,7 @@ enum class arrival : unsigned char {
 struct accepted {
     arrival what = arrival::trouble;
     verdict why{};           ///< of trouble and of another way
-    const_byte_span body{};  ///< of data: the frames, one behind another
+    const_byte_span body{};  ///< of data: the frames, one after another
 };
 
 /// Reads a message of a collective. Total: any bytes are safe.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/native.hpp - floor 3. Handing an exact call straight to the transport's own collective, where it has one (MPI).
+// engine/native.hpp - floor 3. Passing an exact call to the transport's own collective, if it has one (MPI).
 #pragma once
 
 #include <type_traits>
@@ -11,14 +11,14 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// A transport with members native_<collective> (transport/mpi.hpp) that knows these elements and this operation.
+/// A transport with a member native_<collective> (transport/mpi.hpp) that knows these elements and this operation.
 template <class Collective, class Op, class T, class Link>
 concept has_native = requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); } &&
                      (!Collective::reduces || Link::template native_op_of<Op, T>::available);
 
-/// @param what   fitted; a v variant is not for here. A sum that is to be divided is left undivided.
-/// @param begun  null: to the end. Else the call is only begun, and this tells when it has ended.    @return false when nothing was done: a
-/// count is too large for the transport's own call
+/// @param what   fitted buffers, not those of a v variant. A sum that is to be divided is returned undivided.
+/// @param begun  null: waits for the end. Otherwise the call is only begun, and this request tells when it has ended.
+/// @return false if nothing was done because a count is too large for the transport's own call
 template <class Collective, class Op, element T, class Link>
 bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request* begun)
 {
@@ -49,7 +49,7 @@ bool run_native(Link& link, const task<T>& what, T* recv, typename Link::request
 
 }  // namespace detail
 
-/// What a plan hands over to, when it asks for nothing of ours: exact, and neither algorithm, placement nor patience named. Else null.
+/// The transport's own call, if the plan needs nothing of ours: it is exact and names no algorithm, placement or time-out. Otherwise null.
 template <class Collective, class Plan, element T, class Space, class Link>
 constexpr native_call<T, Link> native_of()
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/p2p.hpp - floor 3. One point-to-point call: what leaves for one rank, what comes from another, or both at once. Slices are
-// encoded while others are on their way, and decoded while more arrive. It never waits (pending.hpp), and is compiled once per
-// element type, transport and clock.
+// engine/p2p.hpp - floor 3. One point-to-point call: a send to one rank, a receive from another, or both at once. Slices are encoded while
+// others are on their way, and decoded while more arrive. A call never waits (pending.hpp), and is compiled once per element type,
+// transport and clock.
 //
-// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). Messages of one call are numbered, and each says
-// how many there are: a receiver that expected another count takes them all, and the next call finds nothing of this one.
+// Both ends cut a vector alike, because slices follow from plan and count (p2p_plan.hpp). The messages of one call are numbered, and each
+// says how many there are. So a receiver that expected another count still takes all of them, and the next call is not affected.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// One call from its arguments to its report. Its buffers must stay until it has ended.
+/// One call from its arguments to its report. Its buffers must remain valid until it has ended.
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
@@ -50,7 +50,7 @@ public:
         return ended_;
     }
     bool moved() const override { return moved_; }
-    /// Nobody wakes a rank when codec work is done, so it only yields then.
+    /// While codec work is under way it only yields, because the end of such work wakes no rank.
     void idle() override
     {
         typename Clock::scope time(clock_, phase::wait);
@@ -84,13 +84,13 @@ private:
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
-        in_.eb = d_.relative ? 0 : eb;  // the sender knows its range
+        in_.eb = d_.relative ? 0 : eb;  // only the sender knows the range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
-            // In powers of two, so that messages of many lengths share memory.
+            // Rounded up to powers of two, so that messages of many lengths share memory.
             const std::size_t room =
                 needed > p2p_room / 2 ? std::max(needed, p2p_room) : std::bit_ceil(std::max<std::size_t>(needed, 4096));
             open(out_, user_.destination, d_.messages(user_.send_count), room, true);
@@ -111,12 +111,12 @@ private:
     verdict first_fault() const
     {
         const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
-        const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces behind a colon in templates
+        const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces after a colon in templates
         const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
         for (const int peer : peers)
             if (peer != nobody && (peer < 0 || peer >= link_.size()))
                 return {status::bad_peer, me_, me_, -1, link_.size() - 1.0, static_cast<double>(peer)};
-        for (const std::size_t n : counts)  // a negative number of the user, for example
+        for (const std::size_t n : counts)  // for example a negative number of the user
             if (n > ~std::size_t{0} / 2 / sizeof(T))
                 return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
         if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
@@ -135,7 +135,7 @@ private:
         end();
     }
 
-    /// Borrows the memory of all messages that may be under way, so that what is allocated never depends on timing.
+    /// Borrows the memory of all messages that may be under way, so that allocations never depend on timing.
     void open(end_point& e, int peer, std::size_t messages, std::size_t room, bool sends)
     {
         e.peer = peer;
@@ -158,7 +158,7 @@ private:
         return sent || received;
     }
 
-    /// @return false while input is being put aside, which nothing may overwrite before, or its range is not yet known
+    /// @return false while input is being copied, because nothing may overwrite it before, or while its range is not yet known
     bool prepare()
     {
         if (!elements_.done()) return false;
@@ -177,7 +177,7 @@ private:
             moved = true;
             if (s == status::ok) continue;
             fail({s, me_, out_.peer});
-            out_.total = out_.begun = out_.halfway;  // nobody takes the rest
+            out_.total = out_.begun = out_.halfway;  // no one receives the rest
         }
         if (out_.begun < out_.total && out_.begun - out_.finished < out_.slots && out_.turn.has_come()) {
             encode_slice();
@@ -203,7 +203,7 @@ private:
     {
         slot& s = out_.at(out_.halfway);
         const encode_result& r = s.work.result;
-        if (r.code != status::ok) {  // a codec that breaks its word
+        if (r.code != status::ok) {  // the codec broke its promise
             fail({r.code, me_, me_});
             return stop_sending(trouble_);
         }
@@ -227,8 +227,8 @@ private:
         return s;
     }
 
-    /// Leaves the rest of the messages out. The receiver may wait for as many as there are slots: it gets poison in their place. Where no
-    /// message has left yet, it has heard nothing of this call. It will not, unless it is told now.
+    /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots, so it gets poison in their
+    /// place. If no message has left yet, it has heard nothing of this call, and will not unless it is told now.
     void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
         const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
@@ -237,7 +237,7 @@ private:
             seal_poison(*b, stamp(i, total), v);
             auto r = link_.post_send(out_.peer, tag(), b->message());
             for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-            if (link_.test(r)) messages_.drop(b);  // else it stays where it is for ever
+            if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
         wait_for_work(out_);
         out_.total = out_.begun = out_.halfway;
@@ -249,8 +249,8 @@ private:
     bool receive_more()
     {
         bool moved = false;
-        // How many messages follow is the sender's to say, and only then may this call wait for more than one: another would take from the
-        // next call.
+        // Only the sender can say how many messages follow. Until it has, this call may wait for one message only, because another receive
+        // would take a message of the next call.
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
@@ -286,7 +286,7 @@ private:
                       foreign ? static_cast<double>(m.stamp.version) : 0});
                 return cancel_receives();
             }
-            if (m.stamp.number != 0) {  // the rest of a call that this rank gave up
+            if (m.stamp.number != 0) {  // it belongs to the rest of a call that this rank gave up
                 in_.begun = 0;
                 return;
             }
@@ -303,8 +303,8 @@ private:
         }
     }
 
-    /// The first message of a call: is it what this rank expects? If not, the call is taken to its end all the same.
-    /// @return false when its end cannot be known
+    /// Examines the first message of a call: is it what this rank expects? If not, the call is still received to its end.
+    /// @return false if its end cannot be known
     bool begins_well(const pair_stamp& theirs)
     {
         const auto differs = [&](status code, double mine, double other) { fail({code, me_, in_.peer, -1, mine, other}); };
@@ -355,8 +355,8 @@ private:
         for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
         for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
     }
-    /// An exception ends the call on this rank: its receiver should not wait for the rest. Before its turn a call cannot say anything:
-    /// the receiver would take it for a message of an earlier call.
+    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest. Before its turn a call cannot
+    /// say anything, because the receiver would take it for a message of an earlier call.
     void say_last_words() noexcept
     {
 #if defined(__cpp_exceptions)
@@ -365,7 +365,7 @@ private:
         } catch (...) {}
 #endif
     }
-    /// It uses the user's buffers.
+    /// Waits for codec work, because it uses the user's buffers.
     static void wait_for_work(end_point& e)
     {
         for (slot& s : e.all) s.queue.wait(s.work);
@@ -385,7 +385,7 @@ private:
         in_.total = in_.begun = in_.halfway = in_.finished = in_.slots = 0;
         in_.turn.leave();
     }
-    /// What has left will arrive, whoever waits for it: its memory is never handed out again.
+    /// What has left will arrive, even if no receive is posted, so its memory is never reused.
     void leave_sends()
     {
         wait_for_work(out_);

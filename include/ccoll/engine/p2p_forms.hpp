@@ -15,24 +15,24 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// What a point-to-point call does not take; what it shares with collectives is a call_fault.
+/// What a point-to-point call does not accept. Faults that it shares with collectives are a call_fault.
 enum class p2p_fault { none, algorithm, placement, operation, check, extra, rule };
 
 namespace detail {
 
-/// For the rules that ask for a collective.
+/// Stands in where the rules ask for a collective.
 struct p2p_movement {
     static constexpr bool reduces = false;
 };
 template <class T, class Plan>
 using p2p_element = engine_element<T, p2p_movement, Plan>;
 
-/// In place of the buffer that a call does not have.
+/// Stands in for a buffer that the call does not have.
 struct no_buffer {};
 template <class B>
 inline constexpr bool is_absent = std::is_same_v<std::remove_cvref_t<B>, no_buffer>;
 
-/// What a call moves, without const.
+/// The element type of a call, without const.
 template <class Send, class Recv>
 struct moved_element_of {
     using type = buffer_pointee<Recv>;
@@ -45,7 +45,7 @@ struct moved_element_of<Send, Recv> {
 template <class Send, class Recv>
 using moved_element = typename moved_element_of<Send, Recv>::type;
 
-/// The memory space of the buffers that are there; both are checked to be of it.
+/// The memory space of the buffers that exist. The rules check that both are in it.
 template <class Send, class Recv>
 struct moved_space_of {
     using type = buffer_space<Recv>;
@@ -102,7 +102,7 @@ consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
         const call_fault extras = first_fault_of_extras<How, choice, Comm, Extra...>();
-        return extras == call_fault::extra ? call_fault::none : extras;  // that is a p2p_fault
+        return extras == call_fault::extra ? call_fault::none : extras;  // this is a p2p_fault
     }
 }
 
@@ -205,8 +205,8 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     return How::template run<call>(order, std::move(guarded_link), more.code);
 }
 
-/// Sends, receives, or both; a side without a buffer has no_buffer.
-/// @tparam Loses  do temporaries among the arguments die before the call has ended?
+/// Sends, receives, or does both; no_buffer stands in on a side without a buffer.
+/// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
 template <class How, bool Loses, class Choice, class Send, class Recv, class Comm, class... Extra>
 typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, int tag,
                               const Comm& comm, Extra&&... extra)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/p2p_plan.hpp - floor 3. A point-to-point call before it begins: its plan as values, how a vector is cut into messages, the user's
-// buffers, and whose turn it is among calls with the same peer and tag.
+// buffers, and the order of calls with the same peer and tag.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,21 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Users' tags of point-to-point calls are 0 .. max_p2p_tag; their messages lie behind those of collectives.
+/// The user's tags of point-to-point calls are 0 .. max_p2p_tag. They follow the tags of collectives.
 inline constexpr int first_p2p_tag = static_cast<int>(call_tags::period + 1) * call_tags::per_call;
 inline constexpr int max_p2p_tag = 4095;
 static_assert(first_p2p_tag + max_p2p_tag <= max_tag);
 
-/// Room for any message of any plan: a peer with another plan must not truncate one (see room_for).
+/// Enough room for any message of any plan, because a message of a peer with another plan must not be truncated either (see room_for).
 inline constexpr std::size_t p2p_room = (std::size_t{1} << 19) + (std::size_t{1} << 12);
 
-/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine, MPICH): 11 and 17 us, the same
-/// with a quarter of it, 14 to 18 and 26 to 33 us with four times as much.
+/// Shorter vectors are not cut. Measured (ping-pong of 32 and 64 Ki floats with SZp, 2 ranks of one machine, MPICH): 11 and 17 us. A
+/// quarter of this value gives the same, and four times this value gives 14 to 18 and 26 to 33 us.
 inline constexpr std::size_t p2p_least_slice = std::size_t{1} << 14;
 
 namespace detail {
 
-/// The longest slice of a codec, in elements: whole chunks, of which the frame fits p2p_room.
+/// The longest slice of a codec, in elements: as many whole chunks as have a frame that fits p2p_room.
 template <element T>
 constexpr std::size_t longest_p2p_slice(const queued_codec<T>& codec)
 {
@@ -52,19 +52,19 @@ struct p2p_decision {
     queued_codec<T> codec;
     space_operations<T> space;
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
-    std::size_t most_elements = 1;                                ///< of one message
-    std::uint32_t plan = 0;                                       ///< hash of what both ends must have in common
+    std::size_t most_elements = 1;                                ///< in one message
+    std::uint32_t plan = 0;                                       ///< hash of what must be equal at both ends
     bool lossy = false, relative = false, at_rate = false, bound_at_run_time = false;
     double bound_value = 0;
     time_limit patience;
 
-    /// Of one message of n elements in all. At least four messages where they are long enough.
+    /// Elements of one message out of n. There are at least four messages if these are long enough.
     constexpr std::size_t slice(std::size_t n) const
     {
         const std::size_t wish = std::max(p2p_least_slice, (n + 3) / 4), chunk = codec.chunk_elements;
         return std::min(most_elements, (wish + chunk - 1) / chunk * chunk);
     }
-    /// Messages of a call. There is at least one, because a vector of no elements is sent as well.
+    /// The number of messages of a call. It is at least 1, because a vector of no elements is sent as well.
     constexpr std::size_t messages(std::size_t n) const { return std::max<std::size_t>(1, (n + slice(n) - 1) / slice(n)); }
 };
 
@@ -82,8 +82,9 @@ struct p2p_buffers {
 
 namespace detail {
 
-/// The place of one end of a call among this thread's others of the same direction, peer, tag and communicator. A message does not say
-/// of which call it is, so the messages of a call are all posted before the next one posts its first, as MPI orders those.
+/// The turn of one end of a call among this thread's other calls with the same direction, peer, tag and communicator. A message does not
+/// say which call it belongs to. So all messages of a call are posted before the next call posts its first, which gives the order that MPI
+/// prescribes.
 class p2p_turn {
 public:
     struct line {
@@ -146,16 +147,16 @@ struct p2p_slot {
 
     bool is_done() { return queue.is_done(work); }
 };
-/// One direction. Message i is in slot i modulo `slots`, and goes through three stages in order. Sending: it is being encoded, it is on its
-/// way, it has left. Receiving: it is awaited, it is being decoded, it is done.
+/// One direction. Message i is in slot i modulo `slots`, and goes through three stages in order. When sending, it is being encoded, it is
+/// under way, it has been sent. When receiving, it is awaited, it is being decoded, it is done.
 template <class Request>
 struct p2p_end {
-    /// Messages under way at once: those of four lanes (blocks.hpp).
+    /// How many messages may be under way at once: as many as with four lanes (blocks.hpp).
     static constexpr std::size_t window = most_lanes;
 
     int peer = nobody;
     std::size_t total = 0, begun = 0, halfway = 0, finished = 0, slots = 0;
-    bool counted = false;  // is `total` what the sender says?
+    bool counted = false;  // has the sender said what `total` is?
     double eb = 0;
     p2p_turn turn;
     std::array<p2p_slot<Request>, window> all{};
@@ -166,12 +167,12 @@ struct p2p_end {
 
 }  // namespace detail
 
-/// All that a facade hands over to begin a call.
+/// All that a facade passes on to begin a call.
 template <element T>
 struct p2p_order {
     const p2p_decision<T>& plan;
     p2p_buffers<T> user;
-    double eb;  ///< the bound, where the plan says RuntimeBound
+    double eb;  ///< the bound, if the plan says RuntimeBound
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/pending.hpp - floor 3. A call that has begun, whatever its types, and the list of those that a thread has under way:
-// waiting for one of them makes progress with the others, so that they may be completed in any order, and in another order on each rank.
+// engine/pending.hpp - floor 3. A call of any type that has begun, and the list of the calls that a thread has under way. Waiting for one
+// of them makes progress with the others. So they may be completed in any order, and in different orders on different ranks.
 #pragma once
 
 #include <utility>
@@ -24,23 +24,26 @@ public:
     pending_call& operator=(const pending_call&) = delete;
     virtual ~pending_call() { leave(); }
 
-    /// Does what can be done without waiting. @return true when the call has ended; then it does nothing any more.
+    /// Does what can be done without waiting. @return true when the call has ended; from then on it does nothing
     virtual bool progress() = 0;
-    /// Did the last progress() come any further?
+    /// Did the last progress() achieve anything?
     virtual bool moved() const = 0;
-    /// After a progress() in vain: sleeps until something may have moved.
+    /// After a progress() that achieved nothing: sleeps until something may have happened.
     virtual void idle() = 0;
     /// Ends the call on this rank and tells the others.
     virtual void abandon() = 0;
     /// The same, for a reason. Does nothing when the call has ended.
     virtual void give_up(const verdict& why) = 0;
-    /// Of a call that has ended.
+    /// The result of a call that has ended.
     virtual const outcome& result() const = 0;
     virtual const char* name() const = 0;
+    /// May another thread move it on from now on? Not where queues of codecs, or turns with a peer, belong to the thread that began it.
+    virtual bool may_change_thread() const { return false; }
 
-    /// Takes a place in the list of this thread's calls; given back at the end.
+    /// Adds this call to the thread's list. The destructor removes it.
     inline void join();
     inline void leave();
+    bool is_in_a_list() const { return list_ != nullptr; }
 
 private:
     friend class pending_calls;
@@ -48,7 +51,8 @@ private:
     class pending_calls* list_ = nullptr;
 };
 
-/// The calls that one thread has under way. A thread's own, as a communicator is at MPI's lowest thread levels: nothing is locked.
+/// The calls that one thread has under way. The list belongs to its thread, like a communicator at the lower thread levels of MPI, so
+/// nothing is locked.
 class pending_calls {
 public:
     static pending_calls& of_this_thread()
@@ -57,7 +61,7 @@ public:
         return all;
     }
 
-    /// One turn for each but `spared`, in the order in which they began. @return true when any came further.
+    /// One turn for each call except `spared`, in the order in which they began. @return true if any call made progress
     bool progress(const pending_call* spared = nullptr)
     {
         bool moved = false;
@@ -93,18 +97,18 @@ inline void pending_call::leave()
     list_ = nullptr;
 }
 
-/// How long a call may wait in vain.
+/// How long a call may wait without progress.
 struct time_limit {
     double seconds = 0;           ///< 0: for ever
-    double (*now_s)() = nullptr;  ///< a clock, where there is a limit: only a plan with a Timeout has one
+    double (*now_s)() = nullptr;  ///< a clock if there is a limit; only plans with a Timeout need one
 };
 
-/// Times the turns in vain of one call.
+/// Measures how long one call has made no progress.
 class stop_watch {
 public:
     explicit stop_watch(const time_limit& limit) : limit_(limit) {}
 
-    /// Once per turn. @param whom  () -> the rank that is awaited    @return ok, or timed_out on rank `me`
+    /// Call it once per turn. @param whom  () -> the rank that is awaited    @return ok, or timed_out on rank `me`
     template <class Awaited>
     verdict after_turn(bool moved, int me, Awaited whom)
     {
@@ -122,7 +126,7 @@ private:
     double since_ = 0;
 };
 
-/// Waits for one call, and moves the thread's others on meanwhile.
+/// Waits for one call, and makes progress with the thread's other calls meanwhile.
 CCOLL_OPAQUE inline void complete(pending_call& call)
 {
     pending_calls& all = pending_calls::of_this_thread();

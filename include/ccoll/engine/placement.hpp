@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/placement.hpp - floor 3. Where compression happens, as one small state machine per block.
 //
-// A block is `raw` (its elements count) or `encoded` (its frame counts, the elements may lag behind). Placements differ in
-// two answers only:
+// A block is `raw` (its elements are current) or `encoded` (its frame is current, and the elements may be out of date). Placements differ
+// only in the answers to two questions:
 //
 //   event            forward_encoded = no        forward_encoded = yes          and reduce_encoded = yes
 //   before a send    encode                      encode, unless encoded         the same
@@ -11,8 +11,8 @@
 //   at the end       -                           adopt                          adopt
 //   placement        PerHop                      Once, DecodeReduceEncode       Homomorphic
 //
-// "Adopt" decodes a rank's own frame into its own elements: that it does so wherever it told others is why all ranks end
-// with the same bits. Once and DecodeReduceEncode are one row: the first is what the second does when nothing reduces.
+// "Adopt" means that a rank decodes its own frame into its own elements. Because it does so wherever it has sent that frame to others, all
+// ranks end with the same bits. Once and DecodeReduceEncode share a row: Once is what DecodeReduceEncode does if nothing is reduced.
 #pragma once
 
 #include <ccoll/algo/schedule.hpp>
@@ -29,8 +29,8 @@ inline constexpr placement_rules decode_reduce_encode{"DecodeReduceEncode", true
 
 enum class form : unsigned char { raw, encoded };
 
-/// `Work` does what a transition asks for: on bytes in the executor, on error units in error_model.hpp. One machine serves
-/// both, so a promised bound cannot drift from what the engine does.
+/// `Work` does what a transition asks for: on bytes in the executor, on error units in error_model.hpp. One machine serves both, so a
+/// promised bound cannot differ from what the engine does.
 template <class Work>
 constexpr void before_send(form& now, Work& work)
 {

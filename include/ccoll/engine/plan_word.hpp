@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/plan_word.hpp - floor 3. What ranks of a collective must have in common of their plans, in 32 bits: small enough for every stamp,
-// and still readable, so that ranks which disagree are told on what. Drawn in docs/wire_format.md.
+// engine/plan_word.hpp - floor 3. What the plans of all ranks of a collective must have in common, in 32 bits. That is small enough for
+// every stamp, and still readable, so that an error can say how plans differ. Drawn in docs/wire_format.md.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace ccoll::inline CCOLL_ABI::detail {
 struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
-    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the size of elements whose dtype does not tell it
+    unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not imply it
     unsigned placement = 0, check = 0, bound = 0, collective = 0;  ///< bits 22, 24, 26, 29: indices of the lists below
 
     constexpr std::uint32_t packed() const
@@ -48,7 +48,7 @@ constexpr bool alike(const char* a, const char* b)
     for (; *a != 0 && *a == *b; ++a, ++b) {}
     return *a == *b;
 }
-/// Its place in a list of names; 0 if it is not there.
+/// Its index in a list of names; 0 if it is not in the list.
 template <std::size_t Count>
 constexpr unsigned index_of(const char* name, const char* const (&names)[Count])
 {
@@ -57,10 +57,10 @@ constexpr unsigned index_of(const char* name, const char* const (&names)[Count])
     return 0;
 }
 
-/// Any odd factor that tells the library's operations apart.
+/// Any odd factor will do that gives the library's operations different codes.
 inline constexpr std::uint32_t op_factor = 0x9e3779b3u;
 
-/// @param size  bytes of an element, where its dtype does not tell; else 0
+/// @param size  bytes of an element if its dtype does not imply them; otherwise 0
 constexpr unsigned code_of_op(const char* name, std::size_t size = 0)
 {
     return mixed(mixed(hash_seed, name), std::uint64_t{size}) * op_factor >> 26;
@@ -95,7 +95,7 @@ constexpr std::uint32_t plan_word_of(const char* placement)
         .packed();
 }
 
-/// Six bits of a name, and a wire id that anybody may take, do not tell all tags of users apart. So their names join the hash of the
+/// Six bits of a name, and a wire id that anyone may use, do not distinguish all tags of users. So their names are added to the hash of the
 /// algorithm. @param way  that hash
 template <class Plan>
 constexpr std::uint32_t with_names_of_users(std::uint32_t way)
@@ -123,8 +123,8 @@ inline std::string name_of_codec(unsigned id)
     return "Codec::" + (id < std::size(codec_names) ? std::string(codec_names[id]) : "<wire id " + std::to_string(id) + ">");
 }
 
-/// In words, for plans that differ: "expected Codec::SZp, found Codec::SZx". @param mine, theirs  words of two ranks; equal ones mean that
-/// ranks run different algorithms
+/// The difference between two plans in words: "expected Codec::SZp, found Codec::SZx". @param mine, theirs  the words of two ranks; equal
+/// words mean that the ranks run different algorithms
 inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
 {
     const plan_word a = plan_word::unpacked(mine), b = plan_word::unpacked(theirs);
@@ -134,7 +134,7 @@ inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
     };
     const auto named = [](const auto& names, unsigned i) { return std::string(i < std::size(names) ? names[i] : "something else"); };
     add(named(collective_names, a.collective), named(collective_names, b.collective));
-    if (!all.empty()) return all;  // placements and operations then differ as a matter of course
+    if (!all.empty()) return all;  // then placements and operations differ anyway
     add(name_of_codec(a.codec), name_of_codec(b.codec));
     add(named(bound_names, a.bound), named(bound_names, b.bound));
     add(name_of_elements(a.dtype), name_of_elements(b.dtype));

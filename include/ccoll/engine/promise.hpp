@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/promise.hpp - floor 3. From the bound that a user asks for to the bound of one compression, and back to what is promised for the
-// result.
+// engine/promise.hpp - floor 3. From the bound that a user asks for to the bound of one compression, and from there to the bound that the
+// result is promised.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// A bound of which `parts` do not exceed `whole`, rounding of the product included.
+/// A bound such that `parts` times it is not above `whole`, even after rounding.
 inline double share_of(double whole, double parts)
 {
     double share = whole / parts;
@@ -23,7 +23,7 @@ inline double share_of(double whole, double parts)
     return share;
 }
 
-/// The absolute bound that a relative one stands for. Data without a range are constant: any bound is kept exactly.
+/// The absolute bound that a relative one stands for. Data without a range are constant, and any bound is kept for them.
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
@@ -37,8 +37,8 @@ double bound_from_range(double fraction, double lowest, double highest)
     }
 }
 
-/// Does every sum of addends up to this magnitude come out the same when it is decoded to T and encoded again? The decoded sum is a
-/// multiple of the step, rounded to T. If rounding moves it by less than a quarter of the step, the nearest multiple is still the same.
+/// Does every sum of addends up to this magnitude stay the same when it is decoded to T and encoded again? The decoded sum is a multiple of
+/// the step, rounded to T. If rounding moves it by less than a quarter of the step, the nearest multiple is still the same.
 /// @param step  of the codec's grid; 0: not known
 template <element T>
 bool survives_decoding(double magnitude, double step)
@@ -54,19 +54,19 @@ bool survives_decoding(double magnitude, double step)
     }
 }
 
-/// What worst_case_units depends on beside the schedule.
+/// What worst_case_units depends on, besides the schedule.
 constexpr int variant_of(placement_rules rules, error_growth growth, int root)
 {
     return ((root * 2 + int{rules.forward_encoded}) * 2 + int{rules.reduce_encoded}) * 3 + static_cast<int>(growth);
 }
 
-/// How the bound of one compression, the bound of the result, and the number of compressions between them belong together.
+/// How three figures are related: the bound of one compression, the bound of the result, and the number of compressions in between.
 class promise {
 public:
     promise() = default;
 
-    /// @param p, root   of the ranks between which there is a codec
-    /// @param divides   by how much the sum is divided in the end: 1, or the number of ranks whose values are averaged
+    /// @param p, root   of the ranks among which a codec is used
+    /// @param divides   what the sum is divided by at the end: 1, or the number of ranks for an average
     promise(const bound_wish& wish, const schedule& path, placement_rules rules, workspace& memory, int p, int root, int divides)
         : divides_(divides), growth_(wish.growth), rules_(rules), at_rate_(wish.kind == bound_kind::rate)
     {
@@ -76,12 +76,12 @@ public:
         if (wish.end_to_end && units_ > 0) parts_ = units_;
     }
 
-    /// The bound of one compression. @param asked  of one compression or of the result, as the plan says
+    /// The bound of one compression. @param asked  for one compression or for the result, as the plan says
     double of_one(double asked) const { return share_of(asked, parts_); }
 
-    /// The worst case for the result. @param eb  of one compression
+    /// The worst-case error of the result. @param eb  of one compression
     double of_result(double eb) const { return eb * units_; }
-    /// The bound of one compression with which the result keeps `worst`.
+    /// The bound of one compression with which the error of the result is at most `worst`.
     double within(double worst) const { return units_ > 0 ? share_of(worst, units_) : worst; }
 
     /// @param eb  of one compression

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/request.hpp - floor 3. What a user holds of a call that has been started, or prepared to be started again and again.
+// engine/request.hpp - floor 3. What a user holds of a call that has been started, or that has been prepared so that it can be started
+// repeatedly.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// Does this come from a codec, or from the bytes that it was to read?
+/// Was this caused by a codec, or by the bytes that it was given to read?
 constexpr bool is_trouble_of_codec(const verdict& v) noexcept
 {
     switch (v.code) {
@@ -30,17 +31,17 @@ constexpr bool is_trouble_of_codec(const verdict& v) noexcept
     }
 }
 
-/// What a sentence tells beside the verdict.
+/// What an error says in addition to the verdict.
 inline std::string says_more(const outcome& result)
 {
     if (is_trouble_of_codec(result.trouble)) return std::string("the codec is ") + result.facts.codec;
     if (result.trouble.code != status::plan_differs) return result.transport_says;
     if (alike(result.facts.algorithm, "PointToPoint")) return "the codec, the kind of bound or the element type";
-    const auto word = [](double x) { return x >= 0 && x <= 4294967295.0 ? static_cast<std::uint32_t>(x) : 0; };  // it came over the wire
+    const auto word = [](double x) { return x >= 0 && x <= 4294967295.0 ? static_cast<std::uint32_t>(x) : 0; };  // from the wire
     return what_differs(word(result.trouble.expected), word(result.trouble.found));
 }
 
-/// The report of a call that has ended; throws its trouble, or tells it to `code`.
+/// Returns the report of a call that has ended. Its trouble is thrown, or stored in `code`.
 inline report conclude(const pending_call& call, std::error_code* code)
 {
     const outcome& result = call.result();
@@ -53,16 +54,17 @@ inline report conclude(const pending_call& call, std::error_code* code)
     return facts;
 }
 
-/// One turn for all calls of this thread. @return true when `call` has ended
+/// One turn for all calls of this thread, of which `call` is one from now on. @return true if `call` has ended
 inline bool turn_of(pending_call& call)
 {
     const bool ended = call.progress();
     if (ended) call.leave();
+    else if (!call.is_in_a_list()) call.join();  // another thread has begun it
     pending_calls::of_this_thread().progress(&call);
     return ended;
 }
 
-/// A call that can be started again and again.
+/// A call that can be started repeatedly.
 class prepared_call {
 public:
     virtual ~prepared_call() = default;
@@ -72,17 +74,18 @@ public:
 
 }  // namespace detail
 
-/// A nonblocking call, as MPI_Request with the memory that it needs. Its buffers belong to the library until wait() returns or
-/// test() is true; so does an array of counts until the call has begun, which is before `i...` returns.
+/// A nonblocking call, like an MPI_Request together with the memory that it needs. Its buffers belong to the library until wait() returns
+/// or test() is true. Arrays of counts belong to it until the call has begun, which is before `i...` returns.
 ///
-/// Used by the thread that started it. Whoever waits, here or in a blocking call, moves all calls of the thread on, so several may be in
-/// flight on one or more communicators, begun in the same order on all ranks of each, and completed in any.
-/// Progress is made in test() and wait() only, and in other calls of the library: there is no thread behind it. Not in calls that are
-/// handed over to MPI on communicators without requests of their own (docs/limitations.md).
-/// As in MPI a nonblocking call is matched by nonblocking ones alone.
+/// The thread that started it uses it, or the one that it was handed over to (hand_over). Waiting, here or in a blocking call, makes
+/// progress with all calls of the thread. So several calls may be in flight on one or more communicators. They must begin in the same order
+/// on all ranks of each communicator, and may be completed in any order.
+/// Progress is made only in test() and wait(), and in other calls of the library, because there is no thread behind it; progress.hpp has
+/// one for those who want it. Calls that are passed on to MPI make none on communicators without requests of their own
+/// (docs/limitations.md). As in MPI, a nonblocking call matches only nonblocking calls.
 ///
-/// A request that is destroyed or assigned to before its call has ended gives the call up: the other ranks get an error
-/// (status::abandoned) that names this one.
+/// A request that is destroyed or assigned to before its call has ended gives the call up. The other ranks then get an error
+/// (status::abandoned) that names this rank.
 class [[nodiscard]] request {
 public:
     request() = default;
@@ -98,15 +101,34 @@ public:
     }
     ~request() { give_up(); }
 
-    /// Is there a call to wait for? Not after wait(), nor for a request that was moved from.
+    /// Is there a call to wait for? Not after wait(), and not for a request that was moved from.
     bool valid() const noexcept { return call_ != nullptr; }
 
-    /// Moves on whatever can be moved, and never sleeps. @return true when the call has ended: wait() then tells how, at once.
+    /// Releases the call from the thread that began it, which must be the caller of this: `other = call.hand_over()` may then be tested,
+    /// waited for and destroyed by any one thread. From then on that thread alone uses the communicator, until the call has ended: with MPI
+    /// at the level MPI_THREAD_SERIALIZED or, where both threads are in MPI at once, MPI_THREAD_MULTIPLE.
+    /// @throw ccoll::error  (out_of_turn) for calls that belong to their thread: point-to-point, with Exec:: or Fault::, of device buffers,
+    ///                      or on two levels. The request stays as it was.
+    CCOLL_OPAQUE request hand_over()
+    {
+        if (call_ != nullptr) {
+            if (!call_->may_change_thread())
+                raise("request::hand_over", {status::out_of_turn},
+                      "this call belongs to the thread that began it: begin it there, or on a ccoll::progress_thread");
+            call_->leave();
+        }
+        return std::move(*this);
+    }
+
+    /// Makes what progress is possible and never sleeps. @return true when the call has ended; wait() then returns or throws at once
     CCOLL_OPAQUE bool test() { return call_ == nullptr || detail::turn_of(*call_); }
 
-    /// Waits for the end. @return what a blocking call returns    @throw ccoll::error as a blocking call does
+    /// Waits for the end. @return what the blocking call returns    @throw ccoll::error  as the blocking call does
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
+
+    /// The call itself, for what is built around it. Afterwards there is none here.
+    std::unique_ptr<pending_call> release() noexcept { return std::move(call_); }
 
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)
@@ -125,8 +147,8 @@ private:
     std::unique_ptr<pending_call> call_;
 };
 
-/// Waits for all, and then throws the trouble of the first that had any; the others' is told by none. Their reports are dropped: call
-/// wait() on each to have them.
+/// Waits for all, and then throws the trouble of the first request that had any. Trouble of others and all reports are lost; call wait() on
+/// each request to get them.
 inline void wait_all(std::span<request> requests)
 {
     std::error_code first;
@@ -139,8 +161,8 @@ inline void wait_all(std::span<request> requests)
     if (first) raise("wait_all", trouble);
 }
 
-/// A prepared call: plan, buffers, root and communicator are fixed, start() begins it once more. From the second start on nothing is
-/// allocated. Counts of a v variant are read at every start. All ranks start it, in the same order among their other calls on the
+/// A prepared call. Plan, buffers, root and communicator are fixed, and start() begins the call once more. From the second start on nothing
+/// is allocated. Counts of a v variant are read at every start. All ranks start it in the same order among their other calls on the
 /// communicator, and wait before they start it again.
 class [[nodiscard]] persistent {
 public:
@@ -160,7 +182,7 @@ public:
 
     bool valid() const noexcept { return call_ != nullptr; }
 
-    /// @throw ccoll::error  (out_of_turn, on this rank) when the last start has not been waited for, or there is no call
+    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call
     CCOLL_OPAQUE void start()
     {
         if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);

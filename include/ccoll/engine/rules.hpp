@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/rules.hpp - floor 3. The rules of a call, checked from its types, and the sentence for each rule that may be
-// broken.
+// engine/rules.hpp - floor 3. The rules of a call, which are checked from its types, and the sentence for each broken rule.
 #pragma once
 
 #include <system_error>
@@ -15,7 +14,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The rules of a call, most basic first: only the first broken one is told.
+/// The rules of a call, most basic first. Only the first broken rule is reported.
 enum class call_fault {
     none,
     plan,
@@ -62,13 +61,13 @@ using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Colle
 template <class Plan, class Collective, class T, class Space>
 inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_queued_addends<typename Plan::codec, T, Space>;
 
-/// No integer: where MPI's handles are integers, one behind the communicator is more likely to be a handle.
+/// Not an integer: where MPI's handles are integers, one after the communicator is more likely to be a misplaced handle than a bound.
 template <class E>
 inline constexpr bool is_bound_argument = std::is_floating_point_v<std::remove_cvref_t<E>>;
 template <class E>
 inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
 
-/// What the engine counts: a complex number is two elements where its parts are treated alike.
+/// What the engine counts: a complex number is two elements if its parts are treated alike.
 template <class T, class Collective, class Plan>
 struct engine_element_of {
     using type = T;
@@ -85,7 +84,7 @@ using engine_element = typename engine_element_of<std::remove_const_t<T>, Collec
 template <class T>
 inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
 
-/// Why codec `Codec` has no implementation for elements T: the header that is missing, or call_fault::codec.
+/// Why codec `Codec` has no implementation for elements T: the fault that names the missing header, or call_fault::codec.
 template <class Codec, class T>
 consteval call_fault missing_codec()
 {
@@ -98,7 +97,7 @@ consteval call_fault missing_codec()
     else return call_fault::codec;
 }
 
-/// The communicator, and that the arguments behind it are not in front of it.
+/// Checks the communicator, and that the arguments that belong after it are not before it.
 template <class Comm, class... Extra>
 consteval call_fault first_fault_of_order()
 {
@@ -137,7 +136,7 @@ consteval call_fault first_fault_of_plan()
     }
 }
 
-/// The arguments behind the communicator.
+/// Checks the arguments after the communicator.
 template <class How, class Choice, class Comm, class... Extra>
 consteval call_fault first_fault_of_extras()
 {
@@ -185,7 +184,7 @@ consteval call_fault first_call_fault(const plan_choice<Plans...>*)
     }
 }
 
-/// The first broken rule, or else that temporaries die too early.
+/// The first broken rule. Temporaries that are destroyed too early come last.
 template <bool Loses>
 consteval call_fault or_temporary(call_fault first)
 {

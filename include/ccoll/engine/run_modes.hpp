@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/run_modes.hpp - floor 3. The three ways to run a call: to its end, begun, and prepared. Each is compiled once per element type,
-// transport and clock.
+// engine/run_modes.hpp - floor 3. The three ways to run a call: run it to its end, only begin it, or prepare it. Each is compiled once per
+// element type, transport and clock.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Begins, and waits for the end.
+/// Begins the call and waits for its end.
 struct blocking {
     using result = report;
     static constexpr bool takes_error_code = true;
     static constexpr bool outlives_arguments = false;  ///< may the call still run when the expression that began it has ended?
-    static constexpr bool begins_later = false;        ///< are even its counts read after that?
+    static constexpr bool begins_later = false;        ///< are its counts read after that expression, too?
 
     template <class Call, class Order, class Link>
     CCOLL_OPAQUE static report run(const Order& order, Link link, std::error_code* code)
@@ -26,7 +26,7 @@ struct blocking {
         complete(call);
         return conclude(call, code);
     }
-    /// On a communicator that cannot be used.
+    /// The result for a communicator that cannot be used.
     static report refused(const char* call, status why, const char* transport_says, std::error_code* code)
     {
         report facts;
@@ -37,7 +37,7 @@ struct blocking {
     }
 };
 
-/// Begins.
+/// Begins the call.
 struct nonblocking {
     using result = request;
     static constexpr bool takes_error_code = false, outlives_arguments = true, begins_later = false;
@@ -55,7 +55,7 @@ struct nonblocking {
     }
 };
 
-/// Prepares, to be started as often as wanted.
+/// Prepares a call that can be started as often as wanted.
 struct preparing {
     using result = persistent;
     static constexpr bool takes_error_code = false, outlives_arguments = true, begins_later = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/running_call.hpp - floor 3. One call from its arguments to its report: agree where that is due, run the schedule,
-// say what it cost. It never waits; waiting is done in pending.hpp. Compiled once per element type and transport.
+// engine/running_call.hpp - floor 3. One call from its arguments to its report: agree if that is due, run the schedule, and report what it
+// cost. It never waits; pending.hpp does. Compiled once per element type and transport.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Its buffers must stay until it has ended.
+/// Its buffers must remain valid until it has ended.
 template <element T, transport Link, class Clock>
 class running_call final : public pending_call {
 public:
-    /// @param may_block  inside a collective of the transport's own; not where nonblocking calls have been started on the communicator
+    /// @param may_block  inside a collective of the transport; not allowed if nonblocking calls have been started on the communicator
     running_call(const call_order<T, Link>& order, Link link, bool may_block)
         : d_(order.plan), link_(std::move(link)), head_(order, link_), what_(d_.what), may_block_(may_block)
     {
@@ -51,6 +51,7 @@ public:
     }
     void abandon() override { give_up({status::abandoned, head_.me, head_.me}); }
     const outcome& result() const override { return result_; }
+    bool may_change_thread() const override { return what_.threads == nullptr && what_.space.queue(0).at_once(); }
     const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
 
 private:
@@ -80,8 +81,8 @@ private:
             what_.eb = head_.stamp.arguments.bound = promise_.of_one(head_.asked_bound());
         }
 
-        // No rank knows all counts of a v variant, but all must cut alike; and one rank's wrong count concerns only its partner. That a
-        // sum could not be added encoded is seen where the result is: with a root nobody else would hear of it.
+        // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
+        // with a result sees that a sum could not be added in encoded form, so with a root the others would not hear of it.
         const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
         must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare) compare_arguments(&running_call::hand_over);
@@ -98,10 +99,10 @@ private:
         head_.stamp.arguments.path = way.hash;
     }
 
-    /// What is sent is read from a copy from now on: the call overwrites it before it has left.
+    /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
     void put_input_aside() { what_.data.send = head_.elements.put_aside(what_.data.send, head_.fitted.send_elements); }
 
-    /// As far as this rank knows.
+    /// The length as far as this rank knows it.
     std::size_t longest_part() const
     {
         std::size_t longest = what_.data.own;
@@ -112,12 +113,12 @@ private:
 
     // ---- the agreement ----
 
-    /// @param then  what follows when all ranks have the same arguments
+    /// @param then  what follows if all ranks have the same arguments
     void compare_arguments(continuation then)
     {
         after_agreement_ = then;
-        // A result that is too large is seen by all ranks, and the input is still there for a second, exact call: nobody has to look
-        // at it first. Unless it is overwritten here, or on another rank: that one says that it has looked.
+        // If a result is too large, all ranks see it, and the input is still there for a second, exact call. So no rank has to look at its
+        // input first, unless the input is overwritten on this rank or another. A rank that overwrites its input says that it has looked.
         looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.rooted && what_.data.send != what_.data.recv &&
                        static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
@@ -143,7 +144,7 @@ private:
         value_survey values;
         values.largest = all.largest, values.lowest_fill = all.lowest_fill, values.highest_fill = all.highest_fill;
         if (can_add(values.largest_of_all())) return true;
-        // One fill value can be added beside numbers, if it is none itself, and if it is the only one on all ranks.
+        // One fill value can be added beside numbers if it cannot be added as a number itself, and if all ranks have the same one.
         constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
         return what_.addends.put_fills != nullptr && all.some_will_look_later == 0 && head_.p <= most_ranks && can_add(all.largest) &&
                all.lowest_fill == all.highest_fill && !what_.addends.can_add(std::fabs(all.lowest_fill), what_.eb, 1);
@@ -185,7 +186,7 @@ private:
         what_.refuses = !can_add(head_.elements.found().largest_of_all());
         (this->*after_agreement_)();
     }
-    /// What quanta cannot hold is reduced exactly, on all ranks or on none.
+    /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
     void reduce_exactly()
     {
         what_.reduce_exactly();
@@ -197,11 +198,11 @@ private:
 
     // ---- the transport's own collective ----
 
-    /// If the plan leaves it everything.
+    /// If the plan leaves everything to it.
     void hand_over()
     {
         const auto native = head_.order.native;
-        // Inside MPI's own call nobody can be told of one rank's bad argument; docs/limitations.md says so.
+        // Inside MPI's own call no rank can be told of another rank's bad argument; docs/limitations.md says so.
         if (native != nullptr && !head_.trouble.ok()) return end();
         if (native != nullptr) {
             if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root && what_.data.send == what_.data.recv)
@@ -216,7 +217,7 @@ private:
                 return;
             }
         }
-        // This includes short vectors of collectives with a root: ranks that each believe they are the root, or that send what nobody
+        // This includes short vectors of collectives with a root. Ranks that each believe they are the root, or that send what no rank
         // expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
         const bool compare = d_.checks == check_level::automatic && (large || what_.facts.rooted) && head_.p > 1 && !result_.facts.agreed;
@@ -237,12 +238,12 @@ private:
 
     void execute()
     {
-        // Below the threshold one slice per block, however long: then message counts do not depend on the count.
+        // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
         what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
                                       : std::max<std::size_t>(1, what_.longest);
-        // Ranks have not asked each other. A rank that cannot add says so in all of its frames, so every rank reads it in its result.
+        // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
         else when_elements_are_done(&running_call::run_schedule);
@@ -256,7 +257,7 @@ private:
     {
         what_.stamp = head_.stamp;
         engine_.emplace(what_, link_, *head_.talk, result_.facts.agreed);
-        // A rank whose arguments are wrong cannot know how many messages the others expect, unless all send one per block.
+        // A rank with wrong arguments cannot know how many messages the others expect, unless all ranks send one message per block.
         if (what_.slices_unasked && !head_.trouble.ok()) engine_->give_up(head_.trouble);
         else engine_->poison(head_.trouble);
         stage_ = stage::executing;
@@ -308,7 +309,7 @@ private:
 
     // ---- turns ----
 
-    /// Goes on with `then`, at once where nothing is under way.
+    /// Goes on with `then`, at once if no work is under way.
     void when_elements_are_done(continuation then)
     {
         after_elements_ = then;
@@ -352,7 +353,7 @@ private:
     void give_up(const verdict& v) override
     {
         if (stage_ == stage::ended) return;
-        if (stage_ == stage::handed_over) {  // nobody listens inside MPI's own call: see it through
+        if (stage_ == stage::handed_over) {  // no rank listens inside MPI's own call, so it must be completed
             while (!link_.test(native_request_)) link_.idle();
             return came_back(native_request_.result);
         }
@@ -364,7 +365,7 @@ private:
         end();
     }
 
-    /// Tells the others when an exception ends the call here, such as one that says that there is no memory: they would wait.
+    /// Tells the others when an exception ends the call here, for example because there is no memory. Otherwise they would wait.
     struct last_words {
         explicit last_words(running_call& call) : of(call) {}
         ~last_words()
@@ -386,7 +387,7 @@ private:
     detail::promise promise_;
     stage stage_ = stage::ended;
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
-    bool adds_ = false;  // and values may be too large for it
+    bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
     bool unasked_ = false, looks_later_ = false;  // may values be too large to be added, here or elsewhere?
     bool must_close_ = false, moved_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/space.hpp - floor 3. A memory space as a value: all that the engine does to elements itself. The engine dereferences no element
-// pointer; whether the host could is known here alone. A device header specialises memory_space for its own space.
+// pointer. Only this header knows whether the host could. A device header specialises memory_space for its own space.
 #pragma once
 
 #include <algorithm>
@@ -16,11 +16,11 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// What somebody wants to know about some values, and what was found in the values seen so far.
+/// A question about some values, and what was found in the values seen so far.
 struct value_survey {
     bool range = false;                                       ///< asks for lowest and highest, in which fill values do not count
     bool magnitude = false;                                   ///< asks for largest
-    bool counts_non_finite = false;                           ///< Inf and NaN are larger than all; else they do not count
+    bool counts_non_finite = false;                           ///< Inf and NaN are larger than all others; otherwise they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
     double largest = 0;                                            ///< |x|, but not of fill values
@@ -34,26 +34,27 @@ struct value_survey {
     }
 };
 
-/// Everything is begun on a queue and done in order: a later piece of work on it finds the result of an earlier one.
+/// What the engine does to elements in one space. All work is begun on a queue and done in order, so later work on a queue sees the results
+/// of earlier work.
 template <element T>
 struct space_operations {
-    /// Working memory for elements, in this space, and for messages, which host and codec can read and write both.
-    /// @param of_link  the transport's own, which is the host's
+    /// Working memory: in this space for elements, and for messages where both host and codec can read and write.
+    /// @param of_link  the transport's own working memory, in host memory
     workspace& (*element_memory)(workspace& of_link) noexcept = nullptr;
     workspace& (*message_memory)(workspace& of_link) noexcept = nullptr;
     /// The queue of a lane.
     codec_queue (*queue)(std::size_t lane) noexcept = nullptr;
-    /// Between buffers of this space that may overlap.
+    /// Copies between buffers of this space, which may overlap.
     void (*copy)(const codec_queue&, const T* from, T* to, std::size_t n, codec_work&) noexcept = nullptr;
     /// @param by  an operation's division by the number of ranks
     void (*divide)(const codec_queue&, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
                    codec_work&) noexcept = nullptr;
-    /// @param found  must stay until the work is done
+    /// @param found  must remain valid until the work is done
     void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
 };
 
-/// The queue of one of `lanes` lanes. One lane alone has nothing that several threads could do at once.
-/// @param threads  queues of host codecs on several threads; null where a plan asks for none
+/// The queue of one of `lanes` lanes. A single lane has no work that several threads could do at once.
+/// @param threads  queues of host codecs on several threads; null if the plan asks for none
 template <element T>
 codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*threads)(std::size_t lane) noexcept, std::size_t lane,
                           std::size_t lanes) noexcept
@@ -63,17 +64,17 @@ codec_queue queue_of_lane(const space_operations<T>& space, codec_queue (*thread
 
 namespace detail {
 
-/// What values of T are looked at as.
+/// The type in which values of T are examined.
 template <floating_element T>
 using looked_at = std::conditional_t<native_float<T>, T, float>;
 
 /// From here on a number may stand for missing data.
 inline constexpr double least_fill_value = 1e15;
 
-/// Does a finite number, as data formats and their users have it, say that there is no value? Those are, with either sign, d x 10^k for one
-/// digit d and k >= 15 (1e20, 1e35, -9e33), 0x1.Ep+122 (NetCDF's 9.96921e36), and the largest float and double. A number may differ from
-/// these by its rounding to float, or to its own type where that is shorter. Nothing else is left out of a range, so that real data are
-/// not, whatever their unit; and a number that is left out by mistake makes bounds tighter, never wider.
+/// Does a finite number, by the conventions of data formats and their users, say that there is no value? Such numbers are, with either
+/// sign, d x 10^k for one digit d and k >= 15 (1e20, 1e35, -9e33), 0x1.Ep+122 (NetCDF's 9.96921e36), and the largest float and double. A
+/// number may differ from these by its rounding to float, or to its own type if that is shorter. No other number is left out of a range, so
+/// real data are kept in it, whatever their unit. A number that is left out by mistake makes bounds tighter, never wider.
 /// @param rounding  relative
 inline bool is_fill_value(double x, double rounding) noexcept
 {
@@ -86,12 +87,12 @@ inline bool is_fill_value(double x, double rounding) noexcept
     return is(std::floor(m / power + 0.5) * power);
 }
 
-/// How far a fill value may be from what it was written as, relative to it.
+/// How much a fill value may differ from the number that was written, relative to it.
 template <floating_element T>
 inline constexpr double fill_rounding = std::max(0x1.001p-24, static_cast<double>(std::numeric_limits<looked_at<T>>::epsilon()) *
                                                                   (sizeof(T) < sizeof(looked_at<T>) ? 0x1.001p+15 : 0x1p-1));
 
-/// Lowest and highest of the values, but not NaN, infinities and fill values. These are noted by themselves.
+/// Finds the lowest and highest of the values without NaN, infinities and fill values. Fill values are recorded separately.
 template <floating_element T>
 void widen_range(const T* values, std::size_t n, double& lowest, double& highest, value_survey& found)
 {
@@ -101,7 +102,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real low = most, high = std::numeric_limits<real>::lowest();
     real top = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+        const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
         low = m < limit && x < low ? x : low;
         high = m < limit && x > high ? x : high;
         top = m > top ? m : top;
@@ -109,7 +110,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real last_fill = 0;  // seldom another one
     if (top >= limit) {
         for (std::size_t i = 0; i < n; ++i) {
-            const auto x = static_cast<real>(values[i]), m = std::fabs(x);
+            const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
             if (!(m >= limit && m <= most) || x == last_fill) continue;
             if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
                 last_fill = x;
@@ -135,7 +136,7 @@ double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 {
     using fields = fields_of<looked_at<T>>;
     constexpr auto infinite = static_cast<typename fields::signed_word>(fields::exponent);
-    const auto magnitude = [&](std::size_t i) { return fields::signed_magnitude(static_cast<looked_at<T>>(values[i])); };
+    const auto magnitude = [&](std::size_t i) { return fields::signed_magnitude(static_cast<looked_at<T>>(to_number(values[i]))); };
     typename fields::signed_word largest = 0;
     for (std::size_t i = 0; i < n; ++i) largest = magnitude(i) > largest ? magnitude(i) : largest;
     if (largest >= infinite) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/task.hpp - floor 3. A decided collective as plain values: the boundary between templates and the engine.
+// engine/task.hpp - floor 3. A decided collective as plain values. This is the boundary between templates and the engine.
 #pragma once
 
 #include <algorithm>
@@ -16,18 +16,18 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// A collective as the engine sees it: values, no type. The members are those of collective.hpp.
+/// A collective as the engine sees it: values instead of types. The members are those of collective.hpp.
 struct collective_facts {
     const char* name = "";
-    const char* varied_name = "";  ///< of the call with counts, where there is one
+    const char* varied_name = "";  ///< of the call with counts, if there is one
     bool reduces = false, rooted = false;
-    bool exchanges = false;  ///< whole buffers at both ends, each of p parts: alltoall
+    bool exchanges = false;  ///< both buffers have p parts: alltoall
     extent send = extent::whole, recv = extent::whole;
     block_set (*before)(int me, int root, int blocks) = nullptr;
     block_set (*after)(int me, int root, int blocks) = nullptr;
     int (*send_part)(int me, int p, int block) = nullptr;
     int (*recv_part)(int me, int p, int block) = nullptr;
-    bool one_vector = false;  ///< buffers of equal length on all ranks, cut as the schedule likes; else they consist of p parts
+    bool one_vector = false;  ///< buffers of equal length on all ranks, cut as the schedule needs; otherwise they consist of p parts
 };
 
 template <class C>
@@ -43,19 +43,19 @@ struct part {
     std::size_t offset = 0, count = 0;
 };
 
-/// Part b when n elements are cut into `blocks` equal ones, as collectives promise whose users see the parts.
+/// Part b of n elements that are cut into `blocks` equal parts, as in collectives whose users see the parts.
 constexpr part equal_part(std::size_t n, int blocks, int b)
 {
     const auto all = static_cast<std::size_t>(blocks), which = static_cast<std::size_t>(b);
     return {n / all * which + std::min(which, n % all), n / all + (which < n % all)};
 }
 
-/// Where nobody sees how a vector is cut, blocks begin at multiples of so many elements: a device loads 16 bytes at a time from such
+/// If users do not see how a vector is cut, blocks begin at multiples of this many elements. A device can load 16 bytes at a time from such
 /// places, and a processor whole cache lines (f32 at a cache line is encoded 4 to 8 % faster: benchmarks/run.sh codec --offset 16).
 inline constexpr std::size_t part_alignment = 32;
 
-/// As equal_part, in whole groups of part_alignment elements; the last block that is not empty may end within its last group. Block 0 is
-/// the longest.
+/// Like equal_part, but in whole groups of part_alignment elements. The last block that is not empty may end within its last group. Block 0
+/// is the longest.
 constexpr part aligned_part(std::size_t n, int blocks, int b)
 {
     const part groups = equal_part(n / part_alignment + (n % part_alignment != 0), blocks, b);
@@ -63,48 +63,48 @@ constexpr part aligned_part(std::size_t n, int blocks, int b)
     return {from, std::min(n, (groups.offset + groups.count) * part_alignment) - from};
 }
 
-/// The user's buffers. A buffer of extent `own` holds this rank's part alone.
+/// The user's buffers. A buffer of extent `own` holds only this rank's part.
 template <element T>
 struct call_buffers {
     const T* send = nullptr;
     T* recv = nullptr;
     std::size_t count = 0;  ///< the whole vector, as far as this rank knows it
-    std::size_t own = 0;    ///< this rank's part, where a buffer holds that alone
-    /// One per rank where the caller said how long each is (the v variants); else empty, and parts are equal.
+    std::size_t own = 0;    ///< this rank's part, if a buffer holds only that
+    /// One per rank if the caller gave the length of each (the v variants). Otherwise empty, and parts are equal.
     std::span<const part> send_parts, recv_parts;
     bool varied = false;  ///< a v variant: this rank may not know how long other parts are
 };
 
-/// Everything that the engine has to know, as values. The engine is compiled once per element type and transport, whatever the plan is.
+/// Everything that the engine has to know, as values. So the engine is compiled once per element type and transport, whatever the plan is.
 template <element T>
 struct task {
     collective_facts facts;
     schedule path;
     call_buffers<T> data;
     queued_codec<T> codec;
-    queued_addends<T> addends;  ///< where the placement adds frames
-    queued_codec<T> exact;      ///< for what cannot be added encoded, also where the placement adds frames
+    queued_addends<T> addends;  ///< if the placement adds frames
+    queued_codec<T> exact;      ///< for values that cannot be added encoded, if the placement adds frames
     reduction<T> op;
     space_operations<T> space;                                    ///< where the buffers are
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
-    bool refuses = false;   ///< this rank's values are too large to be added encoded: its frames say so
+    bool refuses = false;   ///< this rank's values are too large to be added encoded, and its frames say so
     bool sums_fit = false;  ///< ranks know that all values can be added encoded
-    bool unlooked = false;  ///< no rank has looked whether its values are too large: a frame may turn out to say so
+    bool unlooked = false;  ///< no rank has checked its values beforehand, so any frame may say that they are too large
     int root = 0;
     call_stamp stamp;
     std::size_t longest = 0;         ///< elements of the longest block of any rank
     std::size_t slice_elements = 1;  ///< of one block in one message; equal on all ranks
     std::size_t room_bytes = 0;      ///< of the largest message that any healthy peer sends
-    /// Slices follow from this rank's own count and codec, and ranks have not compared these: whoever has others sends another number of
-    /// messages.
+    /// Slices follow from this rank's own count and codec, and ranks have not compared these. A rank with a different count or codec sends
+    /// another number of messages.
     bool slices_unasked = false;
 
-    /// Block b of the whole vector, where parts are equal.
+    /// Block b of the whole vector, if parts are equal.
     part cut(int blocks, int b) const { return facts.one_vector ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b); }
 
-    /// What quanta cannot hold.
+    /// For values that do not fit the codec's integers.
     void reduce_exactly()
     {
         codec = exact;
@@ -117,17 +117,17 @@ struct task {
     }
 };
 
-/// With this many bytes or more, Check::Auto lets ranks compare arguments before they move data. With fewer, a block is one message,
+/// From this many bytes on, Check::Auto lets ranks compare arguments before they move data. With fewer bytes, a block is one message
 /// whatever its length, so that ranks with different counts still expect the same number of messages. An agreement costs 0.3 to 1 ms on 1
 /// Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
 inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
 
-/// Elements per message for large vectors: 64 Ki values are 48 KiB encoded at ratio 5, where longer messages no longer help one-way rings,
-/// and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
+/// Elements per message for large vectors. 64 Ki values are 48 KiB encoded at ratio 5. At that length, longer messages no longer help
+/// one-way rings, and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
 inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
 
-/// Elements of a slice: a function of plan, p and count alone. A block that is long enough has at least four slices. A slice is whole
-/// chunks. Messages with several blocks are as long as messages with one.
+/// Elements of a slice, which depend on plan, p and count alone. A slice consists of whole chunks. A block that is long enough has at least
+/// four slices. Messages with several blocks are as long as messages with one.
 constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest)
 {
     const std::size_t most = std::max<std::size_t>(1, usual_slice_elements / static_cast<std::size_t>(widest));
@@ -139,9 +139,9 @@ constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, in
 /// many bytes as the raw values.
 inline constexpr std::size_t usual_room_bytes = 9 * agreement_bytes / 4;
 
-/// Room for a message of any peer, with the same plan or another one, and for messages that an earlier call left over. None may be
-/// truncated, because MPICH 4.0 aborts on truncation, whatever the error handler says. The room follows from the plan alone, and is the
-/// same for nearly all plans.
+/// Room for a message of any peer, with the same plan or another one, and for messages left over from an earlier call. None may be
+/// truncated, because MPICH 4.0 aborts on truncation, whatever the error handler says. The room depends on the plan alone, and is the same
+/// for nearly all plans.
 template <element T>
 std::size_t room_for(const task<T>& what, int widest)
 {

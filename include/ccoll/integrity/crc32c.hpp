@@ -41,7 +41,7 @@ constexpr std::uint32_t power(std::size_t n)
     return result;
 }
 
-/// tables[k][b]: what byte b leaves behind in the register k bytes later.
+/// tables[k][b]: what byte b contributes to the register k bytes later.
 inline constexpr auto tables = [] {
     std::array<std::array<std::uint32_t, 256>, 8> all{};
     for (std::uint32_t b = 0; b < 256; ++b) {
@@ -128,7 +128,7 @@ CCOLL_NEON_CRC inline std::uint32_t extend(std::uint32_t r, const std::byte* at,
 
 using kernel = std::uint32_t (*)(std::uint32_t, const std::byte*, std::size_t) noexcept;
 
-/// What this machine has beside its instruction set: virtual machines may hide it.
+/// What this machine has in addition to its instruction set. Virtual machines may hide it.
 inline kernel of_machine() noexcept
 {
 #if defined(CCOLL_X86_KERNELS)

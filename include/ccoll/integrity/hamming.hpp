@@ -10,8 +10,8 @@
 //   words k, k+1   exclusive or of all rows, twice
 //   word k + 2     exclusive or of the rows whose number has an even number of ones
 //
-// So a wrong bit of row r differs in an odd number of check bits, at least three, and no two rows in the same ones; a wrong check bit
-// differs in one. The distance of the code is four.
+// So a wrong bit of row r differs in an odd number of check bits, at least three, and no two rows differ in the same ones. A wrong check
+// bit differs in one. The distance of the code is four.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +32,9 @@ struct hamming_code {
     constexpr std::size_t check_words() const { return static_cast<std::size_t>(row_bits) + 3; }
     constexpr std::size_t group_bytes() const { return std::size_t{8} << row_bits; }
     constexpr std::size_t groups(std::size_t bytes) const { return (bytes + group_bytes() - 1) / group_bytes(); }
-    /// Of the check words behind `bytes` bytes of data.
+    /// Bytes of the check words for `bytes` bytes of data.
     constexpr std::size_t check_bytes(std::size_t bytes) const { return groups(bytes) * check_words() * 8; }
-    /// Data bytes of `all` bytes of data and check words; `all` if that is no possible length.
+    /// The number of data bytes in `all` bytes of data and check words; `all` if that is not a possible length.
     constexpr std::size_t data_bytes(std::size_t all) const
     {
         const std::size_t whole = group_bytes() + check_words() * 8, n = (all + whole - 1) / whole, checks = n * check_words() * 8;
@@ -44,9 +44,9 @@ struct hamming_code {
 
 /// The longest code whose fragments of 16 KiB have to be sent again in one case of ten or fewer, at this rate of wrong bits.
 ///
-/// In a block of B bits two or more are wrong with probability (B e)^2 / 2 or less. A fragment has 131072 / B blocks, so it is beyond
-/// correction with probability 65536 B e^2 or less. (The paper takes B = 1 / e: at its 1e-5, blocks of 1e5 bits, of which 26 % have two
-/// wrong bits or more. Its check bits are fewer, 0.02 %, and it sends a quarter of the blocks again.)
+/// In a block of B bits, two or more are wrong with probability (B e)^2 / 2 or less. A fragment has 131072 / B blocks, so the probability
+/// that it cannot be corrected is 65536 B e^2 or less. (The paper takes B = 1 / e. At its 1e-5 these are blocks of 1e5 bits, of which 26 %
+/// have two wrong bits or more. It needs fewer check bits, 0.02 %, and sends a quarter of the blocks again.)
 constexpr hamming_code hamming_code_for(double bit_error_rate) noexcept
 {
     hamming_code code;
@@ -113,7 +113,7 @@ struct sums {
     }
 };
 
-/// Of one group, which may end early: rows that are not there are zero.
+/// The check words of one group, which may end early: missing rows are zero.
 inline checks of_group(hamming_code code, const_byte_span data) noexcept
 {
     sums s;
@@ -127,7 +127,7 @@ inline checks of_group(hamming_code code, const_byte_span data) noexcept
     return s.folded(code);
 }
 
-/// One column whose check bits differ. @return false when it is beyond correction
+/// Corrects one column whose check bits differ. @return false if it cannot be corrected
 inline bool correct_column(hamming_code code, const checks& differ, unsigned column, byte_span data) noexcept
 {
     std::size_t found = 0;
@@ -154,8 +154,8 @@ inline void hamming_encode(hamming_code code, const_byte_span data, byte_span to
     }
 }
 
-/// Corrects what can be corrected. Three wrong bits or more in a block may be taken for one in another place: check the result.
-/// @param checks  as hamming_encode wrote them, with wrong bits of their own
+/// Corrects what can be corrected. Three wrong bits or more in a block may be mistaken for one in another place, so check the result.
+/// @param checks  as hamming_encode wrote them, possibly with wrong bits as well
 inline hamming_result hamming_correct(hamming_code code, byte_span data, const_byte_span checks) noexcept
 {
     hamming_result result;

@@ -14,10 +14,10 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How a container is seen as contiguous elements. Anything with std::data and std::size is a buffer already. For any other type B,
+/// How a container is seen as contiguous elements. Anything with std::data and std::size is already a buffer. For any other type B,
 /// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
-/// B, because a send buffer is seen as const. If B only refers to elements that live elsewhere, add `static constexpr bool is_view = true`:
-/// temporaries of it may then be passed to calls that are only begun.
+/// B, because a send buffer is seen as const. If B only refers to elements that live elsewhere, add `static constexpr bool is_view = true`.
+/// Then temporaries of type B may be passed to nonblocking calls.
 template <class Buffer>
 struct buffer_traits;
 

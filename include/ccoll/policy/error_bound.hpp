@@ -47,7 +47,7 @@ struct ErrorBound : bound_tag<bound_kind::absolute> {
     static constexpr double value = E.value();
 };
 
-/// Like ErrorBound, but the bound is an argument of the call, behind the communicator: a floating-point number, the same on all ranks.
+/// Like ErrorBound, but the bound is an argument of the call, after the communicator: a floating-point number, the same on all ranks.
 struct RuntimeBound : bound_tag<bound_kind::absolute> {
     static constexpr const char* name = "RuntimeBound";
     static constexpr bool given_at_run_time = true;

@@ -32,7 +32,7 @@ struct plan_choice {
     static constexpr bool may_be_given_bound = takes_bound || (false || ... || Plans::template names<axis::spare_bound>);
 };
 
-/// One of `Plans`, by a function that is asked at every call: what `menu::chosen_by` gives.
+/// One of `Plans`, chosen by a function at every call: what `menu::chosen_by` gives.
 template <class... Plans>
 struct plan_rule {
     chooser choose = nullptr;
@@ -66,7 +66,7 @@ constexpr auto with_policies(const plan_rule<Plans...>& rule)
     return plan_rule<plan_of<Plans, More...>...>{rule.choose};
 }
 
-/// Throws, with a sentence that lists what there is to choose from.
+/// Throws, with a sentence that lists the plans.
 [[noreturn]] inline void refuse_choice(const std::string& wanted, const std::string_view* names, std::size_t size)
 {
     std::string text = wanted + "; there are " + std::to_string(size) + " plans: ";
@@ -87,7 +87,7 @@ constexpr auto with_policies(const plan_rule<Plans...>& rule)
 /// @tparam Plans  ccoll::Plan<...> each (or a single policy). They may differ in everything but Instrument::, and must all fit the call in
 ///                which they are used: one that does not is refused at compile time, with the sentence of a call with that plan.
 /// Policies of the call join every plan: `allreduce<Check::Collective>(m.at(0), ...)`.
-/// Bound: where a plan says RuntimeBound the call takes a bound behind the communicator, whichever plan is chosen; plans without
+/// Bound: if any plan says RuntimeBound, the call takes a bound after the communicator, whichever plan is chosen. Plans without
 /// RuntimeBound do not use it.
 /// All ranks must choose the same plan; otherwise they get status::plan_differs, as with plans that differ in the text of the program.
 /// Cost: a table with an entry per plan, and one look-up per call. The engine is compiled once, not once per plan.
@@ -104,7 +104,9 @@ public:
                       "ccoll::menu: it has no plans; name at least one, as in ccoll::menu<ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>");
     }
 
-    /// @param names  one per plan, in the order of the plans; not empty, and no two alike. The menu keeps views: the characters must stay.
+    /// @param names  one per plan, in the order of the plans; not empty, and all different. The menu keeps views, so the characters must
+    /// live as
+    ///               long as the menu.
     template <class... Names>
         requires(sizeof...(Names) > 0 && (std::convertible_to<const Names&, std::string_view> && ...))
     explicit constexpr menu(const Names&... names) : names_{std::string_view(names)...}
@@ -117,7 +119,7 @@ public:
     /// @param index  below size()    @return "" where plans have no names
     constexpr std::string_view name(std::size_t index) const { return names_[index]; }
 
-    /// @return the index of the plan with this name; size() when there is none. The first of two alike.
+    /// @return the index of the first plan with this name; size() if there is none
     constexpr std::size_t find(std::string_view name) const
     {
         std::size_t i = 0;
@@ -125,8 +127,8 @@ public:
         return i;
     }
 
-    /// @throw ccoll::error  (bad_argument, on this rank alone) with a sentence that lists the plans, when there is none with this index. It
-    ///                      is thrown before the call begins, so other ranks wait for this one unless they throw, too.
+    /// @throw ccoll::error  (bad_argument, on this rank alone) if there is no plan with this index; the sentence lists the plans. It is
+    ///                      thrown before the call begins, so other ranks wait for this one unless they throw as well.
     template <std::integral Index>
     constexpr choice at(Index index) const
     {
@@ -134,7 +136,7 @@ public:
             detail::refuse_choice("no plan has the index " + std::to_string(index), names_.data(), size());
         return {static_cast<std::size_t>(index)};
     }
-    /// @throw ccoll::error  as above, when there is none with this name
+    /// @throw ccoll::error  as above, if there is no plan with this name
     constexpr choice at(std::string_view name) const
     {
         const std::size_t index = find(name);
@@ -142,7 +144,8 @@ public:
         return {index};
     }
 
-    /// A call with this asks `choose` which plan to take. Collectives only: the two ends of a message do not know the same facts.
+    /// A call with this result asks `choose` which plan to take. For collectives only, because the two ends of a message know different
+    /// facts.
     constexpr rule chosen_by(chooser choose) const { return {choose}; }
 
 private:

@@ -16,7 +16,7 @@ namespace ccoll::inline CCOLL_ABI {
 template <class... Policies>
 struct Plan;
 
-/// The rules of a plan, most basic first: only the first broken one is told.
+/// The rules of a plan, most basic first. Only the first broken rule is reported.
 enum class plan_fault {
     none,
     stranger,
@@ -61,7 +61,7 @@ template <class Policy>
 concept has_name = requires {
     { Policy::name } -> std::convertible_to<const char*>;
 };
-/// Has this codec another one in its place where the plan names a rate instead of a bound?
+/// Does this codec have another one that takes its place if the plan names a rate instead of a bound?
 template <class Codec>
 inline constexpr bool has_rate = requires { typename Codec::with_rate; };
 
@@ -108,11 +108,11 @@ struct flatten<Plan<Done...>, First, Rest...> : flatten<Plan<Done..., First>, Re
 
 }  // namespace detail
 
-/// One decision per axis, from policies in any order; what is not named takes the default.
+/// One decision per axis, from policies in any order. An axis that is not named has its default.
 ///
-/// A plan does not assert: every member names something valid whatever the policies are, and whoever uses a plan asks
-/// `fault` first and refuses in a branch of its own. (clang drops a class in which an assertion failed, and then reports
-/// every later use of it: one sentence becomes a dozen.)
+/// A plan does not assert. Every member is valid whatever the policies are. Whoever uses a plan checks `fault` first and refuses in a
+/// branch of its own. (clang drops a class in which an assertion failed, and then reports every later use of it, so one sentence would
+/// become a dozen.)
 template <class... Policies>
 struct Plan {
     static constexpr plan_fault fault = detail::first_plan_fault<Policies...>();
@@ -120,7 +120,7 @@ struct Plan {
     template <class Axis, class Default>
     using choice = typename detail::pick<Axis, Default, Policies...>::type;
 
-    /// Does a policy of this axis stand in the list?
+    /// Is there a policy of this axis in the list?
     template <class Axis>
     static constexpr bool names = detail::count_on<Axis, Policies...> > 0;
 
@@ -135,11 +135,11 @@ struct Plan {
     using exec = choice<axis::exec, policies::Exec::Serial>;
     using integrity = choice<axis::fault, policies::Fault::None>;
 
-    /// How long a call waits in vain, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
+    /// How long a call waits without progress, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
     static constexpr double patience_s = timeout::seconds > 0 ? timeout::seconds : integrity::protects ? 60.0 : 0.0;
 };
 
-/// Prints the sentence of a fault; nothing when there is none.
+/// Prints the sentence of a fault, or nothing if there is none.
 template <plan_fault Fault>
 constexpr void refuse_plan()
 {

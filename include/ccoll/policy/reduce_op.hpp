@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <ccoll/base/half.hpp>
 #include <ccoll/policy/buffer.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -35,11 +36,30 @@ constexpr T wrapped(T a, T b, Apply apply)
     if constexpr (std::is_integral_v<T>) return static_cast<T>(apply(static_cast<wide>(a), static_cast<wide>(b)));
     else return static_cast<T>(apply(a, b));
 }
+/// Two-byte floats of other libraries are computed with as ours.
+template <foreign_small_float T, class Apply>
+constexpr T wrapped(T a, T b, Apply apply)
+{
+    return from_number<T>(apply(to_number(a), to_number(b)));
+}
 template <class T>
 concept ordered = requires(const T& a, const T& b) {
-    { a < b } -> std::convertible_to<bool>;
-    { a != b } -> std::convertible_to<bool>;
+    { to_number(a) < to_number(b) } -> std::convertible_to<bool>;
+    { to_number(a) != to_number(b) } -> std::convertible_to<bool>;
 };
+/// The operand that a selection takes.
+template <class T>
+constexpr T least_of(T a, T b)
+{
+    const auto x = to_number(a), y = to_number(b);
+    return x != x ? a : (y != y ? b : (y < x ? b : a));
+}
+template <class T>
+constexpr T greatest_of(T a, T b)
+{
+    const auto x = to_number(a), y = to_number(b);
+    return x != x ? a : (y != y ? b : (x < y ? b : a));
+}
 template <class T>
 concept located_value = requires(const T& a) {
     { a.value < a.value } -> std::convertible_to<bool>;
@@ -60,7 +80,7 @@ namespace policies::Op {
 struct Sum : op_tag<true> {
     static constexpr const char* name = "Sum";
     template <class T>
-        requires requires(const T& a) { static_cast<T>(a + a); }
+        requires requires(const T& a) { detail::from_number<T>(detail::to_number(a) + detail::to_number(a)); }
     static constexpr T apply(T a, T b)
     {
         return detail::wrapped(a, b, [](auto x, auto y) { return x + y; });
@@ -75,18 +95,18 @@ struct Average : Sum {
 struct Min : op_tag<false> {
     static constexpr const char* name = "Min";
     static constexpr error_growth growth = error_growth::selects;
-    template <detail::ordered T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (b < a ? b : a)); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) { return detail::least_of(a, b); }
 };
 struct Max : op_tag<false> {
     static constexpr const char* name = "Max";
     static constexpr error_growth growth = error_growth::selects;
-    template <detail::ordered T> static constexpr T apply(T a, T b) { return a != a ? a : (b != b ? b : (a < b ? b : a)); }
+    template <detail::ordered T> static constexpr T apply(T a, T b) { return detail::greatest_of(a, b); }
 };
 /// Only for exact codecs, because an absolute error of one factor is multiplied by the other factors.
 struct Prod : op_tag<false> {
     static constexpr const char* name = "Prod";
     template <class T>
-        requires requires(const T& a) { static_cast<T>(a * a); }
+        requires requires(const T& a) { detail::from_number<T>(detail::to_number(a) * detail::to_number(a)); }
     static constexpr T apply(T a, T b)
     {
         return detail::wrapped(a, b, [](auto x, auto y) { return x * y; });
@@ -141,7 +161,8 @@ struct Xor : op_tag<false> {
 
 /// Elements whose sum can be divided by the number of ranks. Integers are not among them.
 template <class T>
-concept divisible_element = element<T> && !std::is_integral_v<T> && requires(T x) { x = static_cast<T>(x / static_cast<T>(2)); };
+concept divisible_element =
+    element<T> && !std::is_integral_v<T> && (small_float<T> || requires(T x) { x = static_cast<T>(x / static_cast<T>(2)); });
 
 template <class Tag, class T>
 concept operation_on = element<T> && requires(const T& a) {
@@ -175,7 +196,8 @@ inline constexpr reduction<T> reduction_of = [] {
     if constexpr (Tag::divide_by_ranks)
         r.divide = [](T* into, int ranks, std::size_t n) noexcept {
             using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
-            for (std::size_t i = 0; i < n; ++i) into[i] = static_cast<T>(static_cast<wide>(into[i]) / static_cast<wide>(ranks));
+            for (std::size_t i = 0; i < n; ++i)
+                into[i] = detail::from_number<T>(static_cast<wide>(detail::to_number(into[i])) / static_cast<wide>(ranks));
         };
     return r;
 }();

@@ -92,21 +92,24 @@ struct BitZip : codec_tag<5, true> { static constexpr const char* name = "BitZip
 struct BitWise : codec_tag<6, true> { static constexpr const char* name = "BitWise"; };
 struct ByteZip : codec_tag<7, true> { static constexpr const char* name = "ByteZip"; };
 struct BitCut : codec_tag<8, true> { static constexpr const char* name = "BitCut"; };
-/// What Zfp stands for where the plan has a FixedRate. For ccoll::encode and ccoll::decode, whose `eb` is then the bits per value.
+/// What Zfp stands for in a plan with FixedRate. It is also for ccoll::encode and ccoll::decode, whose `eb` is then the number of bits per
+/// value.
 struct ZfpAtRate : codec_tag<9, true> { static constexpr const char* name = "Zfp"; static constexpr bool at_rate = true; };
 struct Zfp : codec_tag<9, true> { static constexpr const char* name = "Zfp"; using with_rate = ZfpAtRate; };
-/// Shorter codes for the upper bits that values of Inner have in common. Inner: BitZip, BitWise or BitCut.
+/// Shorter codes for the upper bits that the values of Inner have in common. Inner is BitZip, BitWise or BitCut.
 template <class Inner>
 struct BitMask : codec_tag<10, Inner::lossy> {
     using inner = Inner;
     static constexpr auto text = detail::wrapped("BitMask<", Inner::name);
     static constexpr const char* name = text.data();
 };
-/// The quanta of SZp, coded by their entropy: shorter and slower.
+/// The quanta of SZp with an entropy code: shorter and slower.
 struct SZe : codec_tag<11, true> { static constexpr const char* name = "SZe"; };
 }  // namespace Codec
 
-/// Where compression happens; the table is in engine/placement.hpp.
+/// Where compression happens. PerHop: at every hop (the baseline CPR-P2P). Once: at the source, for calls that only move data.
+/// DecodeReduceEncode: like Once, and a reduction decodes, reduces and encodes again. Homomorphic: encoded streams are added. Auto takes
+/// the best of these that the codec and the operation allow. The table of events is in engine/placement.hpp.
 namespace Placement {
 struct Auto : policy<axis::placement> { static constexpr const char* name = "Auto"; };
 struct PerHop : policy<axis::placement> { static constexpr const char* name = "PerHop"; };
@@ -157,7 +160,7 @@ inline constexpr bool is_library_codec<policies::Codec::BitMask<Inner>> = is_lib
 template <class Tag>
 inline constexpr bool has_wire_id_of_its_own = is_library_codec<Tag> || Tag::wire_id >= 128;
 
-/// For a plan of a menu of which another plan takes its bound from the call: this one may be given a bound that it does not use.
+/// In a menu where another plan takes its bound from the call: this plan may be given a bound too, and does not use it.
 struct spare_bound : policy<axis::spare_bound> {};
 }  // namespace detail
 }  // namespace ccoll

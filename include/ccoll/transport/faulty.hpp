@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/faulty.hpp - floor 2. A transport that damages, loses, doubles, delays and cuts the messages of another one, as often as it is
-// told and with a seed: for tests of Fault:: policies, and of programs that rely on them.
+// transport/faulty.hpp - floor 2. A transport that damages, loses, duplicates, delays and cuts the messages of another one, with given
+// probabilities and a seed. It is for tests of Fault:: policies, and of programs that rely on them.
 #pragma once
 
 #include <algorithm>
@@ -28,16 +28,16 @@ struct fault_rates {
     unsigned seed = 1;
 };
 
-/// What has happened so far.
+/// How often each fault has happened so far.
 struct faults_done {
     std::uint64_t flipped_bits = 0, damaged = 0, bursts = 0, dropped = 0, doubled = 0, reordered = 0, delayed = 0, cut = 0;
 
-    /// Messages that did not arrive as they were sent, each fault counted.
+    /// Messages that did not arrive as they were sent. Each fault is counted.
     std::uint64_t all() const { return damaged + bursts + dropped + doubled + reordered + delayed + cut; }
 };
 
-/// One rank of `Base`. Copies are the same rank. Faults are made where messages leave; sends are done when they are posted, because this
-/// object has copied them. What has not left when the last copy of the handle ends never does.
+/// One rank of `Base`. Copies are the same rank. Faults are made on the sending side. Sends are done when they are posted, because this
+/// object has copied the data. What has not left when the last copy of the handle is destroyed is never sent.
 template <transport Base>
 class faulty {
 public:
@@ -77,14 +77,14 @@ public:
     }
 
     const faults_done& done() const { return state_->done; }
-    /// From now on; the random numbers go on.
+    /// Changes the rates from now on. The sequence of random numbers continues.
     void set(const fault_rates& rates) { state_->rates = rates; }
 
 private:
     struct letter {
         int peer, tag;
         std::vector<std::byte> bytes;
-        double leaves;  ///< a time; before it: when another message leaves, if `overtaken`
+        double leaves;  ///< a time; earlier if another message leaves and `overtaken`
         bool overtaken;
     };
     struct departed {
@@ -127,7 +127,7 @@ private:
                 }
             }
         }
-        /// @param overtake  also those that wait to be overtaken
+        /// @param overtake  also sends those that wait to be overtaken
         void release(bool overtake)
         {
             if (held.empty() && leaving.empty()) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/fragment.hpp - floor 2. What goes over a guarded link: fragments of messages, and acknowledgements. Each is sealed with a
-// CRC-32C, and can carry the check words of a Hamming code.
+// transport/fragment.hpp - floor 2. What a guarded link sends: fragments of messages, and acknowledgements. Each is sealed with a CRC-32C,
+// and can carry the check words of a Hamming code.
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,25 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// How fragments are protected. Only the sender chooses: a receiver reads it in every fragment.
+/// How fragments are protected. Only the sender chooses; a receiver reads the kind of protection in every fragment.
 struct protection {
-    bool corrects = false;  ///< Hamming check words beside the CRC
+    bool corrects = false;  ///< Hamming check words in addition to the CRC
     hamming_code code{};
 
-    /// Of an acknowledgement, which is short.
+    /// The protection of an acknowledgement, which is short.
     constexpr protection of_short() const { return {corrects, {hamming_code::least_row_bits}}; }
     constexpr std::size_t check_bytes(std::size_t n) const { return corrects ? code.check_bytes(n) : 0; }
 };
 
 enum class fragment_kind : std::uint8_t { data = 1, acknowledgement = 2 };
 
-/// In front of every fragment and acknowledgement. Fragments that go from one rank to another are numbered from 1 on, as long as their
+/// The start of every fragment and acknowledgement. Fragments from one rank to another are numbered from 1 on, as long as their
 /// communicator lives.
 struct fragment_header {
     std::uint32_t magic = 0;  ///< says how the fragment is protected; may be damaged
     std::uint8_t version = 1;
     fragment_kind kind = fragment_kind::data;
-    std::uint16_t asks = 0;        ///< 1: the receiver shall acknowledge this at once, whatever it is
+    std::uint16_t asks = 0;        ///< 1: the receiver must acknowledge this at once, whatever it is
     std::uint32_t header_crc = 0;  ///< of the header with 0 here
     std::uint32_t body_crc = 0;    ///< of what follows
     std::uint64_t number = 0;      ///< of the fragment; of an acknowledgement: all fragments up to here have arrived
@@ -60,10 +60,10 @@ struct acknowledgement {
 };
 static_assert(sizeof(acknowledgement) == 112, "ccoll: an acknowledgement has 112 bytes on the wire");
 
-/// Header and body of the longest fragment. At 1e-5 wrong bits 27 % of fragments of this length arrive whole, and one in 36000 of those
-/// that are eight times longer.
+/// Header and body of the longest fragment. At a rate of 1e-5 wrong bits, 27 % of fragments of this length arrive whole, but only one in
+/// 36000 of those that are eight times longer.
 inline constexpr std::size_t fragment_bytes = 16384, fragment_body_bytes = fragment_bytes - sizeof(fragment_header);
-/// With the most check words that there can be.
+/// Room for a fragment with the largest possible number of check words.
 inline constexpr std::size_t fragment_room = fragment_bytes + hamming_code{hamming_code::least_row_bits}.check_bytes(fragment_bytes);
 
 constexpr std::uint64_t fragments_of(std::uint64_t message_bytes)
@@ -73,7 +73,7 @@ constexpr std::uint64_t fragments_of(std::uint64_t message_bytes)
 
 namespace detail {
 
-/// One word for each kind of protection. Any two differ in 16 bits, so that up to seven wrong bits are no matter.
+/// One word for each kind of protection. Any two words differ in 16 bits, so up to seven wrong bits do no harm.
 constexpr std::uint32_t fragment_magic(unsigned kind)
 {
     std::uint32_t pattern = 0x4B4C4343u;  // "CCLK"
@@ -86,7 +86,7 @@ constexpr unsigned kind_of(const protection& how)
 }
 inline constexpr unsigned protections = 2 + hamming_code::most_row_bits - hamming_code::least_row_bits;
 
-/// @return false when the word is none
+/// @return false if the word is none of these
 constexpr bool protection_of(std::uint32_t magic, protection& how)
 {
     for (unsigned kind = 0; kind < protections; ++kind)
@@ -106,8 +106,8 @@ inline std::uint32_t crc_of_header(fragment_header header) noexcept
 
 }  // namespace detail
 
-/// Seals a fragment whose body lies behind the place of its header.
-/// @param room  header, body, and room for the check words    @return bytes of all
+/// Seals a fragment whose body follows the place of its header.
+/// @param room  header, body, and room for the check words    @return bytes in all
 inline std::size_t seal_fragment(byte_span room, fragment_header header, std::size_t body_bytes, const protection& how) noexcept
 {
     const std::size_t bytes = sizeof header + body_bytes;
@@ -127,7 +127,7 @@ struct opened_fragment {
     std::size_t corrected = 0;  ///< bits
 };
 
-/// Reads and corrects a fragment. Total: any bytes are safe.
+/// Reads and corrects a fragment. Any bytes are safe.
 inline opened_fragment open_fragment(byte_span message) noexcept
 {
     opened_fragment f;

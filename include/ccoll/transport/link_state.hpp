@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/link_state.hpp - floor 2. What a guarded link keeps of its traffic, as values: for each peer, what has left and what has come.
-// Nothing here sends or receives; guarded_traffic.hpp does.
+// transport/link_state.hpp - floor 2. The records that a guarded link keeps of its traffic, as values: for each peer, what has been sent
+// and what has arrived. Nothing here sends or receives; guarded_traffic.hpp does.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct link_counts {
 
 namespace detail {
 
-/// The numbers of a sequence that have been seen: all up to `floor`, and some of those right behind it.
+/// The numbers of a sequence that have been seen: all up to `floor`, and some of those that follow it directly.
 class number_window {
 public:
     static constexpr std::uint64_t width = acknowledgement::window;
@@ -37,7 +37,7 @@ public:
         beyond_.set(n - floor_ - 1);
         advance();
     }
-    /// All up to n count as seen.
+    /// From now on all numbers up to n count as seen.
     void raise(std::uint64_t n)
     {
         if (n <= floor_) return;
@@ -75,7 +75,7 @@ struct flight {
     bool lost = false;      ///< has once been known not to have arrived
 };
 
-/// A message that leaves. It is kept here, sealed, until all of it has been acknowledged.
+/// A message that is being sent. It is kept here, sealed, until all of it has been acknowledged.
 template <class Request>
 struct leaving_message {
     std::uint64_t id = 0, first = 0, last = 0, missing = 0;  ///< missing: fragments that are not acknowledged
@@ -87,7 +87,7 @@ struct leaving_message {
     bool at_once = false;    ///< short: the send was done when it was posted, and nobody waits until it is received
     bool early = false;      ///< longer, but the send was done when it was posted; its call waits until it is received
     bool received = false;   ///< the peer has it, where its receive is
-    bool forgotten = false;  ///< nobody asks for it any more
+    bool forgotten = false;  ///< no caller asks for it any more
     status result = status::ok;
     double asked = 0;  ///< when its last fragment was sent again to ask whether it has been received
     Request asking{};
@@ -112,19 +112,19 @@ struct waiting_receive {
     std::size_t bytes = 0;
 };
 
-/// Both directions between this rank and another one.
+/// Both directions between this rank and one other rank.
 template <class Request>
 struct link_end {
     static constexpr std::uint64_t window = number_window::width;
 
-    // What leaves. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
+    // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
     std::uint64_t numbered = 0, sent = 0, settled = 0;
     std::vector<flight<Request>> flights;  // fragment n is flights[n % window]
     double heard = -std::numeric_limits<double>::infinity();
     double round_trip = 1e-3;  // smoothed, in seconds
     double looked = 0;         // when flights were last looked through
 
-    // What comes.
+    // What this rank receives.
     number_window seen;
     std::uint64_t theirs_settled = 0, broken = 0;
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
@@ -142,7 +142,8 @@ struct link_end {
     {
         if (std::ranges::find(taken, last) == taken.end()) taken[next_taken++ % taken.size()] = last;
     }
-    /// After so long without an acknowledgement a fragment is sent again. A peer that has not been heard is perhaps not yet in its call.
+    /// A fragment is sent again after this many seconds without an acknowledgement. A peer that has not been heard of may not have begun
+    /// its call yet.
     double patience(unsigned tries, bool silent) const
     {
         const double base = std::clamp(4 * round_trip, 2e-3, 0.2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi.hpp - floor 2. MPI as a transport. Everything goes over a private duplicate of the user's communicator, so that no message
-// of ours meets one of theirs and trouble is an error code, not an abort.
+// transport/mpi.hpp - floor 2. MPI as a transport. All messages use a private duplicate of the user's communicator, so that they never
+// match the user's messages, and trouble is an error code instead of an abort.
 #pragma once
 
 #include <sched.h>
@@ -23,13 +23,13 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transport behind an MPI_Comm. One is made for each call, which costs a few local calls of MPI. The first one on a communicator is
-/// collective. It remains usable when the communicator has been freed, so that calls that are under way can end. After MPI_Finalize it
-/// calls MPI no more: messages fail, and one line on stderr says that something was still under way.
+/// The transport behind an MPI_Comm. One is made for each call, which takes a few local calls of MPI. The first one on a communicator is
+/// collective. It remains usable after the communicator has been freed, so that calls that are under way can end. After MPI_Finalize it no
+/// longer calls MPI. Then messages fail, and one line on stderr says that something was still under way.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
-/// MPI's errors: `result` is truncated or transport_failed, `explain` has MPI's text. On truncation MPICH 4.0 aborts all the
-/// same, and Open MPI 4.1 says nothing when a rank sends a short message to itself.
+/// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH 4.0 aborts on truncation, and
+/// Open MPI 4.1 does not report the truncation of a short message that a rank sends to itself.
 class mpi_comm {
 public:
     static constexpr bool spins = true;
@@ -49,7 +49,7 @@ public:
         bool receives_ = false;
     };
 
-    /// @param seconds  how long to wait for the other ranks, if this is the first one on the communicator; 0: for ever
+    /// @param seconds  how long to wait for the other ranks if this is the first transport on the communicator; 0: for ever
     explicit mpi_comm(MPI_Comm users, double seconds = 0) : state_(detail::mpi_library::one().state_of(users, seconds, why_))
     {
         if (state_ != nullptr) detail::mpi_library::take(*state_);
@@ -74,7 +74,7 @@ public:
     static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
     int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
     int size() const noexcept { return state_ != nullptr ? state_->size : 1; }
-    /// ok; no_communicator, also once the user's communicator has been freed; timed_out
+    /// ok; no_communicator, also if the user's communicator has been freed; timed_out
     status refusal() const noexcept
     {
         if (state_ == nullptr) return status::no_communicator;
@@ -91,8 +91,8 @@ public:
     std::uint32_t begin_call() noexcept { return state_->calls++; }
     workspace& memory() noexcept { return state_->memory; }
 
-    /// Ranks that can share memory are on one node, says MPI_Comm_split_type, unless set_nodes has said otherwise. The first time
-    /// collective. A node has the number of its lowest rank.
+    /// Ranks that can share memory according to MPI_Comm_split_type are on one node, unless set_nodes has said otherwise. The first call is
+    /// collective. The number of a node is that of its lowest rank.
     std::span<const int> nodes()
     {
         if (state_->nodes.empty()) {
@@ -145,13 +145,13 @@ public:
         return true;
     }
 
-    /// True for a receive. A send cannot be called back in MPI: true only when it is done.
+    /// True for a receive. MPI cannot cancel a send, so for a send it is true only when the send is done.
     bool cancel(request& r)
     {
         if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
         if (r.receives_) {
             CCOLL_MPI(Cancel)(&r.handle_);
-            CCOLL_MPI(Wait)(&r.handle_, MPI_STATUS_IGNORE);  // local for a cancelled request, says MPI
+            CCOLL_MPI(Wait)(&r.handle_, MPI_STATUS_IGNORE);  // local for a cancelled request, by the standard
             r.handle_ = MPI_REQUEST_NULL;
             return true;
         }
@@ -169,7 +169,7 @@ public:
         return rc == MPI_SUCCESS && found != 0 ? s.MPI_SOURCE : nobody;
     }
 
-    /// At most mpi_aside::most_bytes.
+    /// Sends at most mpi_aside::most_bytes.
     void send_aside(int peer, int tag, const_byte_span data)
     {
         if (state_->finalized) return;
@@ -184,26 +184,26 @@ public:
 
     void poll() noexcept {}  // MPI_Test makes progress
 
-    /// Gives the processor away, after a few sweeps in vain; a waiting rank keeps a free core busy, as MPI's own do. Measured
-    /// (allreduce of 4 MiB, 4 ranks on 2 cores, MPICH): 30 ms, and 80 ms when blocking in MPI_Waitsome. With a core per rank
-    /// (64 MiB, 2 ranks): 25 and 36 ms.
+    /// Yields the processor after a few rounds without progress. A waiting rank keeps an otherwise free core busy, as in MPI's own calls.
+    /// Measured (allreduce of 4 MiB, 4 ranks on 2 cores, MPICH): 30 ms, and 80 ms if it blocks in MPI_Waitsome. With a core per rank (64
+    /// MiB, 2 ranks): 25 and 36 ms.
     void idle() noexcept
     {
         if (vain_ > 4) sched_yield();
         else ++vain_;
     }
 
-    // MPI's own collectives, for data that nobody encodes. They run on the private duplicate. `n` counts elements of the user's arrays, per
-    // rank as in MPI. A member returns false if it did nothing because the count is above `native_limit`; ranks with equal arguments get
-    // equal answers. Otherwise it returns true. Without a request the collective is then done, and `native_result` says how it ended; with
-    // a request it has begun, and test() says when and how it ends. Each member says which addresses mean "in place".
+    // MPI's own collectives, for data that are not encoded. They run on the private duplicate. `n` counts elements of the user's arrays,
+    // per rank as in MPI. A member returns false if it did nothing because the count is above `native_limit`. Ranks with equal arguments
+    // get equal answers. Otherwise it returns true. Without a request the collective is then complete, and `native_result` says how it
+    // ended. With a request it has begun, and test() says when and how it ends. Each member documents which addresses mean "in place".
 
     /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
     static std::size_t native_limit() noexcept { return detail::mpi_library::one().native_limit(); }
     status native_result() const noexcept { return state_->native; }
 
-    /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two calls. If so, a call that
-    /// waits must move other calls on, and must not block inside MPI.
+    /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two calls. If so, a call that waits
+    /// must make progress with other calls, and must not block inside MPI.
     bool has_requests() const noexcept { return state_->has_requests; }
     void note_request() noexcept { state_->has_requests = true; }
 
@@ -217,8 +217,8 @@ public:
                    : began(*begun, CCOLL_MPI(Iallreduce)(here(send, send == recv), recv, length<T>(n), type<T>(), mpi<T>(op), state_->comm,
                                                          &begun->handle_));
     }
-    /// At the root in place when send == recv, but not with a request: pass a copy of the input then. In place costs a copy here as well
-    /// unless root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. recv is not used on other ranks.
+    /// At the root in place if send == recv, but not with a request: then pass a copy of the input. In place also costs a copy here unless
+    /// root is 0, because MPICH 4.0 reads from the address MPI_IN_PLACE. recv is not used on other ranks.
     template <element T>
     bool native_reduce(const T* send, T* recv, std::size_t n, native_op op, int root, request* begun = nullptr)
     {
@@ -335,7 +335,7 @@ private:
 
     bool is_gone() const noexcept { return state_->finalized || state_->users == MPI_COMM_NULL; }
 
-    /// After MPI_Finalize: the request has failed.
+    /// After MPI_Finalize, the request has failed.
     bool over(request& r) noexcept
     {
         if (!state_->finalized) return false;
@@ -372,7 +372,7 @@ struct transport_for<MPI_Comm> {
     static mpi_comm make(MPI_Comm comm) { return mpi_comm(comm); }
     static mpi_comm make_within(MPI_Comm comm, double seconds) { return mpi_comm(comm, seconds); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
-    /// Where handles are integers (MPICH), a rank in place of the communicator compiles. No handle is as small as a rank.
+    /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No handle is as small as a rank.
     template <class Handle>
     static constexpr bool is_handle(Handle comm)
     {

@@ -25,28 +25,28 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// MPI_Test, of a request whose status nobody needs.
+/// MPI_Test for a request whose status is not needed.
 inline bool is_over(MPI_Request& r)
 {
     int done = 0;
     return CCOLL_MPI(Test)(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
 }
 
-/// A message that its receiver may leave unread. Sent synchronously: it is over when a receive has met it, and not before.
+/// A message that its receiver may leave unread. It is sent synchronously, so it is complete only when a receive has matched it.
 struct mpi_aside {
     static constexpr std::size_t most_bytes = 256;
     MPI_Request handle = MPI_REQUEST_NULL;
     std::array<std::byte, most_bytes> bytes;
 };
 
-/// What ccoll keeps for one communicator of the user: an attribute of it. It lives as long as the communicator, or longer if calls are
-/// under way then.
+/// What ccoll keeps for one communicator of the user, as an attribute of it. It lives as long as the communicator, or longer if calls are
+/// still under way then.
 struct mpi_state {
     MPI_Comm users = MPI_COMM_NULL;          ///< MPI_COMM_NULL once it has been freed
     MPI_Comm comm = MPI_COMM_NULL;           ///< the private duplicate
     MPI_Request forming = MPI_REQUEST_NULL;  ///< under way while not all ranks have asked for the duplicate
     std::atomic<int> owners{1};              ///< the attribute, and each mpi_comm
-    bool told = false;                       ///< somebody has been told of `finalized`
+    bool told = false;                       ///< `finalized` has been reported
     std::atomic<bool> finalized{false};      ///< MPI must not be called any more
     int rank = 0;
     int size = 1;
@@ -54,14 +54,14 @@ struct mpi_state {
     status native = status::ok;
     bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
-    std::vector<int> nodes;                          ///< of all ranks; empty until somebody asks
+    std::vector<int> nodes;                          ///< of all ranks; empty until the first question
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
     bool leaving = false;                            ///< this rank is in the barrier of `is_empty`
     MPI_Request all_leave = MPI_REQUEST_NULL;
     char says[MPI_MAX_ERROR_STRING + 1] = "";
 
-    /// Remembers MPI's text for `rc` and gives our status for it.
+    /// Stores MPI's text for `rc` and returns the corresponding status.
     status heard(int rc)
     {
         if (rc == MPI_SUCCESS) return status::ok;
@@ -71,8 +71,8 @@ struct mpi_state {
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
     }
 
-    /// Have all ranks received all messages? Does not wait: ask again as long as the answer is no. Each rank receives what comes. Once all
-    /// that it has sent aside has been received, it enters a nonblocking barrier; when the barrier is complete, no message is on its way. A
+    /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. Each rank receives what comes. Once all
+    /// that it has sent aside has been received, it enters a nonblocking barrier. When the barrier is complete, no message is on its way. A
     /// rank that has left a call enters the barrier only at the `end`, so before that no rank completes it.
     bool is_empty(bool end)
     {
@@ -132,7 +132,7 @@ public:
 
     /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
     ///
-    /// Other ranks are awaited for so many seconds, or for ever if that is 0. A state that is not formed by then is returned all the same,
+    /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by then is returned all the same,
     /// with `why` as too_late, and a later call goes on waiting.
     mpi_state* state_of(MPI_Comm users, double seconds, const char*& why)
     {
@@ -176,7 +176,7 @@ public:
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) one().put_away(std::unique_ptr<mpi_state>(&state));
     }
 
-    /// @param floats  then minimum and maximum are ours
+    /// @param floats  if true, minimum and maximum are operations of ours
     MPI_Op op(native_op which, bool floats) const
     {
         switch (which) {
@@ -213,8 +213,8 @@ private:
         "MPI_Comm_idup failed, and ccoll needs a duplicate of each communicator that it works on; free communicators "
         "that are no longer used";
 
-    /// Without the hints of the user's communicator: theirs may promise what our messages do not keep (no wildcards, exact lengths). Open
-    /// MPI 4.1, which has no call that leaves them out, does not copy them.
+    /// Duplicates without the hints of the user's communicator, because these may promise what our messages do not keep (no wildcards,
+    /// exact lengths). Open MPI 4.1 has no call that omits hints, but it does not copy them either.
     static int duplicate(mpi_state& state)
     {
 #if MPI_VERSION >= 4
@@ -248,7 +248,7 @@ private:
         return state;
     }
 
-    /// A state that nobody uses. Its duplicate is freed when no messages are left in it.
+    /// Takes a state that no call uses any more. Its duplicate is freed when no messages are left in it.
     void put_away(std::unique_ptr<mpi_state> state) noexcept
     {
         const held lock(mutex_);
@@ -256,8 +256,8 @@ private:
         if (!state->finalized) left_.push_back(std::move(state));
     }
 
-    /// "" when MPI can be called. Makes keys and operations then, and is not asked again before MPI_Finalize. Until it knows that this
-    /// thread may call MPI, it calls only what any thread may call at any time.
+    /// "" if MPI can be called. Then it also makes keys and operations, and is not asked again before MPI_Finalize. Until it knows that
+    /// this thread may call MPI, it calls only what any thread may call at any time.
     const char* why_not_open()
     {
         int yes = 0;
@@ -298,7 +298,7 @@ private:
         "this is not MPI's main thread and MPI was not initialised for others; ask MPI_Init_thread for "
         "MPI_THREAD_SERIALIZED at least, or call from the main thread";
 
-    /// Asks until `holds` says yes, or for so many seconds.    @return what it said last
+    /// Asks until `holds` says yes, or for this many seconds.    @return the last answer
     template <class Condition>
     static bool within(double seconds, Condition holds)
     {
@@ -317,7 +317,7 @@ private:
     {
         mpi_state& state = *static_cast<mpi_state*>(stored);
         state.users = MPI_COMM_NULL;
-        // Calls that are under way end on the duplicate, which the last of them gives back.
+        // Calls that are under way end on the duplicate, and the last of them gives it back.
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
         std::unique_ptr<mpi_state> mine(&state);
         mine->memory.trim();
@@ -335,7 +335,7 @@ private:
         return empty ? CCOLL_MPI(Comm_free)(&mine->comm) : MPI_SUCCESS;
     }
 
-    /// Frees the duplicates of communicators that are gone where no messages are left by now.    @return true when that was all
+    /// Frees the duplicates of communicators that are gone, if no messages are left in them.    @return true when none remain
     bool free_empty(bool end)
     {
         std::vector<std::unique_ptr<mpi_state>> left;
@@ -353,7 +353,7 @@ private:
         return all;
     }
 
-    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF; of other communicators it promises nothing.
+    /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. For other communicators MPI promises nothing.
     static int close(MPI_Comm, int, void* stored, void*)
     {
         mpi_library& library = *static_cast<mpi_library*>(stored);
@@ -370,7 +370,7 @@ private:
         within(1, [&] { return library.free_empty(true); });
         {
             const held lock(library.mutex_);
-            for (mpi_state* each : library.states_) each->finalized = true;  // calls that nobody has waited for
+            for (mpi_state* each : library.states_) each->finalized = true;  // some calls have not been waited for
         }
         CCOLL_MPI(Op_free)(&library.min_);
         CCOLL_MPI(Op_free)(&library.max_);

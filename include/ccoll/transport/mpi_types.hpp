@@ -15,7 +15,7 @@ namespace ccoll::inline CCOLL_ABI::detail {
 /// The operations that MPI's own collectives can do for us.
 enum class native_op { sum, prod, min, max, bit_and, bit_or, bit_xor, logical_and, logical_or, logical_xor };
 
-/// How MPI names elements T. What it has no name for travels as bytes, and cannot be reduced there.
+/// How MPI names elements T. A type without a name travels as bytes, and cannot be reduced by MPI.
 template <element T>
 struct mpi_elements {
     static constexpr bool is_integer = std::is_integral_v<T> && !std::same_as<T, bool>;
@@ -78,9 +78,9 @@ struct native_op_on<OpTag, T> {
     static constexpr native_op value = mpi_op_of<OpTag>::value;
 };
 
-/// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX lose a NaN or keep it by the order of the ranks, and may
-/// leave different bits on different ranks. Here the operands are put in the order of their bits first: the result does not
-/// depend on who comes first, not even for two NaNs or two zeros.
+/// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX keep or lose a NaN depending on the order of the ranks, and may leave
+/// different bits on different ranks. Here the operands are first ordered by their bits, so the result does not depend on the order of the
+/// ranks, even for two NaNs or two zeros.
 template <class OpTag, native_float T>
 void select(const T* in, T* inout, int n) noexcept
 {

@@ -25,12 +25,12 @@ namespace detail {
 
 /// What the ranks of one run_ranks share. It is read and written only while `mutex` is held, except for members that belong to one rank.
 struct threads_world {
-    /// Sends of up to so many bytes are done at once. The engine's control messages fit, because they must not wait for anybody.
+    /// Sends of up to this many bytes are done at once. The engine's control messages fit, because they must not wait for another rank.
     static constexpr std::size_t short_message = 256;
-    /// The first message from one rank to another makes room for so many, so that allocations hardly depend on timing.
+    /// The first message from one rank to another makes room for this many, so that allocations hardly depend on timing.
     static constexpr std::size_t usual_messages = 16;
 
-    /// A send that nobody has received yet, or that is being received.
+    /// A send that has not been received yet, or is being received.
     struct message {
         std::uint64_t id;
         int tag;
@@ -46,7 +46,7 @@ struct threads_world {
         std::uint64_t id;
         int tag;
     };
-    /// What goes from one rank to another, in the order of posting. The vectors keep their capacity, so they soon allocate nothing.
+    /// The messages from one rank to another, in the order of posting. The vectors keep their capacity, so soon nothing more is allocated.
     struct queue {
         std::vector<message> messages;
         std::vector<expectation> expected;

@@ -75,7 +75,7 @@ template <class Link>
     requires Link::spins
 inline constexpr bool spins<Link> = true;
 
-/// Can a rank be out of reach of another one, although both can reach a third? Not where messages always arrive.
+/// Can a rank be unreachable from another one although both can reach a third? Not if messages always arrive.
 template <class Link>
 inline constexpr bool may_not_reach = false;
 template <class Link>
@@ -95,8 +95,8 @@ concept communicator = transport<std::remove_cvref_t<Comm>> || requires(std::rem
     { transport_for<std::remove_cvref_t<Comm>>::make(c) } -> transport;
 };
 
-/// The transport behind `comm`: a copy of it if it is a transport, else one that is made from the handle.
-/// @param seconds  how long that may wait for other ranks; 0: for ever. In vain: its refusal is timed_out.
+/// The transport behind `comm`: a copy of `comm` if it is a transport, otherwise one that is made from the handle.
+/// @param seconds  how long to wait for other ranks meanwhile; 0: for ever. If they do not come, the refusal of the result is timed_out.
 template <communicator Comm>
 auto as_transport(const Comm& comm, double seconds = 0)
 {

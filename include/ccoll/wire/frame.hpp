@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wire/frame.hpp - floor 1. The frame around encoded chunks, written once for all codecs. Reading it is total.
+// wire/frame.hpp - floor 1. The frame around encoded chunks, the same for all codecs. Any bytes are safe to read as a frame.
 // Drawn byte by byte in docs/wire_format.md.
 //
 //   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
@@ -13,9 +13,9 @@
 //
 // flags  1: an addend, which a homomorphic codec can add to others    2: an addend that its codec could not hold; no chunk has bytes
 //
-// The index has ends instead of sizes, so that a thread, or a thread block of a GPU, finds chunk i from two entries and need not add up all
-// sizes before it. The fills stand in the index, not in the chunks: the exact size of a chunk is then known without a load that depends on
-// another one, and a codec is handed exactly the bytes that it wrote.
+// The index has ends instead of sizes, so that a thread, or a thread block of a GPU, finds chunk i from two entries without adding up all
+// sizes before it. The numbers of fill bytes are in the index and not in the chunks. So the exact size of a chunk is known without a load
+// that depends on another load, and a codec is given exactly the bytes that it wrote.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ inline constexpr std::uint8_t wire_version = 5;
 enum class quality : std::uint8_t {
     exact,     ///< nothing is lost; bound is 0
     absolute,  ///< every value is within `bound` of the original
-    rate       ///< `bound` bits per element; nothing is promised of the error
+    rate       ///< `bound` bits per element; nothing is promised about the error
 };
 
 struct frame_header {
@@ -47,7 +47,7 @@ struct frame_header {
     std::uint8_t inner_codec = 0;  ///< what a wrapping codec wraps; 0: nothing
     std::uint16_t reserved = 0;
     std::uint32_t row = 0;      ///< elements of a row of the field. No version gives it a meaning yet: 0
-    std::uint32_t trailer = 0;  ///< bytes behind the payload that belong to the frame. No version has any yet: 0
+    std::uint32_t trailer = 0;  ///< bytes after the payload that belong to the frame. No version has any yet: 0
     std::uint32_t reserved_too = 0;
 
     friend constexpr bool operator==(const frame_header&, const frame_header&) = default;
@@ -58,14 +58,14 @@ static_assert(offsetof(frame_header, kind) == 32 && offsetof(frame_header, row) 
 inline constexpr std::uint8_t addend_flag = 1, too_large_flag = 2;
 inline constexpr std::uint32_t raw_chunk = 0x80000000u;
 
-/// Every chunk, and the payload itself, begin at a multiple of so many bytes.
+/// Every chunk, and the payload itself, begin at a multiple of this many bytes.
 inline constexpr std::size_t frame_unit = 16;
 constexpr std::size_t padded_to_unit(std::size_t bytes) noexcept { return (bytes + frame_unit - 1) / frame_unit * frame_unit; }
 
-/// Bytes in front of the payload of a frame with so many chunks.
+/// Bytes before the payload of a frame with this many chunks.
 constexpr std::size_t payload_offset(std::size_t chunks) noexcept { return sizeof(frame_header) + padded_to_unit(5 * chunks); }
 
-/// What the 31 bits of an end can say: 32 GiB.
+/// The largest payload that an end of 31 bits can describe: 32 GiB.
 inline constexpr std::uint64_t most_payload_bytes = std::uint64_t{frame_unit} * (raw_chunk - 1);
 
 /// Writes the index of a frame. Entries of different chunks may be written by different threads.
@@ -75,11 +75,11 @@ inline void put_entry(byte_span frame, std::size_t chunks, std::size_t i, std::s
     frame[sizeof(frame_header) + 4 * chunks + i] = static_cast<std::byte>(fill);
 }
 
-/// A frame with the parts that its header and index name, inside of the bytes it was read from.
+/// A frame, with the parts that its header and index describe, as views into the bytes it was read from.
 struct frame_view {
     struct piece {
         const_byte_span data;  ///< the bytes of the chunk, without its fill
-        std::size_t fill;      ///< bytes behind `data` that must be 0
+        std::size_t fill;      ///< bytes after `data` that must be 0
         bool raw;
     };
 
@@ -91,13 +91,13 @@ struct frame_view {
     /// An addend that its codec could not hold. It has no chunks.
     bool says_too_large() const noexcept { return (header.flags & too_large_flag) != 0; }
 
-    // Of a frame whose index has been checked (chunked<>::open).
+    // These are for a frame whose index has been checked (chunked<>::open).
 
     bool is_raw(std::size_t i) const noexcept { return (load<std::uint32_t>(index, 4 * i) & raw_chunk) != 0; }
     std::size_t end_of(std::size_t i) const noexcept { return frame_unit * (load<std::uint32_t>(index, 4 * i) & ~raw_chunk); }
     std::size_t fill_of(std::size_t i) const noexcept { return static_cast<std::size_t>(index[4 * std::size_t{header.chunks} + i]); }
 
-    /// Chunk i, for those who know where the one before it ends: at `begin` of the payload.
+    /// Chunk i, if it is known where the chunk before it ends: at `begin` of the payload.
     piece chunk(std::size_t i, std::size_t begin) const noexcept
     {
         const std::size_t fill = fill_of(i);
@@ -116,16 +116,16 @@ inline bool ends_with_zeros(const std::byte* end, std::size_t fill) noexcept
     return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
 }
 
-/// Is there nothing but 0 behind a chunk? Asked by whoever reads the chunk, so that opening a frame touches no chunk.
+/// Are all bytes after a chunk, up to its end, 0? The reader of a chunk asks this, so that opening a frame touches no chunk.
 inline bool is_filled_with_zeros(const frame_view::piece& p) noexcept
 {
     return ends_with_zeros(p.data.data() + p.data.size() + p.fill, p.fill);
 }
 
-/// Finds the parts of the frame at the start of `from`; trailing bytes belong to whatever follows. The index itself is checked by
-/// chunked<>::open, which knows what its chunks may be.
-/// Total: any bytes are safe. Cost: O(1), no allocation.
-/// @return ok, corrupt, or wire_version (a frame, but not of this version; nothing behind its first 5 bytes was believed).
+/// Finds the parts of the frame at the start of `from`; trailing bytes are ignored. The index itself is checked by chunked<>::open, which
+/// knows what its chunks may be. Any bytes are safe.
+/// Cost: O(1), no allocation.
+/// @return ok, corrupt, or wire_version (a frame of another version; only its first 5 bytes have been read).
 inline status read_frame(const const_byte_span from, frame_view& view) noexcept
 {
     if (from.size() < 5 || load<std::uint32_t>(from, 0) != frame_header{}.magic) return status::corrupt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wire/message.hpp - floor 1. What goes around frames on the way between ranks: a stamp that says which call a message belongs to, and
-// the small control messages by which ranks compare their arguments or tell each other of trouble.
+// wire/message.hpp - floor 1. What accompanies frames on the way between ranks: a stamp that says which call a message belongs to, and the
+// short control messages by which ranks compare their arguments or tell each other of trouble.
 // Drawn byte by byte in docs/wire_format.md.
 #pragma once
 
@@ -35,7 +35,7 @@ struct call_arguments {
     {
         return a.count == b.count && a.bound == b.bound && a.path == b.path && a.plan == b.plan && a.root == b.root;
     }
-    /// Any total order will do; equal arguments are told apart by rank.
+    /// Any total order will do. Equal arguments are ordered by rank.
     friend constexpr bool operator<(const call_arguments& a, const call_arguments& b) noexcept
     {
         if (a.count != b.count) return a.count < b.count;
@@ -47,7 +47,8 @@ struct call_arguments {
 };
 static_assert(sizeof(call_arguments) == 32, "ccoll: call arguments have 32 bytes on the wire");
 
-/// In front of every message of a collective. Equal on all ranks of a healthy call, so a forwarded message need not be stamped again.
+/// The start of every message of a collective. It is equal on all ranks of a healthy call, so a forwarded message need not be stamped
+/// again.
 struct call_stamp {
     static constexpr std::uint32_t magic_of_kind = 0x534D4343;  // "CCMS"
     static constexpr message_kind last_kind = message_kind::question;
@@ -55,8 +56,8 @@ struct call_stamp {
     std::uint32_t magic = magic_of_kind;
     std::uint8_t version = wire_version;
     message_kind kind = message_kind::data;
-    std::uint16_t trailer_bytes = 0;  ///< behind the body, for a check of integrity; none is defined yet
-    std::uint32_t call = 0;           ///< how many calls this communicator saw before
+    std::uint16_t trailer_bytes = 0;  ///< after the body, for an integrity check; none is defined yet
+    std::uint32_t call = 0;           ///< how many calls came before on this communicator
     std::uint32_t reserved = 0;
     call_arguments arguments;
 
@@ -64,7 +65,7 @@ struct call_stamp {
 };
 static_assert(sizeof(call_stamp) == 48, "ccoll: a call stamp has 48 bytes on the wire");
 
-/// In front of every message of a point-to-point call.
+/// The start of every message of a point-to-point call.
 struct pair_stamp {
     static constexpr std::uint32_t magic_of_kind = 0x50504343;  // "CCPP"
     static constexpr message_kind last_kind = message_kind::poison;
@@ -78,7 +79,7 @@ struct pair_stamp {
     std::uint64_t count = 0;   ///< elements of the call
     double bound = 0;          ///< 0: exact
     std::uint32_t plan = 0;    ///< hash of codec, element type, kind of bound
-    std::uint32_t check = 0;   ///< of number and total (counted_check): they decide how many others are waited for
+    std::uint32_t check = 0;   ///< of number and total (counted_check), which decide how many messages are waited for
     std::uint64_t reserved = 0;
 
     constexpr bool reserved_is_zero() const noexcept { return reserved == 0; }
@@ -98,11 +99,11 @@ constexpr std::uint32_t mixed(std::uint32_t seed, std::uint64_t number) noexcept
 }
 inline constexpr std::uint32_t hash_seed = 2166136261u;
 
-/// Do two ranks walk the same schedule? Only then does each send what the other waits for.
+/// Do two ranks follow the same schedule? Only then does each send what the other waits for.
 constexpr bool same_way(const call_arguments& a, const call_arguments& b) noexcept { return a.path == b.path && a.root == b.root; }
 
-/// Where two ranks differ, most basic first, as {code, -, -, -, mine, theirs}; ok when they do not. plan_differs with the words of both
-/// plans, or with 0 and 0 for algorithms.
+/// The most basic difference between two ranks, as {code, -, -, -, mine, theirs}; ok if there is none. plan_differs comes with the words of
+/// both plans, or with 0 and 0 if only the algorithms differ.
 constexpr verdict compare(const call_arguments& mine, const call_arguments& theirs) noexcept
 {
     const auto differs = [](status code, auto a, auto b) {
@@ -116,13 +117,13 @@ constexpr verdict compare(const call_arguments& mine, const call_arguments& thei
     return {};
 }
 
-/// Damage to the numbers by which a receiver knows how many messages to wait for is seen by this.
+/// Detects damage to the numbers from which a receiver knows how many messages to wait for.
 constexpr std::uint32_t counted_check(const pair_stamp& s) noexcept
 {
     return mixed(mixed(hash_seed, std::uint64_t{s.number}), std::uint64_t{s.total});
 }
 
-/// Reads the stamp at the start of a message: a call_stamp or a pair_stamp. Total. @return ok, corrupt, or wire_version.
+/// Reads the stamp at the start of a message: a call_stamp or a pair_stamp. Any bytes are safe. @return ok, corrupt, or wire_version
 template <class Stamp>
 status read_stamp(const_byte_span from, Stamp& stamp) noexcept
 {
@@ -134,8 +135,8 @@ status read_stamp(const_byte_span from, Stamp& stamp) noexcept
     return stamp.kind >= message_kind::data && stamp.kind <= Stamp::last_kind ? status::ok : status::corrupt;
 }
 
-/// Whose message is this? Tags return after `period` calls, so what an earlier call left over has an older number, by a multiple
-/// of it; any other number was damaged on the way.
+/// Which call does a message belong to? Tags are reused after `period` calls. So a message left over from an earlier call has a number that
+/// is lower by a multiple of `period`. Any other number was damaged on the way.
 enum class belonging { ours, left_over, damaged };
 constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint32_t period) noexcept
 {
@@ -143,7 +144,7 @@ constexpr belonging belongs(std::uint32_t ours, std::uint32_t theirs, std::uint3
     return theirs < ours && (ours - theirs) % period == 0 ? belonging::left_over : belonging::damaged;
 }
 
-/// A verdict from foreign bytes: its code is one that this version knows.
+/// Reads a verdict from foreign bytes. Its code is one that this version knows.
 inline verdict read_verdict(const_byte_span from) noexcept
 {
     if (from.size() < sizeof(verdict)) return {status::corrupt};
@@ -155,13 +156,13 @@ inline verdict read_verdict(const_byte_span from) noexcept
 /// What ranks find out together before a call.
 struct shared_facts {
     double lowest = std::numeric_limits<double>::infinity();         ///< of the finite input values, for relative bounds
-    double highest = -std::numeric_limits<double>::infinity();       ///< below `lowest` where there is no finite value, or nobody asks
+    double highest = -std::numeric_limits<double>::infinity();       ///< below `lowest` if there is no finite value, or no plan asks
     double largest = 0;                                              ///< largest |x| of the input of the ranks that have looked
     double lowest_fill = std::numeric_limits<double>::infinity();    ///< of the fill values among the input of these ranks,
     double highest_fill = -std::numeric_limits<double>::infinity();  ///< which do not count in `largest`
     std::uint64_t longest_part = 0;                                  ///< in elements, where parts differ in length
-    std::uint32_t some_have_looked = 0;                              ///< 1: for some rank at least `largest` speaks
-    std::uint32_t some_will_look_later = 0;                          ///< 1: for some rank it does not
+    std::uint32_t some_have_looked = 0;                              ///< 1: at least one rank's values count in `largest`
+    std::uint32_t some_will_look_later = 0;                          ///< 1: at least one rank's values do not count yet
 
     void merge(const shared_facts& theirs) noexcept
     {
@@ -178,12 +179,12 @@ struct shared_facts {
 };
 static_assert(sizeof(shared_facts) == 56, "ccoll: the shared facts have 56 bytes on the wire");
 
-/// One control message. Ranks merge these until all hold the same.
+/// One control message. Ranks merge these until all of them hold the same.
 struct control_message {
     call_stamp stamp;
     verdict trouble;             ///< of the lowest rank that has any
     shared_facts facts;          ///< of all ranks heard so far
-    call_arguments least, most;  ///< of all ranks heard so far; they differ when any two do
+    call_arguments least, most;  ///< of all ranks heard so far; different if those of any two ranks are
     std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };

@@ -12,8 +12,10 @@
 //             that is not in its own mask: emulator::fault, with the source lines where threads stand.
 //   spinning  Without end: emulator::fault.
 //   vectors   A misaligned 16-byte access: emulator::fault.
-// With -fsanitize=thread each fiber is a thread to TSan. Only __syncthreads, __syncwarp and acquire/release accesses order memory; shuffles
-// and ballots do not. A missing barrier is then reported in any order. With -fsanitize=address, accesses outside of arrays are.
+// It can also run a kernel with a mistake (emulator::mistake): a barrier left out, or an index that is off by one in one thread. A test
+// that does not notice does not test. With -fsanitize=thread each fiber is a thread to TSan. Only __syncthreads, __syncwarp and
+// acquire/release accesses order memory; shuffles and ballots do not. A missing barrier is then reported in any order. With
+// -fsanitize=address, accesses outside of arrays are.
 //
 // A divergent warp makes no independent progress here: a thread runs until it waits. There are no textures, clusters, or PTX.
 #pragma once
@@ -65,6 +67,7 @@
 #define __device__
 #define __host__
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
 
 struct dim3 {
@@ -99,7 +102,37 @@ struct counts {
 };
 inline counts total;
 
+/// A mistake in a kernel, by the line of its text.
+struct mistake {
+    enum kind : unsigned char { none, no_barrier, off_by_one } what = none;
+    location where;
+    unsigned thread = 0;  ///< off_by_one: the thread whose accesses at this line go to the element behind
+};
+inline mistake made;
+
+/// Lines at which a mistake can be made, that launches have come to since `watching` was set: a plain array, because of TSan.
+struct line_met {
+    mistake::kind what;
+    location where;
+};
+inline line_met lines_met[512];
+inline unsigned lines_met_count = 0;
+inline bool watching = false;
+
 namespace detail {
+
+inline bool same_line(const location& a, const location& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
+
+/// Is a mistake made here?
+EMULATOR_HIDDEN inline bool is_mistaken(mistake::kind what, const location& where)
+{
+    if (watching) {
+        unsigned i = 0;
+        while (i < lines_met_count && !(lines_met[i].what == what && same_line(lines_met[i].where, where))) ++i;
+        if (i == lines_met_count && i < sizeof lines_met / sizeof *lines_met) lines_met[lines_met_count++] = {what, where};
+    }
+    return made.what == what && same_line(made.where, where);
+}
 
 enum class waits_for : unsigned char { nothing, barrier, warp, store, end };
 
@@ -478,6 +511,15 @@ inline void stand_by(location where = location::current()) { detail::stop(detail
 inline void check_alignment(const void* p, std::size_t alignment)
 {
     if (reinterpret_cast<std::uintptr_t>(p) % alignment != 0) detail::give_up("a vector access is not aligned", location::current());
+}
+
+/// The address of an access to `bytes` bytes, or of the element behind it where a mistake is made.
+template <class Byte>
+EMULATOR_HIDDEN Byte* address_of_access(Byte* p, std::size_t bytes, const location& where)
+{
+    if (!watching && made.what != mistake::off_by_one) return p;
+    const bool wrong = detail::is_mistaken(mistake::off_by_one, where) && detail::now->thread == made.thread;
+    return wrong ? p + bytes : p;
 }
 
 /// Runs a kernel to its end. @throw fault

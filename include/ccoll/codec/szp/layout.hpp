@@ -9,6 +9,7 @@
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
 //   kind wide       4 i64 base  12 u64 largest    20 widths, blocks
 //   kind wide_flat  4 i64 base  12 u64 largest
+//   (kind 5)        kept: the chunk of Codec::Lossless, filled up with 0 to a multiple of 4 bytes (szp/kept.hpp)
 //
 //   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
 //           class:  word A, word B, then the planes; value i is finite (A,B = 0,0),  code 128 + width, addends only

@@ -9,6 +9,7 @@
 #include <span>
 
 #include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/szp/kept.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/writing.hpp>
@@ -19,23 +20,25 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 ///
 /// - The common grid if all values fit it, else the coarsest of the others.
 /// - Values that fit no grid are special: the chunk is encoded without them, and they stand exactly in a section behind it.
+/// - Where the ulp of many values is above any step that is within the bound, a power of two is tried as a step. It keeps them exactly.
 /// - A value that occurs again and again, and stands alone at one side of the steepest jump, is a marker (-9999). It becomes special if the
 ///   chunk is shorter without it.
+/// - What all this hardly shortens is kept exactly (szp/kept.hpp) if that is shorter.
 /// Chunks without special values are encoded in one pass. Others take two or three.
 template <element T>
 class movement {
 public:
-    /// @param in  must stay; the same values until encode() has returned
-    movement(std::span<const T> in, const quantiser<T>& z) noexcept : in_(in), z_(z) {}
+    /// @param in    must stay; the same values until encode() has returned
+    /// @param keep  may the chunk be kept exactly? Not if a caller wants quanta
+    movement(std::span<const T> in, const quantiser<T>& z, bool keep) noexcept : in_(in), z_(z), keep_(keep) {}
 
-    /// @param out   `room` bytes
-    /// @return      code out_of_space: the chunk needs more
+    /// @param out   `room` bytes, which the choices depend on if they are fewer than those of the values
+    /// @return      code out_of_space: the chunk needs more, or as much as its values
     encode_result encode(u8* out, std::size_t room) const noexcept
     {
         if (room < most_chunk_bytes<T>(1)) return {0, status::out_of_space};
         const attempt first = common(sequence(in_), out, room);
-        if (first.result.code != status::unsupported &&
-            (first.steep == nowhere || marker_at(in_.data(), first.steep) == specials::rule<T>::nothing))
+        if (is_shorter(first) && (first.steep == nowhere || marker_at(in_.data(), first.steep) == specials::rule<T>::nothing))
             return first.result;
         return unusual(first, out, room);
     }
@@ -50,6 +53,8 @@ private:
         encode_result result;
         std::size_t steep = nowhere;  ///< the first of the widest blocks, if that is steep
     };
+
+    bool is_shorter(const attempt& a) const noexcept { return a.result.code == status::ok && a.result.bytes < in_.size_bytes(); }
 
     /// The values of a chunk, or a copy of them in which special values have been replaced.
     struct sequence {
@@ -72,9 +77,8 @@ private:
     attempt common(const sequence& x, u8* out, std::size_t room) const noexcept
     {
         if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
-            const fine_grid<T> lattice = find_lattice(x.values, std::min(x.size, block_elements));
-            if (lattice.step > z_.step)
-                if (const fine_grid<T> all = find_lattice(x.values, x.size); all.step > z_.step) return on_grid(x, all, out, room);
+            if (find_lattice(x.values, std::min(x.size, block_elements), z_.step).step > 0)
+                if (const fine_grid<T> all = find_lattice(x.values, x.size, z_.step); all.step > 0) return on_grid(x, all, out, room);
         }
         block_codes codes;
         u8* const blocks = blocks_at<T>(out, kind::narrow, x.size);
@@ -91,9 +95,9 @@ private:
         return end_of(head, blocks, r.end, codes, x.size, out, room);
     }
     /// On a grid of the chunk's own. @return unsupported: there is none
-    attempt fine(const sequence& x, const fine_grid<T>& lattice, u8* out, std::size_t room) const noexcept
+    attempt fine(const sequence& x, word limit, const fine_grid<T>& lattice, u8* out, std::size_t room) const noexcept
     {
-        const fine_grid<T> own = fine_grid_for(largest_below(x.values, x.size, fine_limit(z_)), z_);
+        const fine_grid<T> own = fine_grid_for(largest_below(x.values, x.size, limit), z_);
         const fine_grid<T>& best = lattice.step > own.step ? lattice : own;
         return best.step > 0 ? on_grid(x, best, out, room) : attempt{{0, status::unsupported}};
     }
@@ -140,9 +144,9 @@ private:
         specials::split(in_.data(), in_.size(), rule, gone, copy);
         const sequence x = gone.values == 0 ? sequence(in_) : sequence(copy, in_.size(), gone);
         attempt a{{0, status::unsupported}};
-        const fine_grid<T> lattice = find_lattice(x.values, x.size);  // before common() bridges the special values
+        const fine_grid<T> lattice = find_lattice(x.values, x.size, power_step(z_));  // before common() bridges the special values
         if (gone.values > 0) a = common(x, out, room);
-        if (a.result.code == status::unsupported) a = fine(x, lattice, out, room);
+        if (a.result.code == status::unsupported) a = fine(x, rule.limit, lattice, out, room);
         if (a.result.code == status::unsupported && rule.limit > z_.safe) {
             rule.limit = z_.safe;  // no grid between the common one and the values: only those stay that the common one holds
             return without(rule, copy, gone, out, room);
@@ -157,23 +161,49 @@ private:
         return a;
     }
 
+    /// A share of the values, or of their bytes, that is many.
+    static constexpr std::size_t many = 32;
+
+    static std::size_t section_bytes(const u8* chunk) noexcept { return 4 * std::size_t{chunk_head(get<u32>(chunk)).escaped}; }
+
     [[gnu::noinline]] encode_result unusual(attempt best, u8* out, std::size_t room) const noexcept
     {
         T copy[chunk_elements];
         u8 other[most_chunk_bytes<T>(chunk_elements)];
+        const std::size_t of_other = std::min(room, sizeof other);
+        const auto take = [&](const attempt& shorter) {
+            std::memcpy(out, other, shorter.result.bytes);
+            best = shorter;
+        };
         specials::places gone;
         specials::rule<T> rule{fine_limit(z_)};
-        if (best.result.code == status::unsupported) best = without(rule, copy, gone, out, room);
+        if (best.result.code == status::unsupported) {
+            best = without(rule, copy, gone, out, room);
+            if (gone.values > in_.size() / many && largest_below(in_.data(), in_.size(), far_limit(z_)) >= rule.limit) {
+                const specials::rule<T> farther{far_limit(z_)};
+                const attempt next = without(farther, copy, gone, other, of_other);
+                if (next.result.code == status::ok && (best.result.code != status::ok || next.result.bytes < best.result.bytes)) {
+                    take(next);
+                    rule = farther;
+                } else {
+                    best = without(rule, copy, gone, out, room);
+                }
+            }
+        }
         for (word& marker : rule.markers) {
-            if (best.result.code != status::ok || best.result.bytes > in_.size_bytes() || best.steep == nowhere) break;
+            if (!is_shorter(best) || best.steep == nowhere) break;
             marker = marker_at(gone.values > 0 ? copy : in_.data(), best.steep);
             if (marker == rule.nothing) break;
-            const attempt next = without(rule, copy, gone, other, std::min(room, sizeof other));
+            const attempt next = without(rule, copy, gone, other, of_other);
             if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) break;
-            std::memcpy(out, other, next.result.bytes);
-            best = next;
+            take(next);
         }
-        return best.result;
+        const bool below_ulp = rule.limit > fine_limit(z_);
+        if (keep_ && (!is_shorter(best) || below_ulp || section_bytes(out) > in_.size_bytes() / many)) {
+            const attempt exact{kept::encode(in_, other, of_other)};
+            if (exact.result.code == status::ok && (!is_shorter(best) || exact.result.bytes < best.result.bytes)) take(exact);
+        }
+        return is_shorter(best) ? best.result : encode_result{0, status::out_of_space};
     }
 
     /// The values around block k are those nearer to the one side of its largest jump, and those nearer to the other. A marker is a side
@@ -213,6 +243,7 @@ private:
 
     std::span<const T> in_;
     const quantiser<T>& z_;
+    bool keep_;
 };
 
 }  // namespace ccoll::detail::szp

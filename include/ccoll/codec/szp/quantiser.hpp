@@ -78,21 +78,25 @@ private:
     word of_steps(unsigned exponent) const noexcept { return fields::of(step) + (word{exponent} << fields::mantissa_bits); }
 };
 
-/// A step of a chunk's own. Every q step is then a number of T, because |q| < 2^digits and q step is a multiple of the ulp of the
-/// result: x' is exact.
+/// A step of a chunk's own. Every q step that is decoded is then a number of T: it is a multiple of the ulp of the result, or the value
+/// itself. So x' is exact.
 template <element T>
 struct fine_grid {
     T step = 0;                             ///< 0: there is none
     typename fields_of<T>::word limit = 0;  ///< bits of the least |x| that does not fit it
 };
 
-/// The largest power of two of which all values are multiples: data that were packed or rounded before. On it nothing is lost.
-/// Ends at once on other data. The inverse of the step stays a normal number.
+/// The largest power of two of which all values are multiples: data that were packed or rounded before, or whose ulp is above the bound. On
+/// it nothing is lost, because values with fewer significant bits than T has become quanta and come back as they are. The inverse of the
+/// step stays a normal number.
+/// @param least  only a larger step is of use; on other data the search ends at once
 template <element T>
-fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
+fine_grid<T> find_lattice(const T* x, std::size_t n, T least) noexcept
 {
+    constexpr int span = is_f32<T> ? 29 : 60;  // quanta below far_limit
     using fields = fields_of<T>;
     using word = typename fields::word;
+    const int too_low = static_cast<int>(fields::of(least) >> fields::mantissa_bits);
     int top = 0, lowest = std::numeric_limits<int>::max();
     for (std::size_t i = 0; i < n; ++i) {
         const word w = fields::magnitude(x[i]), mantissa = w & (fields::exponent_one - 1);
@@ -101,26 +105,53 @@ fine_grid<T> find_lattice(const T* x, std::size_t n) noexcept
         const int zeros = mantissa == 0 ? fields::mantissa_bits : std::countr_zero(mantissa);
         top = std::max(top, exponent);
         lowest = std::min(lowest, exponent - fields::mantissa_bits + zeros);
-        if (lowest <= 0 || top - lowest >= fields::mantissa_bits || w >= fields::exponent) return {};
+        if (lowest <= too_low || top - lowest > span || w >= fields::exponent) return {};
     }
     if (top == 0) return {};
     lowest = std::min(lowest, static_cast<int>(fields::exponent >> fields::mantissa_bits) - 2);
     return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
 }
 
-/// Values from here on fit no grid: 2^digits eb, as bits. They are special values.
+/// The largest power of two that is within the bound as a step, 2 eb.
+template <element T>
+T power_step(const quantiser<T>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    int exponent = 0;
+    std::frexp(2 * z.eb, &exponent);
+    return static_cast<T>(std::ldexp(1.0, exponent - 1));
+}
+
+/// power_step 2^exponent, as bits; those of Inf if that is too large.
+template <element T>
+typename fields_of<T>::word power_steps(const quantiser<T>& z, unsigned exponent) noexcept
+{
+    using fields = fields_of<T>;
+    const auto field = (fields::of(power_step(z)) >> fields::mantissa_bits) + exponent;
+    return std::min(static_cast<typename fields::word>(field << fields::mantissa_bits), fields::exponent);
+}
+
+/// The ulp of values from here on is above any step that is within the bound, as bits. On most grids they are special values.
 template <element T>
 typename fields_of<T>::word fine_limit(const quantiser<T>& z) noexcept
 {
-    CCOLL_EXACT_BODY
-    using fields = fields_of<T>;
-    const double farthest = z.eb * (is_f32<T> ? 0x1p24 : 0x1p53);
-    return farthest < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(farthest)) : fields::exponent;
+    return power_steps(z, std::numeric_limits<T>::digits);
+}
+
+/// Quanta of values from here on are too long for any grid of a chunk's own, as bits: from 2^30 (f64: 2^61) on.
+template <element T>
+typename fields_of<T>::word far_limit(const quantiser<T>& z) noexcept
+{
+    return power_steps(z, is_f32<T> ? 30 : 61);
 }
 
 /// For values so large beside the bound that q step is not exact on the common grid (f32 from 2^14 steps on: an offset, a tight
-/// bound; f64 from 2^30): the largest multiple of the largest ulp that is within the bound, |x - x'| <= step / 2 (1 + 2^-28) <= eb.
-/// @param largest  bits of the largest |x| of the chunk below fine_limit
+/// bound; f64 from 2^30). The larger one of two steps:
+/// - The largest multiple of the largest ulp that is within the bound, |x - x'| <= step / 2 (1 + 2^-28) <= eb.
+/// - power_step(). Values whose ulp is at least as large are multiples of it, so they are kept exactly. Other values lie nearer than step /
+/// 2
+///   to a multiple, which is a multiple of their ulp as well.
+/// @param largest  bits of the largest |x| of the chunk, below far_limit
 template <element T>
 fine_grid<T> fine_grid_for(typename fields_of<T>::word largest, const quantiser<T>& z) noexcept
 {
@@ -133,7 +164,7 @@ fine_grid<T> fine_grid_for(typename fields_of<T>::word largest, const quantiser<
     std::frexp(reach, &exponent);
     const double ulp = std::ldexp(1.0, exponent - digits);
     const double step = std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp;
-    return {static_cast<T>(step), fine_limit(z)};
+    return {std::max(static_cast<T>(step), power_step(z)), far_limit(z)};
 }
 
 /// The quantum nearest to x on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so

@@ -44,6 +44,16 @@ struct block_scale {
     }
 };
 
+/// Bits of the least |x| that counts as special where a chunk is encoded without its special values: no step is exact enough from there on.
+template <element T>
+typename fields_of<T>::word far_limit(T limit) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double farthest = static_cast<double>(limit) * (sizeof(T) == 4 ? 0x1p24 : 0x1p53);
+    const bool is_number = farthest < static_cast<double>(std::numeric_limits<T>::max());
+    return is_number ? fields_of<T>::of(static_cast<T>(farthest)) : fields_of<T>::exponent;
+}
+
 // A count of steps q is kept as q + offset. These are the low bytes of the mantissa of q + origin, where the origin lies between 2^m and
 // 2^(m+1) for a mantissa of m bits: adding it rounds to whole steps. Putting the upper bits of the origin before the bytes makes them a
 // number again. This needs no conversions between floats and integers, which not every instruction set has for every type.

@@ -188,8 +188,8 @@ CCOLL_DEVICE void put_planes(const i64 (&d)[32], u32 width, u32* to)
 }
 
 /// 32 differences from planes. Plane k is plane(k), for k below `width`.
-/// @tparam Octets  at least width / 8, rounded up
-template <u32 Octets, class Plane>
+/// @tparam Octets  at least width / 8, rounded up    @tparam Add  they are added to what d has
+template <u32 Octets, bool Add = false, class Plane>
 CCOLL_DEVICE void get_differences(u32 width, Plane plane, i32 (&d)[32])
 {
     u32 w[8];
@@ -203,9 +203,10 @@ CCOLL_DEVICE void get_differences(u32 width, Plane plane, i32 (&d)[32])
         for (u32 j = 0; j < 8; ++j) {
             CCOLL_UNROLL
             for (u32 g = 0; g < 4; ++g) {
-                const u32 top = static_cast<u32>(static_cast<i32>(w[j] << (24 - 8 * g)) >> 24);  // byte g with its sign
+                const u32 with_sign = static_cast<u32>(static_cast<i32>(w[j] << (24 - 8 * g)) >> 24);  // byte g
+                const u32 byte = o + 1 == Octets ? with_sign : w[j] >> 8 * g & 255;
                 i32& to = d[8 * g + j];
-                to = o == 0 ? static_cast<i32>(top) : static_cast<i32>((static_cast<u32>(to) & ((1u << 8 * o) - 1)) | top << 8 * o);
+                to = static_cast<i32>((Add || o > 0 ? static_cast<u32>(to) : 0) + (byte << 8 * o));
             }
         }
     }

@@ -189,15 +189,15 @@ CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, const grid<T>& z, movement_r
     return best.kind == attempt<T>::unsupported ? raw_words : smaller(best.words, raw_words);
 }
 
-/// Writes a chunk of 64-bit differences to device memory, all but its section. By all threads; s.codes are there.
-/// @param third  what stands behind the base: `largest`, or a step
-template <class T, bool Addend>
-CCOLL_DEVICE void put_chunk(const chunk_layout& l, u32 kind, u32 escaped, bool alone, u64 base, u64 third, const i64 (&d)[32], u32 a, u32 b,
-                            u32 blocks, const layout_room& s, u32* to)
+/// Writes the front of a chunk to device memory: head, codes, class planes. By all threads; s.codes are there.
+/// @param third  what stands behind the base: `largest`, or a step    @return where the planes of this thread's block go
+template <class T>
+CCOLL_DEVICE u32* put_front(const chunk_layout& l, u32 kind, u32 escaped, bool bit_30, u64 base, u64 third, u32 a, u32 b, u32 blocks,
+                            const layout_room& s, u32* to)
 {
     const u32 in_front = head_words<T>(kind);
     if (me() == 0) {
-        to[0] = l.head(kind, escaped, alone);
+        to[0] = l.head(kind, escaped, bit_30);
         const bool is_long = in_front == 5;
         to[1] = static_cast<u32>(base);
         to[2] = static_cast<u32>(is_long ? base >> 32 : third);
@@ -206,25 +206,13 @@ CCOLL_DEVICE void put_chunk(const chunk_layout& l, u32 kind, u32 escaped, bool a
             to[4] = static_cast<u32>(third >> 32);
         }
     }
-    if (l.flat) return;
+    if (l.flat) return nullptr;
     put_codes(l, blocks, s, to + in_front);
     u32* const p = to + in_front + l.codes + l.before;
-    const u32 classes = Addend && l.code >= class_code ? 2 : 0;
-    if (classes > 0) {
-        p[0] = a;
-        p[1] = b;
-    }
-    put_planes(d, l.words - classes, p + classes);
-    if (!Addend && l.lists) {
-        u8* const lists = reinterpret_cast<u8*>(to + in_front + l.codes + l.block_words);
-        if (me() < blocks && l.code <= most_listed) {
-            u8* at = lists + l.list_before;
-            CCOLL_NO_UNROLL
-            for (u32 i = 0; i < 32; ++i)
-                if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
-        }
-        if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
-    }
+    if (l.code < class_code) return p;
+    p[0] = a;
+    p[1] = b;
+    return p + 2;
 }
 
 /// Writes the chunk as s.chosen says; its values are staged. By all threads.
@@ -241,8 +229,19 @@ CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movem
     const chunk_layout l = lay_out<false>(blocks, width_of(d), false, a.kind == fine, [&] { return count_non_zero(d); }, s.layout);
     __syncthreads();
     const u64 third = a.kind == fine ? u64{bits_of(a.step)} : u64{largest_quantum<T>(a.most, z.inverse_f64)};
-    put_chunk<T, false>(l, a.kind, a.section_words, a.alone && a.kind == narrow, static_cast<u64>(base), third, d, 0, 0, blocks, s.layout,
-                        to);
+    u32* const planes =
+        put_front<T>(l, a.kind, a.section_words, a.alone && a.kind == narrow, static_cast<u64>(base), third, 0, 0, blocks, s.layout, to);
+    if (!l.flat) put_planes(d, l.words, planes);
+    if (l.lists) {
+        u8* const lists = reinterpret_cast<u8*>(to + head_words<T>(a.kind) + l.codes + l.block_words);
+        if (me() < blocks && l.code <= most_listed) {
+            u8* at = lists + l.list_before;
+            CCOLL_NO_UNROLL
+            for (u32 i = 0; i < 32; ++i)
+                if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
+        }
+        if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
+    }
     if (a.section_words > 0)
         put_section(x, count, find_specials(x, count, a.rule), reinterpret_cast<u8*>(to + a.words - a.section_words), s.specials);
 }

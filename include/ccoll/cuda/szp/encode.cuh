@@ -24,12 +24,54 @@ CCOLL_DEVICE void put_raw(const T* x, u32 count, u8* to)
     for (u32 i = me(); i < filled; i += team_threads) store_as<u32>(to + 4 * i, i < words ? load_as<u32>(from + 4 * i) : 0);
 }
 
+/// Has the chunk a marker at its steep block? By all threads, behind a barrier.
+template <class T>
+CCOLL_DEVICE_RARE bool has_marker(u32 count, u32 steep, movement_room<T>& s)
+{
+    if (warp() == 0) {
+        const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, count, steep);
+        if (lane() == 0) s.marker = found;
+    }
+    __syncthreads();
+    return s.marker != special_rule<T>::nothing;
+}
+
+/// Writes a narrow chunk to shared memory. By all threads.
+template <class T>
+CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alone, i32 base, u32 largest, u32 words, u32 units, u32 blocks,
+                            movement_room<T>& s)
+{
+    u32* const image = reinterpret_cast<u32*>(s.values);
+    if (!l.flat) {
+        u32* const blocks_at = image + 3 + l.codes;
+        if (me() < blocks) put_planes(d, l.words, blocks_at + l.before);
+        if (l.lists) {
+            u8* const lists = reinterpret_cast<u8*>(blocks_at + l.block_words);
+            if (me() < blocks && l.code <= most_listed) {
+                u8* at = lists + l.list_before;
+                CCOLL_UNROLL
+                for (u32 i = 0; i < 32; ++i)
+                    if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
+            }
+            if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
+            __syncthreads();  // for the codes, which lists changed
+        }
+        put_codes(l, blocks, s.layout, image + 3);
+    }
+    if (me() == 0) {
+        image[0] = l.head(l.flat ? flat : narrow, 0, alone && !l.flat);
+        image[1] = static_cast<u32>(base);
+        image[2] = largest;
+    }
+    if (me() < 4 * units - words) image[words + me()] = 0;
+}
+
 /// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
 /// The bytes are those of the host's encoder.
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
 template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, grid<T> z, u8* frame, u32 chunks, scratch* s,
-                                                                          outcome* out)
+__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, const __grid_constant__ grid<T> z, u8* frame,
+                                                                          u32 chunks, scratch* s, outcome* out)
 {
     auto& room = shared_memory<movement_room<T>>();
     const frame_writer writer{frame, chunks};
@@ -46,36 +88,41 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     stage(x, count, room.values);
     __syncthreads();
 
-    T v[32];
-    unstage(room.values, v);
-    const word_of<T> most_of_block = active ? largest_magnitude(v) : word_of<T>{0};
-    const word_of<T> most_of_warp = warp_max(most_of_block);
-    if (lane() == 0) room.most.of[warp()] = most_of_warp;
     const u32 told_by = noise_blocks<T>(count);
-    if (warp() < 2) sample_noise<T>([&](u32 i) { return v[i]; }, most_of_block, z, told_by, room.noise);
+    {
+        T v[32];
+        unstage(room.values, v);
+        const word_of<T> most_of_block = active ? largest_magnitude(v) : word_of<T>{0};
+        const word_of<T> most_of_warp = warp_max(most_of_block);
+        if (lane() == 0) room.most.of[warp()] = most_of_warp;
+        if (warp() < 2) sample_noise<T>([&](u32 i) { return v[i]; }, most_of_block, z, told_by, room.noise);
+    }
     if (is_f32<T> && warp() == team_warps - 1) {
         const T step = lattice_of_warp(staged<T>(room.values, lane()));
         if (lane() == 0) room.lattice_of_first = step;
     }
-    const T last_before = me() > 0 && active ? staged<T>(room.values, block_elements * me() - 1) : v[0];
-    const T first_value = staged<T>(room.values, 0);
     __syncthreads();
 
-    const word_of<T> most = largest_of(room.most);
-    bool usual = z.usable && most < z.safe && !(is_f32<T> && room.lattice_of_first > z.step);
-    bool alone = false;
-    i32 base = 0, d[32];
-    chunk_layout l;
-    u32 words = 0;
-    if (usual) {
-        alone = is_noise(told_by, room.noise);
-        base = alone ? 0 : quantum(first_value, z.inverse);
-        i32 before = me() == 0 ? base : quantum(last_before, z.inverse);
-        CCOLL_UNROLL
-        for (u32 i = 0; i < 32; ++i) {
-            const i32 q = quantum(v[i], z.inverse);
-            d[i] = alone ? q : minus(q, before);
-            before = q;
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    bool usual = z.usable && largest_of(room.most) < z.safe && !(is_f32<T> && room.lattice_of_first > z.step);
+    u32 units = 0, fill = 0;
+    bool raw = false;
+    // The usual path ends where a chunk that has a steep block has a marker as well. Nothing of it is kept while that is found out: then it
+    // is done once more, or the other path is taken.
+    for (bool looked_for_marker = false; usual;) {
+        const bool alone = is_noise(told_by, room.noise);
+        const i32 base = alone ? 0 : quantum(staged<T>(room.values, 0), z.inverse);
+        i32 before = me() == 0 || !active ? base : quantum(staged<T>(room.values, block_elements * me() - 1), z.inverse);
+        i32 d[32];
+        {
+            T v[32];
+            unstage(room.values, v);
+            CCOLL_UNROLL
+            for (u32 i = 0; i < 32; ++i) {
+                const i32 q = quantum(v[i], z.inverse);
+                d[i] = alone ? q : minus(q, before);
+                before = q;
+            }
         }
         const auto non_zero = [&] {
             u32 ones = 0;
@@ -83,48 +130,27 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
             for (u32 i = 0; i < 32; ++i) ones += d[i] != 0;
             return ones;
         };
-        l = lay_out<false>(blocks, active ? width_of(d) : 0, false, false, non_zero, room.layout);
-        words = 3 + l.body_words();
-        if (l.steep != chunk_blocks && 4 * words <= count * sizeof(T)) {
-            if (warp() == 0) {
-                const auto found = find_marker<T>([&](u32 i) { return staged<T>(room.values, i); }, count, l.steep);
-                if (lane() == 0) room.marker = found;
-            }
-            __syncthreads();
-            usual = room.marker == special_rule<T>::nothing;
+        const chunk_layout l = lay_out<false>(blocks, active ? width_of(d) : 0, false, false, non_zero, room.layout);
+        const u32 words = 3 + l.body_words();
+        if (!looked_for_marker && l.steep != chunk_blocks && words <= raw_words) {
+            usual = !has_marker(count, l.steep, room);
+            looked_for_marker = true;
+            continue;
         }
+        raw = words >= raw_words;
+        if (raw) break;
+        units = (4 * words + unit_bytes - 1) / unit_bytes;
+        fill = unit_bytes * units - 4 * words;
+        if (me() == 0) publish_size(s, chunk, units);
+        put_usual(l, d, alone, base, largest_quantum<T>(largest_of(room.most), z.inverse_f64), words, units, blocks, room);
+        break;
     }
-    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
-    if (!usual) words = z.usable ? choose(x, count, z, room) : raw_words;
-    const bool raw = words >= raw_words;
-    if (raw) words = raw_words;
-    const u32 units = (4 * words + unit_bytes - 1) / unit_bytes;
-    if (me() == 0) publish_size(s, chunk, units);
-
-    if (usual && !raw) {
-        u32* const image = reinterpret_cast<u32*>(room.values);
-        if (!l.flat) {
-            u32* const blocks_at = image + 3 + l.codes;
-            if (active) put_planes(d, l.words, blocks_at + l.before);
-            if (l.lists) {
-                u8* const lists = reinterpret_cast<u8*>(blocks_at + l.block_words);
-                if (active && l.code <= most_listed) {
-                    u8* at = lists + l.list_before;
-                    CCOLL_UNROLL
-                    for (u32 i = 0; i < 32; ++i)
-                        if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
-                }
-                if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
-                __syncthreads();  // for the codes, which lists changed
-            }
-            put_codes(l, blocks, room.layout, image + 3);
-        }
-        if (me() == 0) {
-            image[0] = l.head(l.flat ? flat : narrow, 0, alone && !l.flat);
-            image[1] = static_cast<u32>(base);
-            image[2] = largest_quantum<T>(most, z.inverse_f64);
-        }
-        if (me() < 4 * units - words) image[words + me()] = 0;
+    if (!usual || raw) {
+        const u32 words = raw || !z.usable ? raw_words : choose(x, count, z, room);
+        raw = words >= raw_words;
+        units = (4 * words + unit_bytes - 1) / unit_bytes;
+        fill = unit_bytes * units - 4 * words;
+        if (me() == 0) publish_size(s, chunk, units);
     }
     if (warp() == 0) {
         const u64 before = look_back(s, chunk, units);
@@ -140,10 +166,10 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
         put_image(room.values, units, to);
     } else {
         put_chosen(x, count, z, room, reinterpret_cast<u32*>(to));
-        if (me() < 4 * units - words) store_as<u32>(to + 4 * (words + me()), 0);
+        if (me() < fill / 4) store_as<u32>(to + unit_bytes * units - fill + 4 * me(), 0);
     }
     if (me() == 0) {
-        writer.put_entry(chunk, static_cast<u32>(place) + units, unit_bytes * units - 4 * words, raw);
+        writer.put_entry(chunk, static_cast<u32>(place) + units, fill, raw);
         if (raw) atomicAdd(&s->raw_chunks, 1u);
         else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
     }

@@ -203,7 +203,7 @@ CCOLL_DEVICE void end_launch(const frame_writer& w, u64 n, double bound, scratch
         out->bytes = w.payload() + (Addend && code == too_large ? 0 : unit_bytes * end);
         out->code = code;
         out->raw_chunks = s->raw_chunks;
-        out->special_values = s->special_values;
+        out->special_values = Addend && code == too_large ? 0 : s->special_values;
         s->blocks_done = s->code = s->raw_chunks = s->special_values = 0;
     }
     for (u32 i = me(); i < w.chunks; i += team_threads) s->sizes[i] = 0;

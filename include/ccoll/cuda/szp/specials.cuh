@@ -128,25 +128,30 @@ struct layer_parts {
     }
 };
 
-/// A T at an address that is a multiple of 4.
-template <class T>
-CCOLL_DEVICE void put_value(u8* to, word_of<T> bits)
+/// A word at an address that is a multiple of 4, or of 2 if it has two bytes.
+template <class Word>
+CCOLL_DEVICE void put_value(u8* to, Word bits)
 {
-    store_as<u32>(to, static_cast<u32>(bits));
-    if constexpr (!is_f32<T>) store_as<u32>(to + 4, static_cast<u32>(bits >> 32));
+    if constexpr (sizeof(Word) == 8) {
+        store_as<u32>(to, static_cast<u32>(bits));
+        store_as<u32>(to + 4, static_cast<u32>(bits >> 32));
+    } else {
+        store_as<Word>(to, bits);
+    }
 }
-template <class T>
-CCOLL_DEVICE word_of<T> get_value(const u8* from)
+template <class Word>
+CCOLL_DEVICE Word get_value(const u8* from)
 {
-    if constexpr (is_f32<T>) return load_as<u32>(from);
-    else return u64{load_as<u32>(from + 4)} << 32 | load_as<u32>(from);
+    if constexpr (sizeof(Word) == 8) return u64{load_as<u32>(from + 4)} << 32 | load_as<u32>(from);
+    else return load_as<Word>(from);
 }
 
 /// One layer. By all threads.
-/// @param mask  of this block    @param own  each value is stored; else `one` is all of them
-/// @param to    null: only the size is asked for    @return words
-template <class T>
-CCOLL_DEVICE_RARE u32 put_layer(const T* x, u32 count, u32 mask, bool own, word_of<T> one, u8* to, specials_room& s)
+/// @param value  (i) -> Word, value i of this block    @param mask  of this block
+/// @param own    each value is stored; else `one` is all of them    @param flags  of the head, besides those that follow
+/// @param to     null: only the size is asked for    @return words
+template <class Word, class Value>
+CCOLL_DEVICE_RARE u32 put_layer(Value value, u32 count, u32 mask, bool own, Word one, u32 flags, u8* to, specials_room& s)
 {
     const u32 blocks = (count + 31) / 32, all = whole_mask(count), form = form_of(mask, all);
     const u32 unit = form == no_form ? 0 : 1u << 10 * (form - 1);  // three counts in one word
@@ -155,13 +160,15 @@ CCOLL_DEVICE_RARE u32 put_layer(const T* x, u32 count, u32 mask, bool own, word_
     for (u32 f = mask_form; f <= throughout_form; ++f) l.of[f] = forms.all >> 10 * (f - 1) & 1023;
     l.dense = ((blocks + 3) / 4 + 3) / 4 < (l.named() + 3) / 4;
     l.place(blocks);
-    const u32 bytes = l.values + (own ? values.all : 1) * static_cast<u32>(sizeof(T));
+    const u32 unpadded = l.values + (own ? values.all : 1) * static_cast<u32>(sizeof(Word)), bytes = (unpadded + 3) / 4 * 4;
     if (to == nullptr) return bytes / 4;
     for (u32 i = 1 + me(); i < l.masks / 4; i += team_threads) store_as<u32>(to + 4 * i, 0);
+    if (unpadded < bytes && me() == 0) store_as<u16>(to + unpadded, 0);  // Words of two bytes
     __syncthreads();
     if (me() == 0) {
-        store_as<u32>(to, l.of[mask_form] | l.of[run_form] << 9 | l.of[throughout_form] << 18 | u32{l.dense} << 27 | u32{own} << 28);
-        if (!own) put_value<T>(to + l.values, one);
+        store_as<u32>(to,
+                      l.of[mask_form] | l.of[run_form] << 9 | l.of[throughout_form] << 18 | u32{l.dense} << 27 | u32{own} << 28 | flags);
+        if (!own) put_value(to + l.values, one);
     }
     if (l.dense) {
         u32 four = form << 2 * (me() % 4);
@@ -182,10 +189,9 @@ CCOLL_DEVICE_RARE u32 put_layer(const T* x, u32 count, u32 mask, bool own, word_
     }
     if (form == mask_form) store_as<u32>(to + l.masks + 4 * place, mask);
     if (own) {
-        u8* at = to + l.values + values.before * sizeof(T);
+        u8* at = to + l.values + values.before * sizeof(Word);
         CCOLL_NO_UNROLL
-        for (u32 left = mask; left != 0; left &= left - 1, at += sizeof(T))
-            put_value<T>(at, bits_at(x, block_elements * me() + lowest_bit(left)));
+        for (u32 left = mask; left != 0; left &= left - 1, at += sizeof(Word)) put_value<Word>(at, value(lowest_bit(left)));
     }
     return bytes / 4;
 }
@@ -195,6 +201,7 @@ CCOLL_DEVICE_RARE u32 put_layer(const T* x, u32 count, u32 mask, bool own, word_
 template <class T>
 CCOLL_DEVICE_RARE u32 put_section(const T* x, u32 count, u32 mask, u8* to, specials_room& s)
 {
+    const auto value = [=](u32 i) { return bits_at(x, block_elements * me() + i); };
     u32 untried = mask, others = 0, words = 0;
     u32 left = team_sum(ones_of(mask), s.words), of_others = 0;
     for (u32 candidate = 0; left > 0 && candidate < static_cast<u32>(specials::most_candidates); ++candidate) {
@@ -210,66 +217,93 @@ CCOLL_DEVICE_RARE u32 put_section(const T* x, u32 count, u32 mask, u8* to, speci
         const u32 found = team_sum(ones_of(equal), s.words);
         left -= found;
         if (found >= specials::least_equal) {
-            words += put_layer(x, count, equal, false, bits, to != nullptr ? to + 4 * words : nullptr, s);
+            words += put_layer<word_of<T>>(value, count, equal, false, bits, 0, to != nullptr ? to + 4 * words : nullptr, s);
         } else {
             of_others += found;
             others |= equal;
         }
     }
     if (left + of_others > 0)
-        words += put_layer(x, count, others | untried, true, word_of<T>{0}, to != nullptr ? to + 4 * words : nullptr, s);
+        words += put_layer<word_of<T>>(value, count, others | untried, true, 0, 0, to != nullptr ? to + 4 * words : nullptr, s);
     return words;
+}
+
+/// What a layer says, and what it says of this thread's block.
+struct layer_block {
+    u32 bytes = 0;     ///< in front of the values
+    bool own = false;  ///< each value is stored
+    u32 mask = 0;      ///< of this block
+    u32 before = 0;    ///< special values of the blocks before this one
+    u32 values = 0;    ///< of all blocks; 0: these are not the blocks of a layer of so many values
+    bool marked = false;
+
+    /// Which of the values that are stored belongs to value i of this block, which is in the mask.
+    CCOLL_DEVICE u32 place(u32 i) const { return own ? before + ones_of(mask & ((1u << i) - 1)) : 0; }
+};
+/// The blocks of a layer. Any bytes are safe. By all threads.
+/// @param from  aligned to 4, of which `bytes` bytes may be read    @param may_be_marked  whether specials::marked_layer may be set
+CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, bool may_be_marked, specials_room& s)
+{
+    const u32 blocks = (count + 31) / 32, all = whole_mask(count);
+    layer_block b;
+    if (bytes < 4) return b;
+    const u32 head = load_as<u32>(from);
+    layer_parts l;
+    for (u32 f = mask_form; f <= throughout_form; ++f) l.of[f] = head >> 9 * (f - 1) & 511;
+    l.dense = (head >> 27 & 1) != 0;
+    b.own = (head >> 28 & 1) != 0;
+    b.marked = (head >> 29 & 1) != 0;
+    l.place(blocks);
+    b.bytes = l.values;
+    if (head >> 30 != 0 || (b.marked && !may_be_marked) || l.named() > blocks || bytes < l.values) return b;
+    __syncthreads();
+    s.forms[me()] = 0;
+    __syncthreads();
+    bool good = true;
+    u32 form = 0;
+    if (l.dense) {
+        form = me() < blocks ? from[4 + me() / 4] >> 2 * (me() % 4) & 3u : 0;
+    } else {
+        if (me() < l.named()) {
+            const u32 block = from[4 + me()];
+            const u32 what = me() < l.of[mask_form] ? mask_form : me() < l.of[mask_form] + l.of[run_form] ? run_form : throughout_form;
+            good = block < blocks && atomicAdd(&s.forms[block], what + 4) == 0;  // nobody names a block twice
+        }
+        __syncthreads();
+        form = s.forms[me()] & 3;
+    }
+    const scanned<u32> forms = team_exclusive(form == no_form ? 0 : 1u << 10 * (form - 1), s.words);
+    for (u32 f = mask_form; f <= throughout_form; ++f) good = good && (forms.all >> 10 * (f - 1) & 1023) == l.of[f];
+    if (team_any(!good, s.words)) return b;
+    u32 mask = form == throughout_form ? all : 0;
+    if (form == run_form) {
+        const u32 run = load_as<u16>(from + l.runs + 2 * (forms.before >> 10 & 1023)), first = run & 31, last = run >> 5 & 31;
+        if (run >> 11 == 0 && last >= first) mask = 0xffffffffu >> (31 - last + first) << first;
+        if (run >> 11 == 0 && last >= first && (run >> 10 & 1) != 0) mask = all & ~mask;
+    }
+    if (form == mask_form) mask = load_as<u32>(from + l.masks + 4 * (forms.before & 1023));
+    if (team_any((mask & ~all) != 0 || (mask == 0 && form != no_form), s.words)) return b;
+    const scanned<u32> at = team_exclusive(ones_of(mask), s.words);
+    b.mask = mask;
+    b.before = at.before;
+    b.values = at.all;
+    return b;
 }
 
 /// Puts the special values of a section in their places. Any bytes are safe. By all threads; the values are staged, behind a barrier.
 /// @param from  `bytes` bytes, a multiple of 4    @return  false if these are not the layers of a chunk of so many values
-template <class T>
-CCOLL_DEVICE_RARE bool read_section(const u8* from, u32 bytes, u32 count, void* values, specials_room& s)
+template <class T, class Values>
+CCOLL_DEVICE_RARE bool read_section(const u8* from, u32 bytes, u32 count, Values values, specials_room& s)
 {
-    const u32 blocks = (count + 31) / 32, all = whole_mask(count);
     while (bytes > 0) {
-        const u32 head = load_as<u32>(from);
-        layer_parts l;
-        for (u32 f = mask_form; f <= throughout_form; ++f) l.of[f] = head >> 9 * (f - 1) & 511;
-        l.dense = (head >> 27 & 1) != 0;
-        const bool own = (head >> 28 & 1) != 0;
-        l.place(blocks);
-        if (head >> 29 != 0 || l.named() > blocks || bytes < l.values) return false;
-        __syncthreads();
-        s.forms[me()] = 0;
-        __syncthreads();
-        bool good = true;
-        u32 form = 0;
-        if (l.dense) {
-            form = me() < blocks ? from[4 + me() / 4] >> 2 * (me() % 4) & 3u : 0;
-        } else {
-            if (me() < l.named()) {
-                const u32 block = from[4 + me()];
-                const u32 what = me() < l.of[mask_form] ? mask_form : me() < l.of[mask_form] + l.of[run_form] ? run_form : throughout_form;
-                good = block < blocks && atomicAdd(&s.forms[block], what + 4) == 0;  // nobody names a block twice
-            }
-            __syncthreads();
-            form = s.forms[me()] & 3;
-        }
-        const scanned<u32> forms = team_exclusive(form == no_form ? 0 : 1u << 10 * (form - 1), s.words);
-        for (u32 f = mask_form; f <= throughout_form; ++f) good = good && (forms.all >> 10 * (f - 1) & 1023) == l.of[f];
-        if (team_any(!good, s.words)) return false;
-        u32 mask = form == throughout_form ? all : 0;
-        if (form == run_form) {
-            const u32 run = load_as<u16>(from + l.runs + 2 * (forms.before >> 10 & 1023)), first = run & 31, last = run >> 5 & 31;
-            if (run >> 11 == 0 && last >= first) mask = 0xffffffffu >> (31 - last + first) << first;
-            if (run >> 11 == 0 && last >= first && (run >> 10 & 1) != 0) mask = all & ~mask;
-        }
-        if (form == mask_form) mask = load_as<u32>(from + l.masks + 4 * (forms.before & 1023));
-        const bool bad = (mask & ~all) != 0 || (mask == 0 && form != no_form);
-        if (team_any(bad, s.words)) return false;
-        const scanned<u32> at = team_exclusive(ones_of(mask), s.words);
-        const u32 in_all = l.values + (own ? at.all : 1) * static_cast<u32>(sizeof(T));
-        if (at.all == 0 || bytes < in_all) return false;
-        u32 which = own ? at.before : 0;
+        const layer_block b = read_layer(from, bytes, count, false, s);
+        const u32 in_all = b.bytes + (b.own ? b.values : 1) * static_cast<u32>(sizeof(T));
+        if (b.values == 0 || bytes < in_all) return false;
         CCOLL_NO_UNROLL
-        for (u32 left = mask; left != 0; left &= left - 1, which += own)
-            stage_one<T>(values, block_elements * me() + lowest_bit(left), get_value<T>(from + l.values + sizeof(T) * which));
+        for (u32 left = b.mask; left != 0; left &= left - 1) {
+            const u32 i = lowest_bit(left);
+            stage_one<T>(values, block_elements * me() + i, get_value<word_of<T>>(from + b.bytes + sizeof(T) * b.place(i)));
+        }
         from += in_all;
         bytes -= in_all;
     }

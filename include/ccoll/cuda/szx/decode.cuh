@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szx/decode.cuh - floor 4. The kernel that decodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
+// values. Any bytes are safe. Each warp reads all codes of the chunk and knows where its blocks are, so warps wait for each other only
+// where a chunk has special values.
+#pragma once
+
+#include <ccoll/cuda/szx/encode.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szx {
+
+template <class Format, class T>
+struct decode_room {
+    alignas(16) u8 section[Format::chunk_elements * sizeof(T)];
+    szp::specials_room specials;
+    u32 code, blocks_done;
+    T step;
+};
+
+/// Words from any address, by whole words. Nothing is read from `end` on, but for the rest of its last word.
+struct word_reader {
+    const u8* at;
+    const u8* end;
+    u32 shift;  ///< bits
+
+    CCOLL_DEVICE word_reader(const u8* from, const u8* behind)
+        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind), shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
+    {}
+    CCOLL_DEVICE u32 word(u32 i) const
+    {
+        const u8* const p = at + 4 * i;
+        u32 w = p < end ? load_as<u32>(p) : 0;
+        if (shift > 0) w = w >> shift | (p + 4 < end ? load_as<u32>(p + 4) << (32 - shift) : 0);
+        return w;
+    }
+};
+template <class T>
+CCOLL_DEVICE T number_at(const word_reader& from, u32 i)
+{
+    if constexpr (is_f32<T>) return number_of(from.word(i));
+    else return number_of(u64{from.word(2 * i + 1)} << 32 | from.word(2 * i));
+}
+
+/// Decodes a block. By a whole warp.
+/// @param from  where it begins    @param end  of the chunk    @param here  values of the block    @param x  its first value
+template <class T>
+CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here, T step, T* x)
+{
+    const u32 first = lane_values * lane();
+    if (first >= here) return;
+    T v[lane_values];
+    if (code == raw_code<T>) {
+        const word_reader values(from + sizeof(T) * first, end);
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) v[j] = number_at<T>(values, j);
+    } else {
+        const T middle = number_at<T>(word_reader(from, end), 0);
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) v[j] = middle;  // no sum with 0, which would change -0
+        if (code > 0) {
+            const word_reader counts(from + sizeof(T) + code * first, end);
+            const T origin = origin_of<T>(code);
+            with_bytes<T>(code, [&](auto bytes) {
+                constexpr u32 of_value = decltype(bytes)::value;
+                u32 w[of_value];
+                CCOLL_UNROLL
+                for (u32 i = 0; i < of_value; ++i) w[i] = counts.word(i);
+                word_of<T> c[lane_values];
+                unpack<of_value>(w, c);
+                CCOLL_UNROLL
+                for (u32 j = 0; j < lane_values; ++j) v[j] = value_of(c[j] | origin_bits<T>, middle, step, origin);
+            });
+        }
+    }
+    T* const to = x + first;
+    if (here == block_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
+        if constexpr (is_f32<T>) {
+            store_as(to, uint4{bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3])});
+        } else {
+            u32 w[8];
+            CCOLL_UNROLL
+            for (u32 j = 0; j < lane_values; ++j) {
+                w[2 * j] = static_cast<u32>(bits_of(v[j]));
+                w[2 * j + 1] = static_cast<u32>(bits_of(v[j]) >> 32);
+            }
+            store_as(to, uint4{w[0], w[1], w[2], w[3]});
+            store_as(to + 2, uint4{w[4], w[5], w[6], w[7]});
+        }
+        return;
+    }
+    CCOLL_UNROLL
+    for (u32 j = 0; j < lane_values; ++j)
+        if (first + j < here) store_as(to + j, bits_of(v[j]));
+}
+
+/// Values of a chunk that are not staged but where they belong. For szp::read_section, which calls stage_one.
+template <class T>
+struct values_in_place {
+    T* x;
+};
+template <class T>
+CCOLL_DEVICE void stage_one(values_in_place<T> to, u32 i, word_of<T> bits)
+{
+    store_as(to.x + i, bits);
+}
+
+/// The special values of a chunk, over what its blocks gave. By all threads. @param from  a section of `bytes` bytes
+template <class Format, class T>
+CCOLL_DEVICE_RARE bool restore_specials(const u8* from, u32 bytes, u32 count, T* x, decode_room<Format, T>& s)
+{
+    if (bytes == 0 || bytes % 4 != 0) return false;
+    const word_reader words(from, from + bytes);
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < bytes / 4; i += team_threads) store_as<u32>(s.section + 4 * i, words.word(i));
+    __syncthreads();
+    return szp::read_section<T>(s.section, bytes, count, values_in_place<T>{x}, s.specials);
+}
+
+/// Decodes a chunk that is not raw. By all threads. @return  false if the bytes are not those of a chunk
+template <class Format, class T>
+CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T* x, decode_room<Format, T>& s)
+{
+    const T step = s.step;
+    const u32 blocks = (count + block_elements - 1) / block_elements;
+    const u32 in_front = from.bytes > 0 && from.at[0] == specials_code ? 1 : 0;
+    if (!(step > 0) || from.bytes < in_front + blocks) return false;
+    const u8* const codes = from.at + in_front;
+    const auto ends = block_ends<T>::of(codes, count);
+    const u32 expected = in_front + blocks + ends.all;
+    if (!ends.valid || (in_front > 0 ? expected > from.bytes : expected != from.bytes)) return false;
+    CCOLL_NO_UNROLL
+    for (u32 block = warp(); block < blocks; block += team_warps)
+        decode_block(codes + blocks + ends.begin(block), from.at + expected, codes[block],
+                     smaller(block_elements, count - block_elements * block), step, x + block_elements * block);
+    if (in_front == 0) return true;
+    __syncthreads();
+    return restore_specials(from.at + expected, from.bytes - expected, count, x, s);
+}
+
+/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// unspecified if they are not a frame. In damaged frames, a NaN that is computed may have other bits than on the host.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room<Format, T>) bytes.
+template <class Format, class T>
+__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
+                                                                          outcome* out)
+{
+    auto& room = shared_memory<decode_room<Format, T>>();
+    const frame_input<Format, T> reader{frame, bytes};
+    const u32 chunk = blockIdx.x;
+    if (me() == 0) {
+        const status header = reader.check_header(n, chunks);
+        room.code = static_cast<u32>(header);
+        room.step = header == status::ok ? step_of<T>(reader.bound()) : T(0);
+    }
+    __syncthreads();
+    auto code = static_cast<status>(room.code);
+    if (code == status::ok && chunks > 0) {
+        const u64 first = u64{chunk} * Format::chunk_elements;
+        const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
+        const chunk_bytes from = reader.find(chunks, chunk, count);
+        T* const to = x + first;
+        if (!from.good) {
+            code = status::corrupt;
+        } else if (from.raw) {
+            CCOLL_NO_UNROLL
+            for (u32 i = me(); i < count * (sizeof(T) / 4); i += team_threads)
+                store_as<u32>(reinterpret_cast<u8*>(to) + 4 * i, load_as<u32>(from.at + 4 * i));
+        } else if (!decode_chunk<Format, T>(from, count, to, room)) {
+            code = status::corrupt;
+        }
+    }
+    end_decoding(code, chunks, s, out, room.blocks_done);
+}
+
+}  // namespace ccoll::detail::device::szx

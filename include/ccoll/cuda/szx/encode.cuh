@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szx/encode.cuh - floor 4. The kernel that encodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
+// values, four in each lane. One kernel and one pass: the place of a chunk in the frame comes by look-back while its blocks are packed.
+//
+//   1  values to registers in 16-byte pieces; extremes of the blocks; a lane plans a block, and the warp verifies it      barrier
+//   2  codes to sizes: the size of the chunk is known and published
+//   3  blocks to their place in an image of the chunk; look-back by warp 0                                                barrier
+//   4  the image to the frame in 16-byte pieces
+// A chunk with raw blocks may be shorter without its special values. These are tried behind 2, by a slower way.
+#pragma once
+
+#include <ccoll/cuda/frame.cuh>
+#include <ccoll/cuda/szp/specials.cuh>
+#include <ccoll/cuda/szx/block.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szx {
+
+/// SZx and PipeSZx differ in these two numbers.
+template <u32 Codec, u32 ChunkElements>
+struct format_of {
+    static constexpr u32 codec = Codec, chunk_elements = ChunkElements;
+    static constexpr quality kind = quality::absolute;
+    static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number w, w + 8, ...
+    static_assert(rounds * team_warps * block_elements == ChunkElements && ChunkElements <= szp::chunk_elements);
+};
+using format = format_of<1, 8192>;
+using pipe_format = format_of<2, 5120>;
+
+inline constexpr u8 specials_code = 255;  ///< in the place of the first code: special values stand behind the blocks
+inline constexpr u32 most_blocks = 64;
+
+/// What became of a chunk without its special values.
+struct thinned {
+    u32 special_values = 0, bytes = 0, section = 0, raw_blocks = 0;  ///< bytes 0: not done
+    u32 mask = 0;                                                    ///< the special ones of 32 values of this thread
+};
+
+template <class Format, class T>
+struct encode_room {
+    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, and then a section
+    u8 codes[most_blocks], thin_codes[most_blocks];
+    szp::specials_room specials;
+    u64 place;
+    u32 blocks_done;
+};
+
+/// The values of a lane in the blocks of its warp. A chunk that is not whole is filled up with its last value.
+template <u32 Rounds, class T>
+CCOLL_DEVICE void load_values(const T* x, u32 count, T (&v)[Rounds][lane_values])
+{
+    const bool whole = count == Rounds * team_warps * block_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
+        if (!whole) {
+            CCOLL_UNROLL
+            for (u32 j = 0; j < lane_values; ++j) v[r][j] = number_of(szp::bits_at(x, smaller(at + j, count - 1)));
+        } else if constexpr (is_f32<T>) {
+            const uint4 p = load_as<uint4>(x + at);
+            v[r][0] = number_of(p.x), v[r][1] = number_of(p.y), v[r][2] = number_of(p.z), v[r][3] = number_of(p.w);
+        } else {
+            const uint4 p = load_as<uint4>(x + at), q = load_as<uint4>(x + at + 2);
+            v[r][0] = number_of(u64{p.y} << 32 | p.x), v[r][1] = number_of(u64{p.w} << 32 | p.z);
+            v[r][2] = number_of(u64{q.y} << 32 | q.x), v[r][3] = number_of(u64{q.w} << 32 | q.z);
+        }
+    }
+}
+/// The same of values that are staged.
+template <u32 Rounds, class T>
+CCOLL_DEVICE void load_staged(const void* values, u32 count, T (&v)[Rounds][lane_values])
+{
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) v[r][j] = szp::staged<T>(values, smaller(at + j, count - 1));
+    }
+}
+
+/// Middle values and codes of the blocks of this warp: lane r has those of round r.
+template <u32 Rounds, class T>
+CCOLL_DEVICE T plan_blocks(const T (&v)[Rounds][lane_values], u32 count, const scale<T>& z, u8* codes)
+{
+    word_of<T> low = 0, high = 0;
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        word_of<T> least = key_of(v[r][0]), most = least;
+        CCOLL_UNROLL
+        for (u32 j = 1; j < lane_values; ++j) {
+            least = smaller(least, key_of(v[r][j]));
+            most = larger(most, key_of(v[r][j]));
+        }
+        least = lowest_in_warp(least);
+        most = highest_in_warp(most);
+        low = lane() == r ? least : low;
+        high = lane() == r ? most : high;
+    }
+    block_plan<T> plan = plan_of<T>(low, high, z);  // nothing that counts in lanes beyond the rounds
+    const u32 unproven = __ballot_sync(all_lanes, !plan.certain && plan.bytes > 0 && plan.bytes < raw_code<T>);
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        if ((unproven >> r & 1) == 0) continue;
+        const T middle = __shfl_sync(all_lanes, plan.middle, r), origin = origin_of<T>(__shfl_sync(all_lanes, plan.bytes, r));
+        bool good = true;
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) good = good && passes(v[r][j], middle, origin, z);
+        if (__ballot_sync(all_lanes, !good) != 0 && lane() == r) plan.bytes = raw_code<T>;
+    }
+    const u32 begin = block_elements * (team_warps * lane() + warp());
+    if (lane() < Rounds && begin < count) {
+        const u32 here = smaller(block_elements, count - begin);
+        const bool gains = block_bytes<T>(plan.bytes, here) <= here * sizeof(T);  // a short block may cost more than its values
+        codes[team_warps * lane() + warp()] = static_cast<u8>(gains ? plan.bytes : raw_code<T>);
+    }
+    return plan.middle;
+}
+
+/// One word of a block, or the first bytes of one, at any address.
+CCOLL_DEVICE_RARE void put_bytes(u8* to, u32 word, u32 bytes)
+{
+    for (u32 i = 0; i < bytes; ++i) to[i] = static_cast<u8>(word >> 8 * i);
+}
+/// Words that follow one another.
+/// @tparam Whole  the address is a multiple of 4, and no value is missing    @param bytes  of the words, or less
+template <bool Whole, u32 Words>
+CCOLL_DEVICE void put_words(u8* to, const u32 (&w)[Words], u32 bytes)
+{
+    CCOLL_UNROLL
+    for (u32 i = 0; i < Words; ++i) {
+        if (Whole) store_as<u32>(to + 4 * i, w[i]);
+        else put_bytes(to + 4 * i, w[i], bytes > 4 * i ? smaller(4u, bytes - 4 * i) : 0);
+    }
+}
+template <class T>
+CCOLL_DEVICE void words_of(T x, u32 (&w)[sizeof(T) / 4])
+{
+    w[0] = static_cast<u32>(bits_of(x));
+    if constexpr (!is_f32<T>) w[1] = static_cast<u32>(bits_of(x) >> 32);
+}
+
+/// Writes a block. By a whole warp. @param here  values of the block    @param to  where it begins
+template <bool Whole, class T>
+CCOLL_DEVICE void put_block(const T (&v)[lane_values], T middle, u32 code, u32 here, const scale<T>& z, u8* to)
+{
+    const u32 first = lane_values * lane(), values = Whole ? lane_values : first < here ? smaller(lane_values, here - first) : 0;
+    u32 one[sizeof(T) / 4];
+    if (code == raw_code<T>) {
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) {
+            words_of(v[j], one);
+            put_words<Whole>(to + sizeof(T) * (first + j), one, j < values ? static_cast<u32>(sizeof(T)) : 0);
+        }
+        return;
+    }
+    words_of(middle, one);
+    if (lane() == 0) put_words<Whole>(to, one, sizeof(T));
+    if (code == 0) return;
+    const T origin = origin_of<T>(code);
+    word_of<T> c[lane_values];
+    CCOLL_UNROLL
+    for (u32 j = 0; j < lane_values; ++j) c[j] = count_of(v[j], middle, z.inverse, origin);
+    with_bytes<T>(code, [&](auto bytes) {
+        constexpr u32 of_value = decltype(bytes)::value;
+        u32 w[of_value];
+        pack<of_value>(c, w);
+        put_words<Whole>(to + sizeof(T) + of_value * first, w, of_value * values);
+    });
+}
+/// Writes the blocks of this warp. @param to  where the first block of the chunk begins
+template <bool Whole, u32 Rounds, class T>
+CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const u8* codes, const block_ends<T>& ends, u32 count,
+                             const scale<T>& z, u8* to)
+{
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        const u32 block = team_warps * r + warp();
+        const T middle = __shfl_sync(all_lanes, middles, r);
+        const u32 at = ends.begin(block);
+        if (block_elements * block < count)
+            put_block<Whole>(v[r], middle, codes[block], smaller(block_elements, count - block_elements * block), z, to + at);
+    }
+}
+
+/// Plans a chunk without its special values. The values that it leaves are staged in the image. By all threads.
+/// @param usual  bytes with them; 0: that is not shorter than the values
+template <class Format, class T>
+CCOLL_DEVICE_RARE thinned without_specials(const T* x, u32 count, u32 usual, const scale<T>& z, encode_room<Format, T>& s)
+{
+    szp::special_rule<T> rule;
+    rule.limit = z.far_limit;
+    thinned r;
+    r.mask = szp::find_specials(x, count, rule);
+    r.special_values = team_sum(ones_of(r.mask), s.specials.words);
+    if (r.special_values == 0) return r;
+    szp::stage(x, count, s.image);
+    szp::bridge<T>(s.image, count, r.mask, s.specials);
+    T v[Format::rounds][lane_values];
+    load_staged(s.image, count, v);
+    static_cast<void>(plan_blocks(v, count, z, s.thin_codes));
+    __syncthreads();
+    const u32 blocks = (count + block_elements - 1) / block_elements;
+    const auto ends = block_ends<T>::of(s.thin_codes, count);
+    r.raw_blocks = ends.raw_blocks;
+    r.section = 4 * szp::put_section(x, count, r.mask, nullptr, s.specials);
+    const u32 bytes = 1 + blocks + ends.all + r.section;
+    if (bytes < count * sizeof(T) && (usual == 0 || bytes < usual)) r.bytes = bytes;
+    return r;
+}
+/// Writes what it planned. By all threads. @param to  the chunk
+template <class Format, class T>
+CCOLL_DEVICE_RARE void put_thinned(const T* x, u32 count, const thinned& thin, const scale<T>& z, u8* to, encode_room<Format, T>& s)
+{
+    const u32 blocks = (count + block_elements - 1) / block_elements;
+    T v[Format::rounds][lane_values];
+    load_staged(s.image, count, v);
+    const T middles = plan_blocks(v, count, z, s.thin_codes);
+    __syncthreads();
+    const auto ends = block_ends<T>::of(s.thin_codes, count);
+    put_blocks<false>(v, middles, s.thin_codes, ends, count, z, to + 1 + blocks);
+    if (me() == 0) to[0] = specials_code;
+    if (me() < blocks) to[1 + me()] = s.thin_codes[me()];
+    const u32 section = 1 + blocks + ends.all;
+    szp::put_section(x, count, thin.mask, s.image, s.specials);
+    __syncthreads();
+    for (u32 i = me(); i < thin.section; i += team_threads) to[section + i] = s.image[i];
+    const u32 fill = (0 - thin.bytes) % 16;
+    if (me() < fill) to[thin.bytes + me()] = 0;
+}
+
+/// Encodes x, n values, into a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room<Format, T>) bytes. The
+/// bytes are those of the host's encoder.
+/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
+template <class Format, class T>
+__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, scale<T> z, u8* frame, u32 chunks, scratch* s,
+                                                                          outcome* out)
+{
+    auto& room = shared_memory<encode_room<Format, T>>();
+    const frame_output<Format, T> writer{frame, chunks};
+    const u32 chunk = blockIdx.x;
+    if (chunk == 0) writer.put_header(n, z.bound);
+    if (chunks == 0) {
+        writer.end_launch(s, out);
+        return;
+    }
+    const u64 first = u64{chunk} * Format::chunk_elements;
+    x += first;
+    const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
+    const u32 blocks = (count + block_elements - 1) / block_elements, raw_bytes = count * static_cast<u32>(sizeof(T));
+    T v[Format::rounds][lane_values];
+    load_values(x, count, v);
+    const T middles = plan_blocks(v, count, z, room.codes);
+    __syncthreads();
+
+    const auto ends = block_ends<T>::of(room.codes, count);
+    u32 bytes = blocks + ends.all;
+    bool raw = bytes >= raw_bytes || !z.usable;
+    thinned thin;
+    if (z.usable && (raw || ends.raw_blocks > 0)) thin = without_specials(x, count, raw ? 0 : bytes, z, room);
+    const bool is_thin = thin.bytes > 0;
+    if (is_thin) bytes = thin.bytes;
+    raw = raw && !is_thin;
+    if (raw) bytes = raw_bytes;
+    const u32 units = (bytes + 15) / 16;
+    if (me() == 0) publish_size(s, chunk, units);
+
+    if (!raw && !is_thin) {
+        u8* const to = room.image + blocks;
+        if (count == Format::chunk_elements) put_blocks<true>(v, middles, room.codes, ends, count, z, to);
+        else put_blocks<false>(v, middles, room.codes, ends, count, z, to);
+        if (me() < blocks) room.image[me()] = room.codes[me()];
+        if (me() < 16 * units - bytes) room.image[bytes + me()] = 0;
+    }
+    if (warp() == 0) {
+        const u64 before = look_back(s, chunk, units);
+        if (lane() == 0) room.place = before;
+    }
+    __syncthreads();
+
+    u8* const to = frame + payload_begin(chunks) + frame_unit * room.place;
+    if (raw) put_elements(x, count, to);
+    else if (is_thin) put_thinned(x, count, thin, z, to, room);
+    else put_pieces(room.image, units, to);
+    if (me() == 0) {
+        writer.put_entry(chunk, static_cast<u32>(room.place) + units, 16 * units - bytes, raw);
+        const u32 kept = raw ? 1 : is_thin ? thin.raw_blocks : ends.raw_blocks;
+        if (kept > 0) atomicAdd(&s->raw_chunks, kept);
+        if (is_thin) atomicAdd(&s->special_values, thin.special_values);
+    }
+    if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
+}
+
+}  // namespace ccoll::detail::device::szx

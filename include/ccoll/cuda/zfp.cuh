@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/zfp.cuh - floor 4. Codec::Zfp at a FixedRate on a device: launches of its kernels. With a bound, Codec::Zfp works on the host.
+#pragma once
+
+#include <ccoll/codec/zfp.hpp>
+#include <ccoll/cuda/launches.cuh>
+#include <ccoll/cuda/zfp/decode.cuh>
+#include <ccoll/cuda/zfp/encode.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device {
+
+template <native_float T>
+struct launches_of<policies::Codec::ZfpAtRate, T> {
+    using codec = policies::Codec::ZfpAtRate;
+    static constexpr std::size_t chunk_elements = zfp::chunk_elements;
+    static_assert(zfp::format::codec == codec::wire_id && chunk_elements == codec_impl<codec, T, host_space>::chunk_elements);
+
+    /// @param rate  bits per value
+    static cudaError_t encode(const T* x, std::size_t n, double rate, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        const u32 chunks = chunks_of_frame<codec, T>(n), block_bits = zfp::block_bits_at(rate, zfp::header_bits<T>);
+        return launch(&zfp::encode<T>, blocks_for_chunks(chunks), sizeof(zfp::chunk_room<T>) + zfp::image_bytes<T>(block_bits), stream, x,
+                      u64{n}, rate, block_bits, static_cast<u8*>(frame), chunks, s, told);
+    }
+    static cudaError_t decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
+    {
+        const u32 chunks = chunks_of_frame<codec, T>(n);
+        return launch(&zfp::decode<T>, blocks_for_chunks(chunks), sizeof(zfp::chunk_room<T>), stream, static_cast<const u8*>(frame),
+                      u64{bytes}, u64{n}, x, chunks, s, told);
+    }
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::device

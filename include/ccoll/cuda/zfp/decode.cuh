@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/zfp/decode.cuh - floor 4. The kernel that decodes frames of ZFP at a fixed rate: one thread block a chunk, one thread eight blocks
+// of four. Any bytes are safe. A thread reads its bits, which are whole sectors at usual rates, from where they are.
+//
+//   1  blocks to values in shared memory                                                                                  barrier
+//   2  what was not finite, to its places                                                                                 barrier
+//   3  16-byte pieces to the result
+#pragma once
+
+#include <ccoll/cuda/zfp/encode.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::zfp {
+
+/// Puts the exceptions of a chunk in their places. By all threads.
+/// @param at  the places, then as many values    @return  false if the places do not ascend
+template <class T>
+CCOLL_DEVICE_RARE bool get_exceptions(const u8* at, u32 all, u32 count, chunk_room<T>& s)
+{
+    const auto place = [&](u32 k) { return static_cast<u32>(at[2 * k] | at[2 * k + 1] << 8); };
+    bool good = true;
+    for (u32 k = me(); k < all; k += team_threads) {
+        const u32 p = place(k);
+        good = good && p < count && (k == 0 || place(k - 1) < p);
+        if (p >= count) continue;
+        const u8* const value = at + 2 * all + sizeof(T) * k;
+        word_of<T> bits = 0;
+        for (u32 i = 0; i < sizeof(T); ++i) bits |= static_cast<word_of<T>>(value[i]) << 8 * i;
+        if (good) szp::stage_one<T>(s.values, p, bits);
+    }
+    return !team_any(!good, s.words);
+}
+
+/// Decodes one chunk that is not raw to the staged values. By all threads. @return false if the bytes are not those of a chunk
+template <class T>
+CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bits, chunk_room<T>& s)
+{
+    if (from.bytes < 3) return false;
+    const u32 all = from.at[from.bytes - 2] | static_cast<u32>(from.at[from.bytes - 1]) << 8;
+    const u32 behind = all * (2 + static_cast<u32>(sizeof(T))) + 2;
+    const u32 bits = (count + block_values - 1) / block_values * block_bits, stream = (bits + 7) / 8;
+    if (from.bytes < behind + 1 || from.bytes - behind != stream) return false;
+    if (bits % 8 != 0 && from.at[stream - 1] >> bits % 8 != 0) return false;
+    CCOLL_NO_UNROLL
+    for (u32 b = 0; b < 32 && 32 * me() + b < count; b += block_values) {
+        const u32 value = 32 * me() + b;
+        T x[4];
+        decode_block(from.at, value / block_values * block_bits, block_bits, s.planes, x);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < 4; ++i) szp::stage_one<T>(s.values, value + i, bits_of(x[i]));
+    }
+    __syncthreads();
+    if (all == 0) return true;
+    const bool good = get_exceptions<T>(from.at + stream, all, count, s);
+    __syncthreads();
+    return good;
+}
+
+/// Writes the staged values. By all threads.
+template <class T>
+CCOLL_DEVICE void put_values(const void* values, u32 count, T* to)
+{
+    constexpr u32 in_piece = 16 / sizeof(T);
+    if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
+        CCOLL_UNROLL
+        for (u32 i = me(); i < chunk_elements / in_piece; i += team_threads)
+            store_as(to + in_piece * i, load_as<uint4>(static_cast<const u8*>(values) + sizeof(T) * szp::staged_at<T>(in_piece * i)));
+        return;
+    }
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < count; i += team_threads) store_as(to + i, bits_of(szp::staged<T>(values, i)));
+}
+
+/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) bytes.
+template <class T>
+__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
+                                                                          outcome* out)
+{
+    auto& room = shared_memory<chunk_room<T>>();
+    const frame_input<format, T> reader{frame, bytes};
+    const u32 chunk = blockIdx.x;
+    if (me() == 0) room.code = static_cast<u32>(reader.check_header(n, chunks));
+    room.planes.fill();
+    __syncthreads();
+    auto code = static_cast<status>(room.code);
+    if (code == status::ok && chunks > 0) {
+        const u64 first = u64{chunk} * chunk_elements;
+        const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
+        const u32 block_bits = block_bits_at(reader.bound(), header_bits<T>);
+        const chunk_bytes from = reader.find(chunks, chunk, count);
+        T* const to = x + first;
+        if (!from.good) {
+            code = status::corrupt;
+        } else if (from.raw) {
+            CCOLL_NO_UNROLL
+            for (u32 i = me(); i < count * (sizeof(T) / 4); i += team_threads)
+                store_as<u32>(reinterpret_cast<u8*>(to) + 4 * i, load_as<u32>(from.at + 4 * i));
+        } else if (decode_chunk(from, count, block_bits, room)) {
+            put_values(room.values, count, to);
+        } else {
+            code = status::corrupt;
+        }
+    }
+    end_decoding(code, chunks, s, out, room.blocks_done);
+}
+
+}  // namespace ccoll::detail::device::zfp

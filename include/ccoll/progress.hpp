@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// progress.hpp - floor 5. A thread that moves requests on while the program computes, for those who want one: calls are begun on it, and
+// any thread may wait for them. Includes <thread>; not part of ccoll.hpp.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <ccoll/engine/request.hpp>
+
+namespace ccoll::inline CCOLL_ABI {
+
+namespace detail {
+
+/// A call between the thread that wants it and the one that runs it.
+class background_job {
+public:
+    explicit background_job(std::function<request()> begin) : begin_(std::move(begin)) {}
+
+    // ---- on the thread that runs it ----
+
+    void begin()
+    {
+        run([&] {
+            call_ = begin_().release();
+            if (call_ != nullptr && !call_->progress() && !call_->is_in_a_list()) call_->join();
+        });
+        begin_ = nullptr;  // what it has captured may go
+    }
+    /// Calls leave the list of their thread when they end. @return true when this one has
+    bool finish_if_ended()
+    {
+        if (call_ != nullptr && call_->is_in_a_list()) return false;
+        report facts;
+        if (call_ != nullptr) run([&] { facts = detail::conclude(*call_, nullptr); });
+        call_.reset();
+        {
+            const std::lock_guard lock(mutex_);
+            facts_ = facts;
+            ended_ = true;
+        }
+        changed_.notify_all();
+        return true;
+    }
+
+    // ---- on any thread ----
+
+    bool has_ended()
+    {
+        const std::lock_guard lock(mutex_);
+        return ended_;
+    }
+    void wait()
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return ended_; });
+    }
+    /// After its end.
+    report conclude(std::error_code* code)
+    {
+        if (code != nullptr) code->clear();
+#if defined(__cpp_exceptions)
+        if (thrown_ == nullptr) return facts_;
+        if (code == nullptr) std::rethrow_exception(thrown_);
+        try {
+            std::rethrow_exception(thrown_);
+        } catch (const error& e) {
+            *code = make_error_code(e.what_happened().code);
+            facts_.trouble = e.what_happened();
+        }
+#endif
+        return facts_;
+    }
+
+private:
+    template <class Work>
+    void run(Work work)
+    {
+#if defined(__cpp_exceptions)
+        try {
+            work();
+        } catch (...) {
+            thrown_ = std::current_exception();
+        }
+#else
+        work();
+#endif
+    }
+
+    std::function<request()> begin_;
+    std::unique_ptr<pending_call> call_;
+#if defined(__cpp_exceptions)
+    std::exception_ptr thrown_;
+#endif
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    report facts_;
+    bool ended_ = false;
+};
+
+}  // namespace detail
+
+/// A call that a progress_thread has, as a request that any thread may wait for. Its buffers belong to the library until it has ended.
+/// Destroyed or assigned to before that, it waits for the end: nobody can give up a call of another thread.
+class [[nodiscard]] background_request {
+public:
+    background_request() = default;
+    explicit background_request(std::shared_ptr<detail::background_job> job) : job_(std::move(job)) {}
+    background_request(background_request&&) noexcept = default;
+    background_request& operator=(background_request&& other) noexcept
+    {
+        if (this != &other) {
+            let_end();
+            job_ = std::move(other.job_);
+        }
+        return *this;
+    }
+    ~background_request() { let_end(); }
+
+    /// Is there a call to wait for?
+    bool valid() const noexcept { return job_ != nullptr; }
+    /// Has it ended? Moves nothing; never sleeps.
+    bool test() { return job_ == nullptr || job_->has_ended(); }
+    /// Waits for the end. @return what a blocking call returns    @throw what it throws, or what the function that began it threw
+    report wait() { return wait_for(nullptr); }
+    /// The same, told to `code`. What is no ccoll::error is thrown all the same.
+    report wait(std::error_code& code) { return wait_for(&code); }
+
+private:
+    report wait_for(std::error_code* code)
+    {
+        if (job_ == nullptr) return {};
+        job_->wait();
+        const std::shared_ptr<detail::background_job> ended = std::move(job_);
+        return ended->conclude(code);
+    }
+    void let_end() noexcept
+    {
+        if (job_ != nullptr) job_->wait();
+    }
+
+    std::shared_ptr<detail::background_job> job_;
+};
+
+/// A thread that begins calls and moves them on. It sleeps while it has none; while it has some it asks after them again and again, and
+/// gives its core away in between (after 1000 turns in vain it sleeps 50 us at a time).
+///
+/// All calls on a communicator that is used here are begun here, since one thread at a time may use a communicator. They begin in the order
+/// in which begin() is called, which must be the same on all ranks. With MPI the level is MPI_THREAD_MULTIPLE if other threads call MPI
+/// meanwhile, else MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended: a Timeout in the plan makes sure that
+/// they do.
+class progress_thread {
+public:
+    progress_thread() : thread_([this] { serve(); }) {}
+    progress_thread(const progress_thread&) = delete;
+    progress_thread& operator=(const progress_thread&) = delete;
+    ~progress_thread()
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            ends_ = true;
+        }
+        changed_.notify_one();
+        thread_.join();
+    }
+
+    /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return ccoll::iallreduce<P...>(x, y, comm); })`.
+    ///              Must be copyable. What it refers to must live until the request has ended.
+    /// Cost: an allocation, and waking the thread where it sleeps.
+    template <class Begin>
+    background_request begin(Begin call)
+    {
+        auto job = std::make_shared<detail::background_job>(std::move(call));
+        {
+            const std::lock_guard lock(mutex_);
+            fresh_.push_back(job);
+        }
+        changed_.notify_one();
+        return background_request(std::move(job));
+    }
+
+private:
+    using jobs = std::vector<std::shared_ptr<detail::background_job>>;
+
+    /// Begins what has been handed in. @return false when there is nothing left to do, ever
+    bool take_fresh(jobs& open)
+    {
+        jobs taken;
+        {
+            std::unique_lock lock(mutex_);
+            if (open.empty()) changed_.wait(lock, [&] { return ends_ || !fresh_.empty(); });
+            taken.swap(fresh_);
+            if (open.empty() && taken.empty()) return false;
+        }
+        for (auto& each : taken) {
+            each->begin();
+            open.push_back(std::move(each));
+        }
+        return true;
+    }
+    void serve()
+    {
+        constexpr int patience = 1000;
+        jobs open;
+        for (int vain = 0; take_fresh(open);) {
+            const bool moved = pending_calls::of_this_thread().progress();
+            const std::size_t before = open.size();
+            std::erase_if(open, [](const auto& each) { return each->finish_if_ended(); });
+            vain = moved || open.size() < before ? 0 : vain + 1;
+            if (vain > patience) std::this_thread::sleep_for(std::chrono::microseconds(50));
+            else if (vain > 0) std::this_thread::yield();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    jobs fresh_;
+    bool ends_ = false;
+    std::thread thread_;  // last: it uses all others
+};
+
+}  // namespace ccoll::inline CCOLL_ABI

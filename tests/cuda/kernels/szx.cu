@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// All kernels of SZx and PipeSZx, and nothing else: for cmake/check_registers.cmake, which asks ptxas what they need.
+#include <ccoll/cuda/szx/decode.cuh>
+
+using namespace ccoll::detail::device;
+
+#define KERNELS_OF(F, T)                                                                                         \
+    template __global__ void szx::encode<szx::F, T>(const T*, u64, szx::scale<T>, u8*, u32, scratch*, outcome*); \
+    template __global__ void szx::decode<szx::F, T>(const u8*, u64, u64, T*, u32, scratch*, outcome*);
+KERNELS_OF(format, float)
+KERNELS_OF(format, double)
+KERNELS_OF(pipe_format, float)
+KERNELS_OF(pipe_format, double)

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// ranks: 1 2 3 5
+// Calls with MPI's own types, begun and prepared, and with two-byte floats: they give what the calls without `typed` give, or what MPI
+// gives.
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "check.hpp"
+
+#include <ccoll/codec.hpp>
+#include <ccoll/typed.hpp>
+
+using namespace ccoll::policies;
+namespace typed = ccoll::typed;
+
+struct Brain16 {  // as a framework has it
+    std::uint16_t x;
+};
+template <>
+inline constexpr int ccoll::exponent_bits_of<Brain16> = 8;
+
+namespace {
+
+int me = 0, p = 1;
+constexpr std::size_t sizes[] = {0, 1, 1000, 300001};
+
+template <class T>
+std::vector<T> wave(std::size_t n, int seed)
+{
+    std::vector<T> v(n);
+    for (std::size_t i = 0; i < n; ++i) v[i] = T(std::sin(0.01f * static_cast<float>(i)) + static_cast<float>(seed));
+    return v;
+}
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+/// Blocking, begun and prepared calls of `ccoll::typed` beside the call without.
+template <class Plan, class T>
+void like_ours(typed::element_type type)
+{
+    for (const std::size_t n : sizes) {
+        const auto in = wave<T>(n, me);
+        std::vector<T> want(n), got(n), begun(n), prepared(n), here(in);
+        ccoll::allreduce<Plan>(in, want, MPI_COMM_WORLD);
+        const auto facts = typed::allreduce<Plan>(in.data(), got.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
+        EXPECT(std::strcmp(facts.algorithm, "MPI") != 0);
+        EXPECT(same_bits(got, want));
+        auto other = typed::iallreduce<Plan>(MPI_IN_PLACE, here.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
+        auto call = typed::iallreduce<Plan>(in.data(), begun.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
+        EXPECT(call.wait().worst_case_error == facts.worst_case_error);
+        other.wait();
+        EXPECT(same_bits(begun, want) && same_bits(here, want));
+        auto again = typed::allreduce_init<Plan>(in.data(), prepared.data(), n, type, MPI_SUM, MPI_COMM_WORLD);
+        for (int i = 0; i < 2; ++i) {
+            for (T& each : prepared) each = T(7.0f);
+            again.start();
+            again.wait();
+            EXPECT(same_bits(prepared, want));
+        }
+    }
+}
+
+/// What no plan can do: MPI does it, also when it is only begun.
+void by_mpi()
+{
+    using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
+    const std::vector<int> in(1000, me + 1);
+    std::vector<int> want(in.size()), begun(in.size()), prepared(in.size());
+    MPI_Allreduce(in.data(), want.data(), static_cast<int>(in.size()), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    auto call = typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    while (!call.test()) {}
+    EXPECT(std::strcmp(call.wait().algorithm, "MPI") == 0);
+    EXPECT(begun == want);
+    auto again = typed::allreduce_init<lossy>(in.data(), prepared.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; ++i) {
+        prepared.assign(prepared.size(), 0);
+        again.start();
+        again.wait();
+        EXPECT(prepared == want);
+    }
+    // One of ours and one of MPI's under way at once, and one that is dropped.
+    std::vector<float> field(50000, 1.0f);
+    auto ours = typed::iallreduce<lossy>(MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    auto theirs = typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
+    {
+        auto dropped = typed::ibcast<lossy>(prepared.data(), prepared.size(), MPI_INT, p - 1, MPI_COMM_WORLD);
+    }
+    theirs.wait();
+    ours.wait();
+    EXPECT(begun == want && std::fabs(field[7] - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p) + 1e-5f);
+}
+
+/// Every collective with bfloat16, in the three ways.
+void all_collectives()
+{
+    using exact = ccoll::Plan<Codec::Lossless>;
+    const auto type = typed::elements_of<Brain16>();
+    const std::size_t n = 777, all = n * static_cast<std::size_t>(p);
+    const auto whole = wave<ccoll::bfloat16>(all, me), part = wave<ccoll::bfloat16>(n, me);
+    std::vector<ccoll::bfloat16> want(all), a(all), b(all), c(all);
+    const auto clear = [&] {
+        for (auto* v : {&want, &a, &b, &c}) v->assign(all, ccoll::bfloat16(-1.0f));
+    };
+    const auto told = [&](const char* name) { check::expect(same_bits(a, want) && same_bits(b, want) && same_bits(c, want), name); };
+    const auto prepared = [](ccoll::persistent call) {
+        call.start();
+        call.wait();
+    };
+    const MPI_Comm world = MPI_COMM_WORLD;
+    for (const int root : {0, p - 1}) {
+        clear();
+        ccoll::reduce<exact>(whole, want, root, world);
+        typed::reduce<exact>(whole.data(), a.data(), all, type, MPI_SUM, root, world);
+        typed::ireduce<exact>(whole.data(), b.data(), all, type, MPI_SUM, root, world).wait();
+        prepared(typed::reduce_init<exact>(whole.data(), c.data(), all, type, MPI_SUM, root, world));
+        told("reduce");
+        for (auto* v : {&want, &a, &b, &c}) *v = whole;
+        ccoll::bcast<exact>(want, root, world);
+        typed::bcast<exact>(a.data(), all, type, root, world);
+        typed::ibcast<exact>(b.data(), all, type, root, world).wait();
+        prepared(typed::bcast_init<exact>(c.data(), all, type, root, world));
+        told("bcast");
+        clear();
+        ccoll::scatter<exact>(whole.data(), want.data(), n, root, world);
+        typed::scatter<exact>(whole.data(), a.data(), n, type, root, world);
+        typed::iscatter<exact>(whole.data(), b.data(), n, type, root, world).wait();
+        prepared(typed::scatter_init<exact>(whole.data(), c.data(), n, type, root, world));
+        told("scatter");
+        clear();
+        ccoll::gather<exact>(part.data(), want.data(), n, root, world);
+        typed::gather<exact>(part.data(), a.data(), n, type, root, world);
+        typed::igather<exact>(part.data(), b.data(), n, type, root, world).wait();
+        prepared(typed::gather_init<exact>(part.data(), c.data(), n, type, root, world));
+        told("gather");
+    }
+    clear();
+    ccoll::reduce_scatter<exact>(whole.data(), want.data(), n, world);
+    typed::reduce_scatter<exact>(whole.data(), a.data(), n, type, MPI_SUM, world);
+    typed::ireduce_scatter<exact>(whole.data(), b.data(), n, type, MPI_SUM, world).wait();
+    prepared(typed::reduce_scatter_init<exact>(whole.data(), c.data(), n, type, MPI_SUM, world));
+    told("reduce_scatter");
+    clear();
+    ccoll::allgather<exact>(part.data(), want.data(), n, world);
+    typed::allgather<exact>(part.data(), a.data(), n, type, world);
+    typed::iallgather<exact>(part.data(), b.data(), n, type, world).wait();
+    prepared(typed::allgather_init<exact>(part.data(), c.data(), n, type, world));
+    told("allgather");
+    clear();
+    ccoll::alltoall<exact>(whole.data(), want.data(), n, world);
+    typed::alltoall<exact>(whole.data(), a.data(), n, type, world);
+    typed::ialltoall<exact>(whole.data(), b.data(), n, type, world).wait();
+    prepared(typed::alltoall_init<exact>(whole.data(), c.data(), n, type, world));
+    told("alltoall");
+}
+
+void add_brains(void* in, void* inout, int* n, MPI_Datatype*)
+{
+    for (int i = 0; i < *n; ++i) static_cast<ccoll::bfloat16*>(inout)[i] += static_cast<ccoll::bfloat16*>(in)[i];
+}
+
+/// What neither can do is an error, told as errors of ours are; a datatype and an operation of the user's make MPI do it.
+void neither()
+{
+    using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
+    std::vector<ccoll::bfloat16> x(10, ccoll::bfloat16(1)), y(10);
+    std::error_code code;
+    typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(), MPI_PROD, MPI_COMM_WORLD, code);
+    EXPECT(code == ccoll::status::bad_argument);
+    auto call = typed::iallreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(), MPI_PROD, MPI_COMM_WORLD);
+    std::string said;
+    try {
+        call.wait();
+    } catch (const ccoll::error& e) {
+        said = e.what();
+    }
+    EXPECT(said.find("typed::allreduce") != std::string::npos && said.find("use a plan that can") != std::string::npos);
+
+    MPI_Datatype two = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(2, MPI_BYTE, &two);
+    MPI_Type_commit(&two);
+    MPI_Op add = MPI_OP_NULL;
+    MPI_Op_create(&add_brains, 1, &add);
+    const auto facts = typed::allreduce<lossy>(x.data(), y.data(), x.size(), typed::elements_of<Brain16>(two), add, MPI_COMM_WORLD);
+    EXPECT(std::strcmp(facts.algorithm, "MPI") == 0 && y[3] == static_cast<float>(p));
+    MPI_Op_free(&add);
+    MPI_Type_free(&two);
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    check::init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &p);
+
+    like_ours<ccoll::Plan<Codec::SZp, ErrorBound<1e-2>>, ccoll::bfloat16>(typed::elements_of<Brain16>());
+    like_ours<ccoll::Plan<Codec::SZp, ErrorBound<1e-2>>, ccoll::half>(typed::elements_of<ccoll::half>());
+    like_ours<ccoll::Plan<Algo::Ring>, ccoll::bfloat16>(typed::elements_of<ccoll::bfloat16>());
+    like_ours<ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>, float>(MPI_FLOAT);
+#if defined(MPIX_C_FLOAT16)
+    like_ours<ccoll::Plan<Codec::SZx, ErrorBound<1e-2>>, ccoll::half>(MPIX_C_FLOAT16);
+#endif
+    by_mpi();
+    all_collectives();
+    neither();
+
+    constexpr ccoll::menu<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>> plans;
+    std::vector<float> field(5000, 1.0f);
+    auto call = typed::iallreduce(plans.at(1), MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT(std::strcmp(call.wait().codec, p > 0 ? "SZp" : "") == 0);
+    return check::finish();
+}
