@@ -269,9 +269,9 @@ private:
     /// Does the peer not know yet that its fragments have arrived here, or that its messages have been received?
     bool is_owed(int peer) const
     {
-        std::uint64_t known = at(peer).seen.floor();
+        std::uint64_t known = at(peer).seen.last();  // although one before it may be missing that this rank does not need
         for (const arriving_message& m : arriving_)
-            if (m.peer == peer) known = std::min(known, m.first - 1);  // nobody has received it
+            if (m.peer == peer && m.bytes > departures::short_message) known = std::min(known, m.first - 1);  // nobody has received it
         return at(peer).theirs_settled < known;
     }
 

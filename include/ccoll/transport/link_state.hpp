@@ -30,6 +30,13 @@ public:
     static constexpr std::uint64_t width = acknowledgement::window;
 
     std::uint64_t floor() const { return floor_; }
+    /// The largest number that has been seen.
+    std::uint64_t last() const
+    {
+        std::uint64_t n = floor_ + (beyond_.any() ? width : 0);
+        while (!has(n)) --n;
+        return n;
+    }
     bool has(std::uint64_t n) const { return n <= floor_ || (n - floor_ <= width && beyond_[n - floor_ - 1]); }
     bool takes(std::uint64_t n) const { return n > floor_ && n - floor_ <= width; }
     void add(std::uint64_t n)
