@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every collective, algorithm and placement on far memory, compared with the same call on host memory: the same bits, and as many bytes
-// sent. Over any communicator. Failures are reported in words.
+// Every collective, algorithm and placement on memory that the host cannot read, compared with the same call on host memory: the same
+// bits, and as many bytes sent. Over any communicator. Failures are reported in words.
 #pragma once
 
 #include <cstring>
@@ -21,8 +21,8 @@ using namespace ccoll::policies;
 using E = ErrorBound<1e-3>;
 using floats = std::vector<float>;
 
-/// One rank's view of a communicator.
-template <class Comm>
+/// One rank's view of a communicator. @tparam Vector  elements in the memory in question, made from how many there are or from values
+template <class Comm, template <class> class Vector = vector>
 class cases {
 public:
     cases(const Comm& comm, std::string& wrong) : comm_(comm), wrong_(wrong)
@@ -52,6 +52,7 @@ public:
         movement<Codec::SZp>(n);
         movement<Codec::PipeSZx, Placement::PerHop>(n);
         movement<Codec::Lossless>(n);
+        movement<Codec::None>(n);
         what_cannot_be_added(n);
         varied(n);
         pairs(n);
@@ -141,6 +142,7 @@ private:
         for (int r = 0; r < p_; ++r) all += counts.emplace_back(n * static_cast<std::size_t>(r) / 2);
         const std::size_t own = counts[static_cast<std::size_t>(me_)];
         compare("allgatherv", own, all, [&](auto& in, auto& out) { return ccoll::allgatherv<Codec::SZp, E>(in, out, counts, comm_); });
+        varied_with_root(counts, own, all);
         std::vector<std::size_t> sent(ranks(), own);
         compare("alltoallv", own * ranks(), all,
                 [&](auto& in, auto& out) { return ccoll::alltoallv<Codec::SZp, E>(in, sent, out, counts, comm_); });
@@ -152,6 +154,29 @@ private:
         compare("sendrecv RelativeBound", n, n,
                 [&](auto& in, auto& out) { return ccoll::sendrecv<Codec::SZp, RelativeBound<1e-4>>(in, next, out, before, 3, comm_); });
         in_place("sendrecv", n, n, [&](auto& both) { return ccoll::sendrecv<Codec::SZx, E>(both, next, both, before, 3, comm_); });
+        exact_pairs(n, next, before);
+    }
+    /// In two halves, without a codec.
+    void exact_pairs(std::size_t n, int next, int before)
+    {
+        compare("isend and recv", n, n, [&](auto& in, auto& out) {
+            ccoll::request sent = ccoll::isend(in, next, 4, comm_);
+            ccoll::recv(out, before, 4, comm_);
+            return sent.wait();
+        });
+    }
+    /// v variants with a root.
+    void varied_with_root(const std::vector<std::size_t>& counts, std::size_t own, std::size_t all)
+    {
+        const int root = p_ - 1;
+        const bool is_root = me_ == root;
+        compare("gatherv", own, is_root ? all : 0,
+                [&](auto& in, auto& out) { return ccoll::gatherv<Codec::SZp, E>(in, out, counts, root, comm_); });
+        compare("scatterv", is_root ? all : 0, own,
+                [&](auto& in, auto& out) { return ccoll::scatterv<Codec::SZp, E>(in, counts, out, root, comm_); });
+        compare("reduce_scatter_v", all, own,
+                [&](auto& in, auto& out) { return ccoll::reduce_scatter_v<Codec::SZp, E>(in, out, counts, comm_); });
+        compare("allgatherv without a codec", own, all, [&](auto& in, auto& out) { return ccoll::allgatherv(in, out, counts, comm_); });
     }
     void nonblocking(std::size_t n)
     {
@@ -171,9 +196,9 @@ private:
         });
     }
     static std::unique_ptr<floats> in_same_space(const floats&, std::size_t n) { return std::make_unique<floats>(n, 1.5f); }
-    static std::unique_ptr<vector<float>> in_same_space(const vector<float>&, std::size_t n)
+    static std::unique_ptr<Vector<float>> in_same_space(const Vector<float>&, std::size_t n)
     {
-        return std::make_unique<vector<float>>(n, 1.5f);
+        return std::make_unique<Vector<float>>(n, 1.5f);
     }
 
     // ---- one call on both kinds of memory ----
@@ -190,8 +215,8 @@ private:
     {
         const floats x = input(sent);
         floats y(received, -7);
-        const vector<float> far_x(x);
-        vector<float> far_y(received, -7);
+        const Vector<float> far_x(x);
+        Vector<float> far_y(received, -7);
         const ccoll::report expected = call(x, y), found = call(far_x, far_y);
         check(what, expected, found, y, far_y.values(), received);
         if (!same_bits(far_x.values(), x)) wrong_ += what + ": changed its input; ";
@@ -201,7 +226,7 @@ private:
     void in_place(const std::string& what, std::size_t n, std::size_t kept, Call call)
     {
         floats x = input(n);
-        vector<float> far_x(x);
+        Vector<float> far_x(x);
         const ccoll::report expected = call(x), found = call(far_x);
         check(what + " in place", expected, found, x, far_x.values(), kept);
     }

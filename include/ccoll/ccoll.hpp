@@ -13,6 +13,7 @@
 #include <ccoll/p2p.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
+#include <ccoll/scan.hpp>
 #include <ccoll/version.hpp>
 
 #if __has_include(<mpi.h>) && !defined(CCOLL_NO_MPI)

@@ -78,6 +78,8 @@ request irecv(Arguments&&... arguments)
 ///
 ///   sendrecv<P...>(send, destination, recv, source, tag, comm, extra...)          ranges
 ///   sendrecv<P...>(send, n, destination, recv, m, source, tag, comm, extra...)    pointers, as MPI_Sendrecv, with one tag
+///   sendrecv<P...>(send, destination, send_tag, recv, source, recv_tag, comm, extra...)          with two tags
+///   sendrecv<P...>(send, n, destination, send_tag, recv, m, source, recv_tag, comm, extra...)    the same with pointers
 ///
 /// `send` and `recv` may be the same buffer (MPI_Sendrecv_replace), which costs a copy of it; otherwise they may not overlap.
 /// Error: one bound. Source: the halo exchange of Himeno, where a process at the edge has `nobody` as its neighbour.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// progress.hpp - floor 5. A thread that moves requests on while the program computes, for those who want one: calls are begun on it, and
-// any thread may wait for them. Includes <thread>; not part of ccoll.hpp.
+// progress.hpp - floor 5. An optional thread that moves requests on while the program computes. Calls are begun on it, and any thread may
+// wait for them. Includes <thread>; not part of ccoll.hpp.
 #pragma once
 
 #include <chrono>
@@ -33,9 +33,9 @@ public:
             call_ = begin_().release();
             if (call_ != nullptr && !call_->progress() && !call_->is_in_a_list()) call_->join();
         });
-        begin_ = nullptr;  // what it has captured may go
+        begin_ = nullptr;  // releases what it has captured
     }
-    /// Calls leave the list of their thread when they end. @return true when this one has
+    /// Calls leave the list of their thread when they end. @return true if this one has ended
     bool finish_if_ended()
     {
         if (call_ != nullptr && call_->is_in_a_list()) return false;
@@ -63,7 +63,7 @@ public:
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return ended_; });
     }
-    /// After its end.
+    /// Valid after its end.
     report conclude(std::error_code* code)
     {
         if (code != nullptr) code->clear();
@@ -108,8 +108,8 @@ private:
 
 }  // namespace detail
 
-/// A call that a progress_thread has, as a request that any thread may wait for. Its buffers belong to the library until it has ended.
-/// Destroyed or assigned to before that, it waits for the end: nobody can give up a call of another thread.
+/// A call that runs on a progress_thread, as a request that any thread may wait for. Its buffers belong to the library until it has ended.
+/// If the request is destroyed or assigned to before that, it waits for the end, because a thread cannot give up a call of another thread.
 class [[nodiscard]] background_request {
 public:
     background_request() = default;
@@ -127,11 +127,11 @@ public:
 
     /// Is there a call to wait for?
     bool valid() const noexcept { return job_ != nullptr; }
-    /// Has it ended? Moves nothing; never sleeps.
+    /// Has it ended? Makes no progress itself and never sleeps.
     bool test() { return job_ == nullptr || job_->has_ended(); }
     /// Waits for the end. @return what a blocking call returns    @throw what it throws, or what the function that began it threw
     report wait() { return wait_for(nullptr); }
-    /// The same, told to `code`. What is no ccoll::error is thrown all the same.
+    /// The same, but the error is stored in `code`. An exception that is not a ccoll::error is still thrown.
     report wait(std::error_code& code) { return wait_for(&code); }
 
 private:
@@ -150,13 +150,13 @@ private:
     std::shared_ptr<detail::background_job> job_;
 };
 
-/// A thread that begins calls and moves them on. It sleeps while it has none; while it has some it asks after them again and again, and
-/// gives its core away in between (after 1000 turns in vain it sleeps 50 us at a time).
+/// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some, it tests them again and again,
+/// and yields its core in between (after 1000 rounds without progress it sleeps 50 us at a time).
 ///
-/// All calls on a communicator that is used here are begun here, since one thread at a time may use a communicator. They begin in the order
-/// in which begin() is called, which must be the same on all ranks. With MPI the level is MPI_THREAD_MULTIPLE if other threads call MPI
-/// meanwhile, else MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended: a Timeout in the plan makes sure that
-/// they do.
+/// All calls on a communicator that is used here must be begun here, because only one thread at a time may use a communicator. They begin
+/// in the order in which begin() is called, which must be the same on all ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other
+/// threads call MPI meanwhile; otherwise MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the
+/// plan makes sure that they do. With MPI the destructor must run before MPI_Finalize.
 class progress_thread {
 public:
     progress_thread() : thread_([this] { serve(); }) {}
@@ -172,9 +172,10 @@ public:
         thread_.join();
     }
 
+    /// Begins a call on the thread, and returns at once. Errors are thrown by wait() of the result.
     /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return ccoll::iallreduce<P...>(x, y, comm); })`.
-    ///              Must be copyable. What it refers to must live until the request has ended.
-    /// Cost: an allocation, and waking the thread where it sleeps.
+    ///              It must be copyable. What it refers to must live until the request has ended.
+    /// Cost: an allocation, and waking the thread if it sleeps.
     template <class Begin>
     background_request begin(Begin call)
     {
@@ -190,7 +191,7 @@ public:
 private:
     using jobs = std::vector<std::shared_ptr<detail::background_job>>;
 
-    /// Begins what has been handed in. @return false when there is nothing left to do, ever
+    /// Begins the calls that have been passed in. @return false if nothing is left to do and nothing will follow
     bool take_fresh(jobs& open)
     {
         jobs taken;
@@ -224,7 +225,7 @@ private:
     std::condition_variable changed_;
     jobs fresh_;
     bool ends_ = false;
-    std::thread thread_;  // last: it uses all others
+    std::thread thread_;  // last, because it uses all other members
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

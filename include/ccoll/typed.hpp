@@ -21,15 +21,20 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// MPI's calls of the same names, compressed as `Policies` say; `i...` begins them (ccoll::request) and `..._init` prepares them
+/// MPI's calls of the same names, compressed as `Policies` say. `i...` begins a call (ccoll::request), and `..._init` prepares one
 /// (ccoll::persistent).
 ///
-/// Lossy codecs take MPI_FLOAT, MPI_DOUBLE and two-byte floats (elements_of); Codec::Lossless takes integers of 32 and 64 bits as well.
-/// Operations are MPI_SUM, MIN, MAX, PROD, BAND, BOR and BXOR, as far as the plan allows them. Everything else (derived types, a user's
-/// MPI_Op, a product under a bound) goes to MPI's own call, nonblocking where ours is, and the report says so: algorithm "MPI", exact. As
-/// in MPI, type, count and operation must be the same on all ranks. No Op:: among the policies. MPI_IN_PLACE where MPI has it. Extra
-/// arguments and errors are those of the calls without `typed`; what MPI refuses raises with its text.
-/// A request of a call that went to MPI cannot be given up: whoever drops it waits for its end.
+///   Policies          those of the calls without `typed`, but no Op::, because the operation is an argument
+///   send, recv, data  as in MPI, with MPI_IN_PLACE where MPI has it
+///   n                 the count of MPI's own call, in elements
+///   type              MPI_FLOAT, MPI_DOUBLE and two-byte floats (elements_of) with lossy codecs; with Codec::Lossless also integers of 32
+///                     and 64 bits
+///   op                MPI_SUM, MIN, MAX, PROD, BAND, BOR or BXOR, as far as the plan allows it
+///
+/// Everything else (derived types, a user's MPI_Op, a product under a bound) goes to MPI's own call, which is nonblocking if ours is, and
+/// the report says so: algorithm "MPI", exact. As in MPI, type, count and operation must be the same on all ranks.
+/// Extra arguments, errors, bounds and cost are those of the calls without `typed`. What MPI refuses is thrown with MPI's text. A request
+/// of a call that went to MPI cannot be given up: dropping it waits for its end.
 namespace typed {
 
 template <class... Policies, class... Extra>
@@ -70,7 +75,7 @@ persistent reduce_init(const void* send, void* recv, std::size_t n, element_type
                                                                      std::forward<Extra>(extra)...);
 }
 
-/// Equal parts of n elements, as MPI_Reduce_scatter_block.
+/// Equal parts of n elements, as in MPI_Reduce_scatter_block.
 template <class... Policies, class... Extra>
 report reduce_scatter(const void* send, void* recv, std::size_t n, element_type type, MPI_Op op, MPI_Comm comm, Extra&&... extra)
 {
@@ -109,7 +114,7 @@ persistent bcast_init(void* data, std::size_t n, element_type type, int root, MP
                                                                     std::forward<Extra>(extra)...);
 }
 
-/// One type and count at both ends; so are the three below.
+/// The type and the count are the same at both ends, as in the three calls below.
 template <class... Policies, class... Extra>
 report allgather(const void* send, void* recv, std::size_t n, element_type type, MPI_Comm comm, Extra&&... extra)
 {
@@ -186,7 +191,7 @@ persistent scatter_init(const void* send, void* recv, std::size_t n, element_typ
         plan_of<Policies...>{}, {send, recv, n, type, MPI_OP_NULL, root, comm}, std::forward<Extra>(extra)...);
 }
 
-/// The same with a choice of a menu (menu::at) in front of the arguments of the calls above. menu::chosen_by is not for these.
+/// The same with a choice of a menu (menu::at) before the arguments of the calls above. menu::chosen_by cannot be used here.
 template <class... Policies, class... Plans, class... Arguments>
 report allreduce(const plan_choice<Plans...>& choice, Arguments&&... arguments)
 {

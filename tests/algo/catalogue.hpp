@@ -9,6 +9,7 @@
 #include <ccoll/algo/delivery.hpp>
 #include <ccoll/algo/linear.hpp>
 #include <ccoll/algo/pairwise.hpp>
+#include <ccoll/algo/prefix.hpp>
 #include <ccoll/algo/rabenseifner.hpp>
 #include <ccoll/algo/recursive.hpp>
 #include <ccoll/algo/ring.hpp>
@@ -90,6 +91,14 @@ inline int bruck_hops(int p)
     return sum;
 }
 
+/// Ranks that have another one at distance 1, 2, 4, ... behind them.
+inline int doubled_prefixes(int p)
+{
+    int sum = 0;
+    for (int distance = 1; distance < p; distance *= 2) sum += p - distance;
+    return sum;
+}
+
 inline std::vector<entry> all()
 {
     namespace c = collective;
@@ -135,6 +144,14 @@ inline std::vector<entry> all()
         listed<Algo::Bruck, c::alltoall>(log2_up, bruck_hops, bruck_total),
         listed<Algo::Pairwise, c::alltoall>(others, others, everyone_all_others),
         listed<Algo::Spread, c::alltoall>(others, others, everyone_all_others),
+        listed<Algo::Chain, c::scan>(others, one, all_ranks_but_one_once),
+        listed<Algo::RecursiveDoubling, c::scan>(log2_up, log2_up, doubled_prefixes),
+        // Every vector moves to the next rank first. What follows is a scan without rank 0.
+        listed<Algo::Chain, c::exscan>(
+            others, [](int p) { return some(p - 1) + some(p - 2); }, [](int p) { return p > 1 ? p - 1 + p - 2 : 0; }),
+        listed<Algo::RecursiveDoubling, c::exscan>([](int p) { return p > 1 ? 1 + log2_up(p - 1) : 0; },
+                                                   [](int p) { return p > 1 ? 1 + log2_up(p - 1) : 0; },
+                                                   [](int p) { return p > 1 ? p - 1 + doubled_prefixes(p - 1) : 0; }),
     };
 }
 

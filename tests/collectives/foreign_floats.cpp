@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two-byte floats of other libraries: a class with nothing but its two bytes is registered by one line, and gives the bits of ours.
+// Two-byte floats of other libraries: a class that has only its two bytes is registered with one line, and gives the bits of our own types.
 #include <cstring>
 
 #include "worlds.hpp"
@@ -46,7 +46,7 @@ std::vector<T> some(std::size_t n, unsigned seed)
     return v;
 }
 
-/// What every rank gets, with one type and with the other.
+/// What every rank gets, with the one type and with the other.
 template <class T, class Call>
 std::vector<std::vector<T>> results(int p, std::size_t n, Call call)
 {

@@ -51,7 +51,7 @@ TEST_CASE("A request that is handed over is waited for by another thread", "[req
                 });
                 helper.join();
                 for (const float v : y) mine.expect(std::abs(v - static_cast<float>(p)) <= 1e-3f * static_cast<float>(p), "the sum");
-                // The thread that began it goes on with others.
+                // The thread that began it goes on with other calls.
                 ccoll::allreduce<Algo::Ring>(x, y, comm);
                 mine.expect(n == 0 || y[0] == static_cast<float>(p), "the next call");
             }));
@@ -59,12 +59,15 @@ TEST_CASE("A request that is handed over is waited for by another thread", "[req
 
 TEST_CASE("A handed-over request may be dropped by its new thread, which gives it up", "[request]")
 {
-    const auto all = run<finding>(2, [](threads_comm& comm, finding& mine) {
+    const auto dropped = std::make_shared<std::atomic<bool>>(false);
+    const auto all = run<finding>(2, [dropped](threads_comm& comm, finding& mine) {
         floats x(100000, 1.0f), y(x.size());
         if (comm.rank() == 0) {
             auto call = ccoll::iallreduce<Algo::Ring>(x, y, comm);
             std::thread([other = call.hand_over()] {}).join();
+            *dropped = true;
         } else {
+            while (!*dropped) std::this_thread::yield();  // else the call might have ended before
             std::error_code code;
             ccoll::allreduce<Algo::Ring>(x, y, comm, code);
             mine.expect(code == status::abandoned, "told");
@@ -107,7 +110,7 @@ TEST_CASE("A progress thread moves calls on without test(), and any thread waits
             // [/doc:progress]
             for (const floats& each : gradients) mine.expect(std::abs(each[777] - 1.0f) <= 1e-3f, "the average");
 
-            // Nobody calls the library here until the call has ended.
+            // No thread of the program calls the library here until the call has ended.
             floats x(200000, 1.0f), y(x.size());
             auto alone = helper.begin([&] { return ccoll::iallreduce<Algo::Ring, Codec::SZx, ErrorBound<1e-3>>(x, y, comm); });
             while (!alone.test()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -116,7 +119,7 @@ TEST_CASE("A progress thread moves calls on without test(), and any thread waits
         }));
 }
 
-TEST_CASE("A progress thread tells what goes wrong, and its requests wait when they are dropped", "[request]")
+TEST_CASE("A progress thread reports errors, and its requests wait when they are dropped", "[request]")
 {
     none_wrong(run<finding>(2, [](threads_comm& comm, finding& mine) {
         floats x(100, 1.0f), y(100 + static_cast<std::size_t>(comm.rank()));

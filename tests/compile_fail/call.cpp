@@ -11,6 +11,7 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
+#include <ccoll/scan.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
@@ -20,6 +21,14 @@ struct UnknownCodec : ccoll::codec_tag<250, true> {
 };
 struct UnknownAlgo : ccoll::algo_tag {
     static constexpr const char* name = "UnknownAlgo";
+};
+
+/// A stream of a memory space that is not the host's.
+struct stream_of_far_away;
+struct far_away {};
+template <>
+struct ccoll::space_of_argument<stream_of_far_away*> {
+    using type = far_away;
 };
 
 struct pair_of_numbers {
@@ -107,5 +116,9 @@ void call(const arguments& a)
     ccoll::allgather<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm);
 #elif CCOLL_CASE == 27  // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 28  // expect: ccoll: scan and exscan have no Op::Average
+    ccoll::scan<Op::Average>(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 29  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
+    ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
 #endif
 }

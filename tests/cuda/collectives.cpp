@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives on device buffers, beside the same calls on host buffers: the same bits and the same bytes sent. The device is the
 // emulator, whose streams do their work late.
-#include "emulator/runtime.hpp"
+#include "device_vector.hpp"
 
-#include <ccoll/cuda.cuh>
 #include <ccoll/transport/threads.hpp>
 
-#include "../catch.hpp"
 #include "../fields.hpp"
 
 #include <cstring>
@@ -15,35 +13,9 @@
 #include <vector>
 
 using namespace ccoll::policies;
+using emulated::device_vector;
 
 namespace {
-
-/// n elements on the device.
-template <class T>
-class device_vector {
-public:
-    explicit device_vector(const std::vector<T>& from) : n_(from.size())
-    {
-        void* at = nullptr;
-        REQUIRE(cudaMalloc(&at, n_ * sizeof(T) + 1) == cudaSuccess);
-        at_ = static_cast<T*>(at);
-        if (n_ > 0) std::memcpy(static_cast<void*>(at_), from.data(), n_ * sizeof(T));
-    }
-    device_vector(const device_vector&) = delete;
-    device_vector& operator=(const device_vector&) = delete;
-    ~device_vector() { cudaFree(at_); }
-    ccoll::device_span<T> span() const { return {at_, n_}; }
-    std::vector<T> values() const
-    {
-        std::vector<T> all(n_);
-        if (n_ > 0) std::memcpy(static_cast<void*>(all.data()), at_, n_ * sizeof(T));
-        return all;
-    }
-
-private:
-    T* at_ = nullptr;
-    std::size_t n_;
-};
 
 template <class T>
 class cases {
@@ -205,13 +177,12 @@ TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text
         const device_vector<float> in(x);
         const device_vector<std::byte> frame(std::vector<std::byte>(ccoll::max_encoded_bytes<Codec::SZp, float>(x.size())));
         ccoll::codec_stream codecs;
-        emulator::allocations_left = 0;
+        emulator::faults.allocations = 0;
         try {
             codecs.encode<Codec::SZp>(in.span(), frame.span(), 1e-3);
         } catch (const ccoll::error& e) {
             said = e.what();
         }
-        emulator::allocations_left = 1000000000;
         codecs.encode<Codec::SZp>(in.span(), frame.span(), 1e-3);
         const ccoll::encode_result r = codecs.result();
         CHECK(r.code == ccoll::status::ok);

@@ -8,6 +8,7 @@
 #include "../fields.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 
 namespace emulated {
@@ -25,12 +26,29 @@ std::uint32_t chunks_for(std::size_t n)
     return static_cast<std::uint32_t>((n + step - 1) / step);
 }
 
+/// Bytes at a multiple of 16, and not one more than these.
+class exact_memory {
+public:
+    explicit exact_memory(std::size_t n) : bytes_(n), begin_(new std::byte[n])
+    {
+        static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ % 16 == 0);
+        std::fill_n(begin_.get(), n, std::byte{0x5a});
+    }
+    explicit exact_memory(ccoll::const_byte_span from) : exact_memory(from.size()) { std::copy(from.begin(), from.end(), begin_.get()); }
+    ccoll::byte_span span() { return {begin_.get(), bytes_}; }
+    std::uint8_t* data() { return reinterpret_cast<std::uint8_t*>(begin_.get()); }
+
+private:
+    std::size_t bytes_;
+    std::unique_ptr<std::byte[]> begin_;
+};
+
 template <class Codec, class T>
 encoded encode_with(std::span<const T> x, double eb, const emulator::options& how = {})
 {
     const std::size_t n = x.size();
     const std::uint32_t chunks = chunks_for<Codec, T>(n);
-    frame_memory frame(ccoll::max_encoded_bytes<Codec, T>(n));
+    exact_memory frame(ccoll::max_encoded_bytes<Codec, T>(n));
     scratch_memory scratch(chunks);
     encoded r;
     launches<Codec, T>::encode(x.data(), n, eb, frame.data(), chunks, scratch.get(), &r.told, how);
@@ -41,7 +59,7 @@ encoded encode_with(std::span<const T> x, double eb, const emulator::options& ho
 template <class Codec, class T>
 ccoll::status decode_with(ccoll::const_byte_span bytes, std::span<T> out, const emulator::options& how = {})
 {
-    frame_memory frame(bytes);
+    exact_memory frame(bytes);
     scratch_memory scratch(0);
     device::outcome told;
     launches<Codec, T>::decode(frame.data(), bytes.size(), out.data(), out.size(), chunks_for<Codec, T>(out.size()), scratch.get(), &told,

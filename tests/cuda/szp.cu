@@ -46,9 +46,19 @@ void codec(const std::string& name, const std::vector<T>& x, double eb, ccoll::c
     const ccoll::encode_result f = codecs.result();
     gpu::check(f.code == t.code && gpu::same(sum.values(f.bytes), twice), "encode_add " + what);
     if (t.code != ccoll::status::ok) return;
+    bytes difference(ccoll::max_addend_bytes<SZp, T>(x.size()));
+    const auto c = ccoll::combine_encoded<SZp, T>(3, addend, -1, addend, difference);
+    difference.resize(c.bytes);
+    const gpu::device_vector<std::byte> other(ccoll::max_addend_bytes<SZp, T>(x.size()));
+    codecs.combine_encoded<SZp, T>(3, encoded, -1, encoded, x.size(), other.span());
+    const ccoll::encode_result m = codecs.result();
+    gpu::check(m.code == c.code && gpu::same(other.values(m.bytes), difference), "combine_encoded " + what);
     static_cast<void>(ccoll::decode<SZp>(twice, expected));
     codecs.decode<SZp>(ccoll::device_span<const std::byte>(sum.span().device_data(), f.bytes), out.span());
     gpu::check(codecs.result().code == ccoll::status::ok && gpu::same(out.values(), expected), "decode a sum, " + what);
+    codecs.reduce_encoded<SZp, Op::Sum, T>(encoded, encoded, x.size(), frame.span());
+    const ccoll::encode_result i = codecs.result();
+    gpu::check(i.code == t.code && gpu::same(frame.values(i.bytes), twice), "reduce_encoded in place " + what);
 }
 
 template <class T>

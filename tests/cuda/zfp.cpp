@@ -99,3 +99,30 @@ TEMPLATE_TEST_CASE("Emulated ZFP reads damaged frames as the host does", "[cuda]
     CHECK(all.refused > 20);
     CHECK(all.apart == 0);
 }
+
+TEMPLATE_TEST_CASE("Emulated ZFP refuses exceptions whose places do not ascend or are not in the chunk", "[cuda][zfp][hostile]", float,
+                   double)
+{
+    auto x = fields::smooth<TestType>(600);
+    for (const std::size_t i : {7, 300, 599}) x[i] = std::numeric_limits<TestType>::infinity();
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<Zfp, TestType>(x.size()));
+    frame.resize(ccoll::encode<Zfp>(x, frame, 8).bytes);
+    ccoll::frame_view view;
+    REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
+    const ccoll::const_byte_span chunk = view.chunk(0).data;
+    const std::size_t places = static_cast<std::size_t>(chunk.data() - frame.data()) + chunk.size() - 2 - 3 * (2 + sizeof(TestType));
+    const auto refused = [&](std::size_t which, std::uint16_t place) {
+        auto damaged = frame;
+        ccoll::store(damaged, places + 2 * which, place);
+        std::vector<TestType> y(x.size());
+        const bool by_host = ccoll::decode<Zfp>(damaged, y) != ccoll::status::ok;
+        const bool by_device = decode_with<Zfp, TestType>(damaged, y, {which + 1}) != ccoll::status::ok;
+        CHECK(by_host == by_device);
+        return by_device;
+    };
+    CHECK(!refused(1, 300));
+    CHECK(!refused(1, 8));
+    CHECK(refused(1, 7));    // again
+    CHECK(refused(2, 299));  // before the one before
+    CHECK(refused(2, 600));  // behind the last value
+}

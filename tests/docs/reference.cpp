@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include <ccoll/bucket.hpp>
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
@@ -349,6 +350,30 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         ccoll::allreduce(column{out.data(), 100, 1}, comm);         // 100 contiguous elements
         // [/doc:strided]
         want(code == ccoll::status::strided, "strided");
+    });
+}
+
+TEST_CASE("docs/reference/scan.md and bucket.md run", "[docs]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        const int me = comm.rank();
+        // [doc:scan]
+        std::vector<double> own(1000, 1.0 + me), before(1000), upto(1000);
+        ccoll::exscan(own, before, comm);  // exact: where the part of this rank begins; rank 0 gets nothing
+        ccoll::scan<Codec::SZp, ErrorBound<1e-3>>(own, upto, comm);
+        // [/doc:scan]
+        const double expected[] = {0, 1, 3, 6};
+        want(before[7] == expected[me] && std::fabs(upto[7] - expected[me + 1]) <= 3e-3, "prefixes");
+
+        // [doc:bucket]
+        std::vector<std::vector<float>> gradients{std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};
+        ccoll::bucket<float> all;  // keep it: its memory is used again in the next step
+        for (auto& each : gradients) all.add(each);
+        const auto facts = ccoll::allreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
+        ccoll::request begun = ccoll::iallreduce_bucket<Op::Average, Codec::SZp, ErrorBound<1e-4>>(all, comm);
+        begun.wait();  // now the tensors have the result
+        // [/doc:bucket]
+        want(facts.worst_case_error == 1e-4 && near(gradients[2][6], 2, 3e-4) && near(gradients[0][0], 1, 3e-4), "bucket");
     });
 }
 

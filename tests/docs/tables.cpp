@@ -41,8 +41,9 @@ void expect_line(const std::string& name, const std::string& line)
 
 template <class... Collectives>
 struct columns {};
-using all_collectives = columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather,
-                                collective::bcast, collective::scatter, collective::gather, collective::alltoall>;
+using all_collectives =
+    columns<collective::allreduce, collective::reduce, collective::reduce_scatter, collective::allgather, collective::bcast,
+            collective::scatter, collective::gather, collective::alltoall, collective::scan, collective::exscan>;
 
 template <class Algorithm, class... C>
 std::string row_of(columns<C...>)
@@ -275,6 +276,24 @@ TEST_CASE("docs/reference: how errors add up", "[docs][error]")
     reduction<Algo::Rabenseifner, collective::reduce_scatter>(
         "reference/reduce_scatter.md", "| `Rabenseifner` | p - 1; p | log k; up to log k + 2 | p - 1; p | log k; up to log k + 2 |",
         halving, folded, halving, folded);
+
+    reduction<Algo::Chain, collective::scan>("reference/scan.md", "| `Chain` | p - 1 | p - 1 | p - 1 | p - 1 |", others, others, others,
+                                             others);
+    expect_line("reference/scan.md", "| `RecursiveDoubling` | 2 (p - 1) - l | up to l | p - 1 | log k |");
+    check_units<Algo::RecursiveDoubling, collective::scan>(forwards, adds, [](int p) { return 2 * (p - 1) - log2_up(p); });
+    check_units<Algo::RecursiveDoubling, collective::scan>(per_hop, adds, others);
+    check_units<Algo::RecursiveDoubling, collective::scan>(per_hop, selects, depth);
+    check_units<Algo::RecursiveDoubling, collective::scan>(homomorphic, adds, ranks);
+    expect_line("reference/scan.md", "| `Chain` | 2 (p - 2), at least 1 | p - 2, at least 1 | 2 p - 3 | p - 1 |");
+    check_units<Algo::Chain, collective::exscan>(forwards, adds, [](int p) { return std::max(1, 2 * (p - 2)); });
+    check_units<Algo::Chain, collective::exscan>(forwards, selects, [](int p) { return std::max(1, p - 2); });
+    check_units<Algo::Chain, collective::exscan>(per_hop, adds, [](int p) { return 2 * p - 3; });
+    check_units<Algo::Chain, collective::exscan>(per_hop, selects, others);
+    check_units<Algo::Chain, collective::exscan>(homomorphic, adds, others);
+    expect_line("reference/scan.md", "| `RecursiveDoubling` | 2 p - 3 - l' | up to l', at least 1 | 2 p - 3 | up to l' + 1 |");
+    check_units<Algo::RecursiveDoubling, collective::exscan>(forwards, adds, [](int p) { return 2 * p - 3 - log2_up(p - 1); });
+    check_units<Algo::RecursiveDoubling, collective::exscan>(per_hop, adds, [](int p) { return 2 * p - 3; });
+    check_units<Algo::RecursiveDoubling, collective::exscan>(homomorphic, adds, others);
 
     movement<Algo::Ring, collective::allgather>("reference/allgather.md", "| `Ring` | 1 | p - 1 |", others);
     movement<Algo::RecursiveDoubling, collective::allgather>("reference/allgather.md", "| `RecursiveDoubling` | 1 | log k |", depth);

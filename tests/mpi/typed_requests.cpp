@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2 3 5
-// Calls with MPI's own types, begun and prepared, and with two-byte floats: they give what the calls without `typed` give, or what MPI
-// gives.
+// Calls with MPI's own types, nonblocking and persistent, and with two-byte floats: they must give what the calls without `typed` give, or
+// what MPI gives.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -16,7 +16,7 @@
 using namespace ccoll::policies;
 namespace typed = ccoll::typed;
 
-struct Brain16 {  // as a framework has it
+struct Brain16 {  // like that of a framework
     std::uint16_t x;
 };
 template <>
@@ -40,7 +40,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Blocking, begun and prepared calls of `ccoll::typed` beside the call without.
+/// Compares blocking, nonblocking and persistent calls of `ccoll::typed` with the call without it.
 template <class Plan, class T>
 void like_ours(typed::element_type type)
 {
@@ -66,7 +66,7 @@ void like_ours(typed::element_type type)
     }
 }
 
-/// What no plan can do: MPI does it, also when it is only begun.
+/// Calls that no plan can do are done by MPI, even if they are nonblocking.
 void by_mpi()
 {
     using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
@@ -84,7 +84,7 @@ void by_mpi()
         again.wait();
         EXPECT(prepared == want);
     }
-    // One of ours and one of MPI's under way at once, and one that is dropped.
+    // One call of ours and one of MPI's under way at the same time, and one that is dropped.
     std::vector<float> field(50000, 1.0f);
     auto ours = typed::iallreduce<lossy>(MPI_IN_PLACE, field.data(), field.size(), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     auto theirs = typed::iallreduce<lossy>(in.data(), begun.data(), in.size(), MPI_INT, MPI_PROD, MPI_COMM_WORLD);
@@ -164,7 +164,7 @@ void add_brains(void* in, void* inout, int* n, MPI_Datatype*)
     for (int i = 0; i < *n; ++i) static_cast<ccoll::bfloat16*>(inout)[i] += static_cast<ccoll::bfloat16*>(in)[i];
 }
 
-/// What neither can do is an error, told as errors of ours are; a datatype and an operation of the user's make MPI do it.
+/// A call that neither can do is an error, which is reported as errors of ours are. With the user's own datatype and operation MPI does it.
 void neither()
 {
     using lossy = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;

@@ -16,16 +16,31 @@ namespace collective {
 constexpr block_set all(int blocks) { return {0, blocks, 1}; }
 constexpr block_set none() { return {}; }
 
-/// In place of a rank: the contributions of all ranks that have one.
-inline constexpr int everybody = -1;
+/// In place of a rank: the contributions of all ranks that have one, of the ranks up to this one, and of those before it.
+inline constexpr int everybody = -1, up_to_own = -2, before_own = -3;
+
+/// Does the block that rank `me` ends with hold what `other` contributed? @param origin  a rank, or one of the above
+constexpr bool holds(int origin, int me, int other)
+{
+    if (origin == everybody) return true;
+    return origin == up_to_own ? other <= me : origin == before_own ? other < me : other == origin;
+}
 
 /// Block b is part b of the vector on every rank, and its result combines the contributions of all ranks that had it before the call.
 struct numbered_by_part {
+    /// Do some ranks end with the contributions of a part of the ranks? Others then do not hear of what went wrong on these.
+    static constexpr bool partial = false;
     /// Where a block lies in a buffer that holds the whole vector: the part that it is read from, and the part that the result goes to.
     static constexpr int send_part(int, int, int block) { return block; }
     static constexpr int recv_part(int, int, int block) { return block; }
     /// The rank whose contribution the block must hold after the call.
     static constexpr int origin(int, int, int) { return everybody; }
+};
+/// As above, for prefixes: contributions are combined in the order of the ranks.
+struct prefix_of_ranks : numbered_by_part {
+    static constexpr bool partial = true, reduces = true, rooted = false;
+    static constexpr extent send = extent::whole, recv = extent::whole;
+    static constexpr block_set before(int, int, int blocks) { return all(blocks); }
 };
 
 struct allreduce : numbered_by_part {
@@ -78,12 +93,25 @@ struct gather : numbered_by_part {
     static constexpr block_set after(int me, int root, int blocks) { return me == root ? all(blocks) : none(); }
 };
 
+/// Rank r ends with the reduction of the ranks 0 to r.
+struct scan : prefix_of_ranks {
+    static constexpr const char *name = "scan", *varied_name = name;
+    static constexpr block_set after(int, int, int blocks) { return all(blocks); }
+    static constexpr int origin(int, int, int) { return up_to_own; }
+};
+/// Rank r ends with the reduction of the ranks 0 to r - 1, and rank 0 with nothing.
+struct exscan : prefix_of_ranks {
+    static constexpr const char *name = "exscan", *varied_name = name;
+    static constexpr block_set after(int me, int, int blocks) { return me == 0 ? none() : all(blocks); }
+    static constexpr int origin(int, int, int) { return before_own; }
+};
+
 /// Blocks are numbered by distance. Before the call, block j is what this rank sends to the rank j after it; after the call, it is what
 /// came from the rank j before it. Both ends of a message therefore use the same number for a block, even where it only passes through
 /// (Bruck). Block 0 stays where it is. A block must be sent before another one takes its place, or in the same step.
 struct alltoall {
     static constexpr const char *name = "alltoall", *varied_name = "alltoallv";
-    static constexpr bool reduces = false, rooted = false;
+    static constexpr bool reduces = false, rooted = false, partial = false;
     static constexpr extent send = extent::whole, recv = extent::whole;
     static constexpr block_set before(int, int, int blocks) { return all(blocks); }
     static constexpr block_set after(int, int, int blocks) { return all(blocks); }

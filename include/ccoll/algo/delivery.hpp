@@ -123,13 +123,18 @@ private:
     std::string wrong_result()
     {
         for (int b = 0; b < blocks_; ++b) {
-            std::uint64_t all = 0;
+            std::uint64_t all = 0, up_to_own = 0;
             for (int me = 0; me < p_; ++me)
                 if (Collective::before(me, root_, blocks_).contains(b, blocks_)) all += contribution(me);
             for (int me = 0; me < p_; ++me) {
+                const std::uint64_t before_own = up_to_own;
+                if (Collective::before(me, root_, blocks_).contains(b, blocks_)) up_to_own += contribution(me);
                 if (!Collective::after(me, root_, blocks_).contains(b, blocks_)) continue;
                 const int origin = Collective::origin(me, p_, b);
-                const std::uint64_t wanted = origin == collective::everybody ? all : contribution(origin);
+                const std::uint64_t wanted = origin == collective::everybody    ? all
+                                             : origin == collective::up_to_own  ? up_to_own
+                                             : origin == collective::before_own ? before_own
+                                                                                : contribution(origin);
                 if (at(me, b) != wanted) return rank(me) + what_it_has(at(me, b), wanted, b) + ", after the last step";
             }
         }

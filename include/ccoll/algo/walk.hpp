@@ -78,14 +78,17 @@ constexpr bool delivers(const schedule& s, int p, int root)
     const int blocks = s.blocks(p);
     for (int block = 0; block < blocks; ++block) {
         detail::contributions all;
-        std::uint64_t everybodys = 0;
+        std::uint64_t given = 0;
         for (int me = 0; me < p; ++me)
-            if (Collective::before(me, root, blocks).contains(block, blocks)) everybodys |= all.at(me) = std::uint64_t{1} << me;
+            if (Collective::before(me, root, blocks).contains(block, blocks)) given |= all.at(me) = std::uint64_t{1} << me;
         walk_block(s, p, root, block, all);
         for (int me = 0; me < p; ++me) {
             if (!Collective::after(me, root, blocks).contains(block, blocks)) continue;
             const int origin = Collective::origin(me, p, block);
-            if (all.at(me) != (origin == collective::everybody ? everybodys : std::uint64_t{1} << origin)) return false;
+            std::uint64_t wanted = 0;
+            for (int other = 0; other < p; ++other)
+                if (collective::holds(origin, me, other)) wanted |= given & std::uint64_t{1} << other;
+            if (all.at(me) != wanted) return false;
         }
         if (!all.once) return false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/lane.cuh - floor 4. The queue of a lane on a device: a stream, what has been begun on it, and its working memory. The host never
-// waits for it, except where pinned memory has to grow.
+// waits for it, except where pinned memory has to grow, or where something failed half way.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-/// Belongs to one thread, and to the device that was current when that thread first used it.
+/// Belongs to one thread and one device.
 class lane_of_device {
 public:
     lane_of_device() = default;
@@ -24,20 +24,24 @@ public:
     {
         if (stream_ == nullptr) return;
         static_cast<void>(cudaStreamSynchronize(stream_));
-        for (stream_memory* each : {&scratch_, &staged_[0], &staged_[1], &elements_}) each->free(stream_);
+        for (stream_memory* each : {&scratch_, &staged_[0], &staged_[1], &elements_, &algorithm_}) each->free(stream_);
         for (const auto& each : all_) static_cast<void>(cudaEventDestroy(each->done));
         static_cast<void>(cudaStreamDestroy(stream_));
     }
 
-    /// The queue of lane `which` of this thread.
-    static codec_queue queue(std::size_t which) noexcept
+    codec_queue queue() noexcept
     {
-        static thread_local std::array<lane_of_device, most_lanes> lanes;
-        return {&lanes[which % most_lanes], nullptr,
-                [](void* self, codec_work& work) noexcept { return static_cast<lane_of_device*>(self)->test(work); },
+        return {this, nullptr, [](void* self, codec_work& work) noexcept { return static_cast<lane_of_device*>(self)->test(work); },
                 [](void*) noexcept {}};
     }
     static lane_of_device& of(const codec_queue& q) noexcept { return *static_cast<lane_of_device*>(q.self); }
+
+    /// What is begun from now on comes after the event.
+    cudaError_t wait_for(cudaEvent_t event) noexcept
+    {
+        if (const cudaError_t e = open(); e != cudaSuccess) return e;
+        return cudaStreamWaitEvent(stream_, event, 0);
+    }
 
     /// Begins a piece of work. @param f  (outcome*) -> cudaError_t begins it on stream(); somebody on that stream fills in the outcome,
     /// which is empty before
@@ -46,21 +50,37 @@ public:
     {
         if (!work.done()) forgotten_.push_back(work.ticket);  // the last of its jobs tells
         work.ticket = ++tickets_;
-#if defined(__cpp_exceptions)
-        try {
-            enqueue(work.ticket, f);
-        } catch (...) {
-            fail(work.ticket);
+        if (failed_) return tell_failure(work.ticket);
+        job* j = nullptr;
+        cudaError_t e = open();
+        if (e == cudaSuccess) e = take(j);
+        if (e != cudaSuccess) return fail(work.ticket, e);
+        outcome* const told = j->told.get<outcome>();
+        *told = {};
+        j->ticket = work.ticket;
+        beginning_ = j;
+        j->begun = try_to([&] { return f(told); });
+        e = cudaEventRecord(j->done, stream_);
+        if (e != cudaSuccess) {  // what has been begun uses memory of the caller
+            static_cast<void>(cudaStreamSynchronize(stream_));
+            retire(j);
+            return fail(work.ticket, j->begun != cudaSuccess ? j->begun : e);
         }
-#else
-        enqueue(work.ticket, f);
-#endif
+        if (j->begun != cudaSuccess) note(j->begun);
+        waiting_.push_back(j);
     }
 
     cudaStream_t stream() const noexcept { return stream_; }
     /// What kernels of one launch tell each other; @see scratch
     cudaError_t grow_scratch(std::size_t chunks) { return scratch_.grow(scratch::bytes_of(chunks), stream_, true); }
     scratch* launch_scratch() const { return scratch_.get<scratch>(); }
+    /// Working memory of an algorithm that does not care what is in it.
+    cudaError_t grow_algorithm(std::size_t bytes, void*& at)
+    {
+        const cudaError_t e = algorithm_.grow(bytes, stream_);
+        at = algorithm_.get<void>();
+        return e;
+    }
     /// A copy in device memory of a frame that stands in memory of the host. @param which  0 or 1
     cudaError_t stage(std::size_t which, const_byte_span frame, const_byte_span& copy)
     {
@@ -68,7 +88,7 @@ public:
         copy = {staged_[which].get<std::byte>(), frame.size()};
         return cudaMemcpyAsync(staged_[which].get(), frame.data(), frame.size(), cudaMemcpyHostToDevice, stream_);
     }
-    /// Room for decoded elements.
+    /// Room for elements on the device.
     template <class T>
     cudaError_t grow_elements(std::size_t n, T*& at)
     {
@@ -84,18 +104,14 @@ public:
         at = on_host_[which].get<T>();
         return e;
     }
-    /// Runs a function of the host in the order of the stream. It must not call CUDA.
+    /// Runs a function of the host in the order of the stream. It must not call CUDA. Not run where something before it has failed.
     template <class Function>
     cudaError_t call_host(Function f)
     {
-        auto copy = std::make_unique<Function>(std::move(f));
-        const auto run = [](void* at) {
-            const std::unique_ptr<Function> mine(static_cast<Function*>(at));
-            (*mine)();
-        };
-        const cudaError_t e = cudaLaunchHostFunc(stream_, run, copy.get());
-        if (e == cudaSuccess) static_cast<void>(copy.release());
-        return e;
+        auto kept = std::make_shared<Function>(std::move(f));
+        Function* const at = kept.get();
+        beginning_->functions.push_back(std::move(kept));
+        return cudaLaunchHostFunc(stream_, [](void* self) { (*static_cast<Function*>(self))(); }, at);
     }
 
 private:
@@ -103,44 +119,57 @@ private:
         cudaEvent_t done = nullptr;
         pinned_memory told;
         std::uint64_t ticket = 0;
+        cudaError_t begun = cudaSuccess;               ///< not all of it, where this is an error
+        std::vector<std::shared_ptr<void>> functions;  ///< of the host, which the stream calls
     };
 
     template <class Function>
-    void enqueue(std::uint64_t ticket, Function& f)
+    static cudaError_t try_to(Function f) noexcept
     {
-        if (failed_ || !open()) return fail(ticket);
-        job* const j = take();
-        if (j == nullptr) return fail(ticket);
-        outcome* const told = j->told.get<outcome>();
-        *told = {};
-        j->ticket = ticket;
-        waiting_.push_back(j);
-        if (f(told) != cudaSuccess || cudaEventRecord(j->done, stream_) != cudaSuccess) {
-            waiting_.pop_back();
-            idle_.push_back(j);
-            return fail(ticket);
+#if defined(__cpp_exceptions)
+        try {
+            return f();
+        } catch (...) {
+            return cudaErrorMemoryAllocation;  // of the host
         }
+#else
+        return f();
+#endif
     }
-    bool open() noexcept { return stream_ != nullptr || cudaStreamCreateWithFlags(&stream_, cudaStreamDefault) == cudaSuccess; }
-    job* take()
+    cudaError_t open() noexcept { return stream_ != nullptr ? cudaSuccess : cudaStreamCreateWithFlags(&stream_, cudaStreamDefault); }
+    cudaError_t take(job*& j) noexcept
     {
         if (idle_.empty()) {
-            auto fresh = std::make_unique<job>();
-            if (fresh->told.grow(sizeof(outcome), stream_) != cudaSuccess) return nullptr;
-            if (cudaEventCreateWithFlags(&fresh->done, cudaEventDisableTiming) != cudaSuccess) return nullptr;
-            all_.push_back(std::move(fresh));
-            idle_.push_back(all_.back().get());
+            const cudaError_t e = try_to([&] {
+                auto fresh = std::make_unique<job>();
+                if (const cudaError_t bad = fresh->told.grow(sizeof(outcome), stream_); bad != cudaSuccess) return bad;
+                if (const cudaError_t bad = cudaEventCreateWithFlags(&fresh->done, cudaEventDisableTiming); bad != cudaSuccess) return bad;
+                idle_.push_back(fresh.get());
+                all_.push_back(std::move(fresh));
+                return cudaSuccess;
+            });
+            if (e != cudaSuccess) return e;
         }
-        job* const j = idle_.back();
+        j = idle_.back();
         idle_.pop_back();
-        return j;
+        return cudaSuccess;
+    }
+    void retire(job* j)
+    {
+        j->functions.clear();
+        idle_.push_back(j);
     }
     /// Trouble is the result of all that comes after it.
-    void fail(std::uint64_t ticket)
+    void note(cudaError_t e) noexcept
     {
-        static_cast<void>(cudaGetLastError());
+        words_of_cuda::of_this_thread().keep(e);
         failed_ = true;
-        finished_[ticket] = {0, status::device_failed};
+    }
+    void tell_failure(std::uint64_t ticket) { finished_[ticket] = {0, status::device_failed}; }
+    void fail(std::uint64_t ticket, cudaError_t e)
+    {
+        note(e);
+        tell_failure(ticket);
     }
     bool test(codec_work& work) noexcept
     {
@@ -148,14 +177,16 @@ private:
         while (!waiting_.empty()) {
             job* const j = waiting_.front();
             const cudaError_t e = cudaEventQuery(j->done);
-            if (e == cudaErrorNotReady) break;
+            if (e == cudaErrorNotReady) {
+                static_cast<void>(cudaGetLastError());  // CUDA keeps it as an error
+                break;
+            }
+            if (e != cudaSuccess) note(e);
             const outcome& r = *j->told.get<outcome>();
-            if (e != cudaSuccess) failed_ = true;
-            finished_[j->ticket] = failed_ && e != cudaSuccess
-                                       ? encode_result{0, status::device_failed}
-                                       : encode_result{r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
+            if (e != cudaSuccess || j->begun != cudaSuccess) tell_failure(j->ticket);
+            else finished_[j->ticket] = {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
             waiting_.pop_front();
-            idle_.push_back(j);
+            retire(j);
         }
         const auto found = finished_.find(work.ticket);
         if (found == finished_.end()) return false;
@@ -167,6 +198,7 @@ private:
     }
 
     cudaStream_t stream_ = nullptr;
+    job* beginning_ = nullptr;
     bool failed_ = false;
     std::uint64_t tickets_ = 0;
     std::vector<std::unique_ptr<job>> all_;
@@ -174,7 +206,7 @@ private:
     std::deque<job*> waiting_;  // oldest first
     std::map<std::uint64_t, encode_result> finished_;
     std::vector<std::uint64_t> forgotten_;
-    stream_memory scratch_, staged_[2], elements_;
+    stream_memory scratch_, staged_[2], elements_, algorithm_;
     pinned_memory on_host_[2];
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
 #include <type_traits>
 #include <utility>
 
@@ -71,12 +72,33 @@ struct buffer_traits<Container> {
 
 namespace detail::device {
 
+/// What CUDA said of the last failure on this thread.
+class words_of_cuda {
+public:
+    static words_of_cuda& of_this_thread() noexcept
+    {
+        static thread_local words_of_cuda mine;
+        return mine;
+    }
+    /// Leaves no error behind in CUDA. @param call  of CUDA; may be empty
+    void keep(cudaError_t e, const char* call = "") noexcept
+    {
+        static_cast<void>(cudaGetLastError());
+        std::snprintf(text_, sizeof text_, "%s%s%s: %s", call, *call != 0 ? ": " : "", cudaGetErrorName(e), cudaGetErrorString(e));
+    }
+    void keep(const char* text) noexcept { std::snprintf(text_, sizeof text_, "%s", text); }
+    const char* text() const noexcept { return text_; }
+
+private:
+    char text_[256] = "";
+};
+
 /// Throws ccoll::error with CUDA's text, and leaves no error behind.
 inline void check(cudaError_t e, const char* call)
 {
     if (e == cudaSuccess) return;
-    static_cast<void>(cudaGetLastError());
-    raise(call, {status::device_failed}, cudaGetErrorString(e));
+    words_of_cuda::of_this_thread().keep(e);
+    raise(call, {status::device_failed}, words_of_cuda::of_this_thread().text());
 }
 
 /// Begins a kernel on a stream, with as many threads in a block as a team has.
@@ -89,8 +111,12 @@ cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, c
                                                    static_cast<int>(shared_bytes));
         if (e != cudaSuccess) return e;
     }
-    kernel<<<blocks, team_threads, shared_bytes, stream>>>(arguments...);
-    return cudaGetLastError();
+    cudaLaunchConfig_t how{};
+    how.gridDim = dim3(blocks);
+    how.blockDim = dim3(team_threads);
+    how.dynamicSmemBytes = shared_bytes;
+    how.stream = stream;
+    return cudaLaunchKernelEx(&how, kernel, arguments...);
 #else
     return emulator::launch_later(stream, blocks, team_threads, shared_bytes, [=] { kernel(arguments...); });
 #endif

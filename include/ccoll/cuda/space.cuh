@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double. Every other codec and operation works on the host, on a
-// copy of the elements.
+// memory. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double, and without a codec elements are copied between frames
+// and their place. Every other codec works on the host, on a copy of the elements, as does an operation that is no function of the device.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
-#include <ccoll/cuda/elements.cuh>
-#include <ccoll/cuda/lane.cuh>
+#include <ccoll/cuda/operations.cuh>
 #include <ccoll/cuda/szp.cuh>
 #include <ccoll/cuda/szx.cuh>
+#include <ccoll/cuda/thread.cuh>
+#include <ccoll/cuda/through_host.cuh>
 #include <ccoll/cuda/zfp.cuh>
 #include <ccoll/engine/space.hpp>
 
@@ -21,132 +22,93 @@ namespace detail::device {
 #define CCOLL_CUDA_TRY(expression) \
     if (const cudaError_t ccoll_error = (expression); ccoll_error != cudaSuccess) return ccoll_error
 
-template <class T>
-cudaError_t to_host(lane_of_device& lane, std::size_t which, const T* from, std::size_t n, T*& at)
-{
-    CCOLL_CUDA_TRY(lane.grow_host_elements(which, n, at));
-    return cudaMemcpyAsync(static_cast<void*>(at), from, n * sizeof(T), cudaMemcpyDeviceToHost, lane.stream());
-}
-template <class T>
-cudaError_t to_device(lane_of_device& lane, const T* from, T* to, std::size_t n)
-{
-    return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyHostToDevice, lane.stream());
-}
-inline void tell(outcome* told, const encode_result& r)
-{
-    *told = {r.bytes, static_cast<u32>(r.code), static_cast<u32>(r.raw_blocks), r.special_values};
-}
-
-inline std::byte* allocate_on_device(std::size_t bytes)
-{
-    void* at = nullptr;
-    check(cudaMalloc(&at, bytes), "cudaMalloc");
-    return static_cast<std::byte*>(at);
-}
-inline std::byte* allocate_pinned(std::size_t bytes)
-{
-    void* at = nullptr;
-    check(cudaHostAlloc(&at, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
-    return static_cast<std::byte*>(at);
-}
-inline workspace& element_memory(workspace&) noexcept
-{
-    static thread_local workspace mine(memory_source{&allocate_on_device, [](std::byte* at) noexcept { static_cast<void>(cudaFree(at)); }});
-    return mine;
-}
-inline workspace& message_memory(workspace&) noexcept
-{
-    static thread_local workspace mine(
-        memory_source{&allocate_pinned, [](std::byte* at) noexcept { static_cast<void>(cudaFreeHost(at)); }});
-    return mine;
-}
-
-/// A codec of the host on elements of the device, in the order of the stream: elements are copied to pinned memory, and a function of the
-/// host works there.
-template <class Tag, element T>
-struct frames_through_host {
-    static constexpr frame_codec<T> host = frame_codec_of<Tag, T>;
+/// Codec::None: the host writes header and index, which follow from the count alone, and elements are copied to where they belong.
+template <element T>
+struct raw_frames {
+    using chunks = chunked<policies::Codec::None, T>;
+    using through_host = frames_through_host<policies::Codec::None, T>;
+    static constexpr frame_codec<T> host = frame_codec_of<policies::Codec::None, T>;
+    static constexpr std::size_t step = chunks::step;
+    /// Chunks lie side by side, so one copy is enough.
+    static constexpr bool side_by_side = step * sizeof(T) % frame_unit == 0;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
+        if constexpr (!side_by_side) return through_host::encode(queue, in, dst, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            return lane.call_host([=, n = in.size(), eb = c.eb] { tell(told, host.encode(std::span<const T>(x, n), dst, eb, {})); });
+            const encode_result r = put_around(in.size(), dst);
+            tell(told, r);
+            return r.code == status::ok ? from_device(lane, in.data(), dst.data() + chunks::start(in.size()), in.size()) : cudaSuccess;
         });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
+        if (!is_plain(src)) return through_host::decode(queue, src, out, c, work);
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(lane.grow_host_elements(0, out.size(), x));
-            CCOLL_CUDA_TRY(
-                lane.call_host([=, n = out.size()] { tell(told, {0, host.decode(src, std::span<T>(x, n), stores::cached, {})}); }));
-            return to_device(lane, x, out.data(), out.size());
-        });
+        lane.begin(work, [&](outcome*) { return to_device(lane, elements_of(src), out.data(), out.size()); });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
-                              const codec_context&, codec_work& work) noexcept
+                              const codec_context& c, codec_work& work) noexcept
     {
+        if (op.in_space == nullptr || !is_plain(src)) return through_host::decode_reduce(queue, src, own, out, op, c, work);
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            CCOLL_CUDA_TRY(
-                lane.call_host([=, n = own.size()] { tell(told, {0, host.decode_reduce(src, std::span<const T>(x, n), x, op, {})}); }));
-            return to_device(lane, x, out, own.size());
-        });
+        lane.begin(work, [&](outcome*) { return begin_reduce(lane, src, own, out, op); });
     }
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
+        if (op.in_space == nullptr || !is_plain(src)) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host(
-                [=, n = own.size(), eb = c.eb] { tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, eb, op, {})); });
+            const std::size_t n = own.size();
+            const encode_result r = put_around(n, dst);
+            tell(told, r);
+            if (r.code != status::ok) return cudaSuccess;
+            T* sums = nullptr;
+            CCOLL_CUDA_TRY(lane.grow_elements(n, sums));
+            CCOLL_CUDA_TRY(begin_reduce(lane, src, own, sums, op));
+            return from_device(lane, static_cast<const T*>(sums), dst.data() + chunks::start(n), n);
         });
     }
     static constexpr queued_codec<T> all{
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
-};
 
-template <class Tag, element T>
-struct sums_through_host {
-    using chunks = chunked_addends<Tag, T>;
-    static constexpr addend_codec<T> host = addend_codec_of<Tag, T>;
-
-    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
+private:
+    /// All of a frame but its elements.
+    static encode_result put_around(std::size_t n, byte_span dst)
     {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            return lane.call_host([=, n = in.size(), eb = c.eb] { tell(told, host.encode(std::span<const T>(x, n), dst, eb, {})); });
-        });
+        if (const status s = chunks::begin(n, dst, 0); s != status::ok) return {0, s};
+        std::size_t at = chunks::start(n);
+        for (std::size_t i = 0; i < chunks::chunks(n); ++i)
+            at = chunks::close(i, n, dst, dst, chunks::start(n), at, std::min(step, n - i * step) * sizeof(T), true);
+        return {at};
     }
-    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&,
-                    codec_work& work) noexcept
+    /// Are the chunks what an encoder writes? Others are for the host to judge.
+    static bool is_plain(const frame_view& f)
     {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) { return lane.call_host([=] { tell(told, host.add(a, b, dst, {})); }); });
+        if (!side_by_side || f.payload.size() != padded_to_unit(f.header.elements * sizeof(T))) return false;
+        for (std::size_t i = 0; i < f.header.chunks; ++i)
+            if (const auto chunk = f.chunk(i); !chunk.raw || !is_filled_with_zeros(chunk)) return false;
+        return true;
     }
-    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
-                           const codec_context& c, codec_work& work) noexcept
+    static const std::byte* elements_of(const frame_view& f) { return f.payload.data(); }
+    static cudaError_t to_device(lane_of_device& lane, const std::byte* from, T* to, std::size_t n)
     {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host(
-                [=, n = own.size(), eb = c.eb] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, eb, {})); });
-        });
+        if (n == 0) return cudaSuccess;
+        return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyHostToDevice, lane.stream());
     }
-    static constexpr queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
+    static cudaError_t from_device(lane_of_device& lane, const T* from, std::byte* to, std::size_t n)
+    {
+        if (n == 0) return cudaSuccess;
+        return cudaMemcpyAsync(to, static_cast<const void*>(from), n * sizeof(T), cudaMemcpyDeviceToHost, lane.stream());
+    }
+    static cudaError_t begin_reduce(lane_of_device& lane, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op)
+    {
+        const_byte_span theirs;
+        CCOLL_CUDA_TRY(lane.stage(0, src.payload, theirs));
+        return begin_combine(op, own.data(), reinterpret_cast<const T*>(theirs.data()), out, own.size(), lane.stream());
+    }
 };
 
 /// A codec with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
@@ -161,15 +123,16 @@ struct frames_with_kernels {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c.eb, told); });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
+        if (!can_read(src)) return through_host::decode(queue, src, out, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) { return begin_decode(lane, src.whole, out.data(), out.size(), told); });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
     {
-        if (!has_kernel(op)) return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        if (op.in_space == nullptr || !can_read(src)) return through_host::decode_reduce(queue, src, own, out, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -181,7 +144,7 @@ struct frames_with_kernels {
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        if (!has_kernel(op)) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        if (op.in_space == nullptr || !can_read(src)) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -203,6 +166,11 @@ struct frames_with_kernels {
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
 
 private:
+    static bool can_read([[maybe_unused]] const frame_view& src) noexcept
+    {
+        if constexpr (requires { kernels::can_read(src); }) return kernels::can_read(src);
+        else return true;
+    }
     static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, double eb, outcome* told)
     {
         CCOLL_CUDA_TRY(lane.grow_scratch(chunks_of_frame<Tag, T>(n)));
@@ -253,11 +221,27 @@ struct szp_sums {
             return szp::begin_encode_add(own.data(), own.size(), c.eb, other, dst.data(), lane.launch_scratch(), told, lane.stream());
         });
     }
+    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+    {
+        auto& lane = lane_of_device::of(queue);
+        lane.begin(work, [&](outcome*) {
+            const_byte_span copy;
+            CCOLL_CUDA_TRY(lane.stage(0, src.whole, copy));
+            return szp::begin_put_fills(copy, out.data(), out.size(), times, lane.stream());
+        });
+    }
     static constexpr queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends, host.step};
+        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends,
+        host.step,      put_fills};
 };
 
 }  // namespace detail::device
+
+/// A stream behind the communicator: the call comes after what has been begun on it.
+template <>
+struct space_of_argument<cudaStream_t> {
+    using type = cuda_space;
+};
 
 template <element T>
 struct memory_space<cuda_space, T> {
@@ -293,13 +277,34 @@ struct memory_space<cuda_space, T> {
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(detail::device::to_host(lane, 0, values, n, x));
-            return lane.call_host([=, to = &found] { look_at(x, n, *to); });
+            if (n == 0 || !floating_element<T>) return cudaSuccess;
+            if constexpr (native_float<T>) {
+                detail::device::seen_values<T>* seen = nullptr;
+                CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
+                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(),
+                                                          [&](std::size_t bytes, void*& at) { return lane.grow_algorithm(bytes, at); }));
+                return lane.call_host([=, to = &found] { detail::device::add_to(*to, *seen); });
+            } else {
+                T* x = nullptr;
+                CCOLL_CUDA_TRY(detail::device::to_host(lane, 0, values, n, x));
+                return lane.call_host([=, to = &found] { look_at(x, n, *to); });
+            }
         });
     }
+    static status enter(const space_argument& after, const T* send, const T* recv) noexcept
+    {
+        return detail::device::thread_on_devices::here().enter(after, send, recv);
+    }
+
+    /// What `reduction::in_space` is for an operation: null where it is no function of the device.
+    template <class Op>
+    static constexpr const void* operation_of = [] {
+        if constexpr (detail::device::operation_on_device<Op, T>) return &detail::device::operation_of_device<Op, T>;
+        else return nullptr;
+    }();
     static constexpr space_operations<T> operations{
-        &detail::device::element_memory, &detail::device::message_memory, &detail::device::lane_of_device::queue, &copy, &divide, &survey};
+        &detail::device::element_memory, &detail::device::message_memory, &detail::device::queue_of_lane, &copy, &divide, &survey, &enter,
+        &detail::device::explain,        detail::device::slice_elements};
 };
 #undef CCOLL_CUDA_TRY
 
@@ -313,6 +318,10 @@ template <class Tag, element T, class Exec>
 struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_through_host<Tag, T>::all;
     static constexpr queued_addends<T> addends = detail::device::sums_through_host<Tag, T>::all;
+};
+template <element T, class Exec>
+struct queued_codecs<policies::Codec::None, T, cuda_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::raw_frames<T>::all;
 };
 template <class Tag, native_float T, class Exec>
     requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)

@@ -54,6 +54,26 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
                   chunks_of(n), s, told);
 }
 
+/// The addend of p a + q b.
+template <class T>
+cudaError_t begin_combine(i64 p, const_byte_span a, i64 q, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told,
+                          cudaStream_t stream)
+{
+    grid<T> z;
+    z.bound = -1;  // that of the operands
+    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}, p},
+        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}, q};
+    return launch(&add<T, addend_of::multiples>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z,
+                  static_cast<u8*>(frame), chunks_of(n), s, told);
+}
+/// What the host's put_fills does.
+template <class T>
+cudaError_t begin_put_fills(const_byte_span frame, T* x, std::size_t n, int times, cudaStream_t stream)
+{
+    return launch(&put_average_of_fills<T>, blocks_of_launch(n), sizeof(specials_room), stream, reinterpret_cast<const u8*>(frame.data()),
+                  u64{frame.size()}, u64{n}, x, chunks_of(n), i64{times});
+}
+
 }  // namespace detail::device::szp
 
 namespace detail::device {
@@ -70,6 +90,13 @@ struct launches_of<policies::Codec::SZp, T> {
     {
         return szp::begin_decode(frame, bytes, x, n, s, told, stream);
     }
+    /// Not frames with kept chunks (codec/szp/kept.hpp), which other ranks may send.
+    static bool can_read(const frame_view& frame) noexcept
+    {
+        for (std::uint32_t i = 0; i < frame.header.chunks && !frame.is_addend(); ++i)
+            if (const frame_view::piece chunk = frame.chunk(i); !chunk.raw && szp::host::kept::is_kept(chunk.data)) return false;
+        return true;
+    }
 };
 
 }  // namespace detail::device
@@ -78,8 +105,9 @@ struct launches_of<policies::Codec::SZp, T> {
 /// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
 /// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
 ///
-/// Bytes and values are those of the host's codec: frames from either side are read by the other.
-/// Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
+/// Bytes and values are those of the host's codec: frames from either side are read by the other. One exception: chunks that the host's SZp
+/// keeps exactly (codec/szp/kept.hpp) have no kernel. An encoder stores their quanta, or the values as they are; a decoder says
+/// unsupported. Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
 /// @throw ccoll::error with CUDA's text: a launch or an allocation failed
 ///
 ///     ccoll::codec_stream codecs(stream);
@@ -91,7 +119,10 @@ public:
     {
         check(told_.grow(sizeof(detail::device::outcome), stream), "codec_stream");
     }
-    ~codec_stream() { scratch_.free(stream_); }
+    ~codec_stream()
+    {
+        for (detail::device::stream_memory* each : {&scratch_, &aside_[0], &aside_[1]}) each->free(stream_);
+    }
     codec_stream(const codec_stream&) = delete;
     codec_stream& operator=(const codec_stream&) = delete;
 
@@ -121,7 +152,7 @@ public:
     {
         encode_add<Codec>(in, {}, dst, eb);
     }
-    /// The sum of the addend of `in` and of `other`, in one kernel. `dst` must not overlap `other`.
+    /// The sum of the addend of `in` and of `other`, in one kernel. `dst` may be the memory of `other`. @see reduce_encoded
     template <class Codec, buffer In>
     void encode_add(const In& in, device_span<const std::byte> other, device_span<std::byte> dst, double eb)
     {
@@ -129,18 +160,31 @@ public:
         check_types<Codec, const In, T>();
         const auto x = as_span(in);
         if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
-        check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, bytes_of(other), dst.device_data(), s(), told(), stream_),
+        check(detail::device::szp::begin_encode_add(x.data(), x.size(), eb, apart(0, other, dst), dst.device_data(), s(), told(), stream_),
               "codec_stream::encode_add");
     }
-    /// The addend of the sum of two addends of n elements. `dst` must not overlap an operand.
+    /// The addend of the sum of two addends of n elements. `dst` may be the memory of an operand; the operand is then copied first, because
+    /// sums are written where other chunks have yet to be read.
     template <class Codec, class Op, element T>
         requires(Op::linear)
     void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
     {
         check_types<Codec, device_span<T>, T>();
         if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
-        check(detail::device::szp::begin_add<T>(bytes_of(a), bytes_of(b), n, dst.device_data(), s(), told(), stream_),
+        check(detail::device::szp::begin_add<T>(apart(0, a, dst), apart(1, b, dst), n, dst.device_data(), s(), told(), stream_),
               "codec_stream::reduce_encoded");
+    }
+    /// The addend of factor_a a + factor_b b: differences (1, -1), and linear combinations with small integers; 0 leaves an operand out.
+    /// As combine_encoded of the host; all chunks take the slower way.
+    template <class Codec, element T>
+    void combine_encoded(std::int32_t factor_a, device_span<const std::byte> a, std::int32_t factor_b, device_span<const std::byte> b,
+                         std::size_t n, device_span<std::byte> dst)
+    {
+        check_types<Codec, device_span<T>, T>();
+        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
+        check(detail::device::szp::begin_combine<T>(factor_a, apart(0, a, dst), factor_b, apart(1, b, dst), n, dst.device_data(), s(),
+                                                    told(), stream_),
+              "codec_stream::combine_encoded");
     }
     /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
     encode_result result()
@@ -167,6 +211,16 @@ private:
     static const_byte_span bytes_of(device_span<const std::byte> s) { return {s.device_data(), s.size()}; }
     static void check(cudaError_t e, const char* call) { detail::device::check(e, call); }
 
+    /// An operand, or a copy of it if `dst` shares memory with it.
+    const_byte_span apart(std::size_t which, device_span<const std::byte> operand, device_span<std::byte> dst)
+    {
+        const const_byte_span all = bytes_of(operand);
+        if (!share_memory(all.data(), all.size(), dst.device_data(), dst.size())) return all;
+        detail::device::stream_memory& copy = aside_[which];
+        check(copy.grow(all.size(), stream_), "codec_stream");
+        check(cudaMemcpyAsync(copy.get(), all.data(), all.size(), cudaMemcpyDeviceToDevice, stream_), "codec_stream");
+        return {copy.get<std::byte>(), all.size()};
+    }
     bool is_aligned(device_span<const std::byte> frame)
     {
         if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0) refused_ = {0, status::bad_argument};
@@ -189,7 +243,7 @@ private:
     detail::device::outcome* told() const { return told_.get<detail::device::outcome>(); }
 
     cudaStream_t stream_;
-    detail::device::stream_memory scratch_;
+    detail::device::stream_memory scratch_, aside_[2];
     detail::device::pinned_memory told_;
     encode_result refused_;
 };

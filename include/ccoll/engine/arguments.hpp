@@ -60,6 +60,8 @@ enum class form_fault {
     allgatherv,
     reduce_scatter_v,
     alltoallv,
+    bucket,
+    rooted_bucket,
     send,
     recv,
     sendrecv
@@ -130,6 +132,7 @@ template <class A>
 inline constexpr bool is_opaque_handle = [] {
     using pointee = std::remove_cv_t<std::remove_pointer_t<std::remove_cvref_t<A>>>;
     if constexpr (!is_address<A> || communicator<std::remove_cvref_t<A>> || !std::is_class_v<pointee>) return false;
+    else if constexpr (is_space_argument<std::remove_cvref_t<A>>) return false;
     else return !requires { sizeof(pointee); };
 }();
 
@@ -151,9 +154,9 @@ consteval form_fault why_no_form(form_shape shape)
     const bool rooted =
         shape == form_shape::with_root || shape == form_shape::one_buffer || shape == form_shape::scatterv || shape == form_shape::gatherv;
     if (varied && addresses == 0 && !(false || ... || is_counts<Arguments>)) return form_fault::counts;
-    const int most_integers = shape == form_shape::sendrecv ? 6 : shape >= form_shape::send ? 4 : rooted ? 3 : 2;  // the handle included
+    const int most_integers = shape == form_shape::sendrecv ? 7 : shape >= form_shape::send ? 4 : rooted ? 3 : 2;  // the handle included
     if (handle_may_be_integer && integers > most_integers) return form_fault::left_over;
-    if (shape >= form_shape::send) return shape;
+    if (shape >= form_shape::bucket) return shape;
     if (!varied && ranges == 0 && addresses > 0 && other_integers < (rooted ? 2 : 1)) return form_fault::count;
     if (rooted && addresses == 0 && other_integers == 0) return form_fault::root;
     return shape;
@@ -217,6 +220,14 @@ constexpr void refuse_form()
                   "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, recv_counts, comm), (inout, counts, "
                   "comm), or with pointers (send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm), and then "
                   "a bound and an error code");
+    static_assert(
+        Fault != form_fault::bucket,
+        "ccoll: these arguments fit no form of the call; it takes (bucket, comm), where bucket is a ccoll::bucket<T> with a name, "
+        "and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::rooted_bucket,
+        "ccoll: these arguments fit no form of the call; it takes (bucket, root, comm), where bucket is a ccoll::bucket<T> with a "
+        "name, and then a bound and an error code");
     static_assert(Fault != form_fault::send,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, destination, tag, comm), or with a pointer (data, n, "
                   "destination, tag, comm), and then a bound and an error code");
@@ -224,9 +235,11 @@ constexpr void refuse_form()
         Fault != form_fault::recv,
         "ccoll: these arguments fit no form of the call; it takes (buffer, source, tag, comm), or with a pointer (data, n, source, "
         "tag, comm), and then a bound and an error code");
-    static_assert(Fault != form_fault::sendrecv,
-                  "ccoll: these arguments fit no form of the call; it takes (send, destination, recv, source, tag, comm), or with pointers "
-                  "(send, n, destination, recv, m, source, tag, comm), and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::sendrecv,
+        "ccoll: these arguments fit no form of the call; it takes (send, destination, recv, source, tag, comm), or with pointers "
+        "(send, n, destination, recv, m, source, tag, comm); with two tags each stands behind its rank, as in MPI; and then a bound and "
+        "an error code");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI

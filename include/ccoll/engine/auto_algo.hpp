@@ -74,4 +74,15 @@ struct auto_rule<collective::bcast> : chain_if_long {};
 template <>
 struct auto_rule<collective::reduce> : chain_if_long {};
 
+/// The same for prefixes, where recursive doubling has the depth of a tree: it sends the vector log2(p) times, a line once.
+struct line_if_long {
+    using usual = policies::Algo::RecursiveDoubling;
+    using algos = algo_list<usual, policies::Algo::Chain>;
+    static std::size_t choose(const choice_facts& facts) { return chain_if_long::choose(facts); }
+};
+template <>
+struct auto_rule<collective::scan> : line_if_long {};
+template <>
+struct auto_rule<collective::exscan> : line_if_long {};
+
 }  // namespace ccoll::inline CCOLL_ABI::detail

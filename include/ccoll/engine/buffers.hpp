@@ -52,9 +52,11 @@ struct user_buffers {
     std::size_t recv_size = 0;
     bool in_place = false;  ///< one buffer serves as both, as with MPI_IN_PLACE
     bool counted = false;
-    bool varied = false;   ///< a v variant: counts give the lengths of the parts of whole buffers
-    bool strided = false;  ///< a view that says at run time that it is not contiguous
+    bool varied = false;       ///< a v variant: counts give the lengths of the parts of whole buffers
+    std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
+    bool strided = false;      ///< a view that says at run time that it is not contiguous
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
+    space_argument after{};
 };
 
 template <element T>

@@ -25,6 +25,7 @@ namespace detail {
 struct extras {
     double eb = 0;
     std::error_code* code = nullptr;
+    space_argument after;
 
     template <class... Extra>
     explicit constexpr extras(Extra&... extra)
@@ -34,10 +35,11 @@ struct extras {
 
 private:
     constexpr void take(std::error_code& e) { code = &e; }
-    template <class Number>
-    constexpr void take(Number& bound)
+    template <class Other>
+    constexpr void take(Other& other)
     {
-        eb = static_cast<double>(bound);
+        if constexpr (is_space_argument<std::remove_cv_t<Other>>) after = {other, true};
+        else eb = static_cast<double>(other);
     }
 };
 
@@ -113,7 +115,8 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
         const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
         if (!why.empty()) return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
     }
-    const call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
+    call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
+    order.user.after = more.after;
     using clock = clock_of<typename plans_of<Choice>::first>;
     using flat = guarded_if_asked<first_plan, running_call<T, transport_type, clock>, transport_type>;
     using nested = guarded_if_asked<first_plan, hierarchical_call<T, transport_type, clock>, transport_type>;

@@ -40,6 +40,7 @@ public:
         }
         fitted = fit(order.user, order.plan.what.facts, me, p, root, tables());
         trouble = fitted.trouble;
+        enter_space();
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         return true;
@@ -77,11 +78,11 @@ public:
     }
 
     /// When an exception ends the call on this rank: tells the others, if there is still memory for it.
-    void say_last_words() noexcept
+    void say_last_words(status why = status::out_of_memory) noexcept
     {
 #if defined(__cpp_exceptions)
         try {
-            if (talk) talk->give_up({status::out_of_memory, me, me});
+            if (talk) talk->give_up({why, me, me});
         } catch (...) {  // then the others wait as long as their Timeout says
         }
 #endif
@@ -105,6 +106,15 @@ public:
     element_work<T> elements;
 
 private:
+    /// From here on, what the call begins comes after the work that the user has named.
+    void enter_space()
+    {
+        const space_operations<T>& space = order.plan.what.space;
+        if (space.enter == nullptr || !trouble.ok()) return;
+        const T* const send = fitted.send_elements > 0 ? fitted.data.send : nullptr;
+        const T* const recv = fitted.recv_elements > 0 ? fitted.data.recv : nullptr;
+        if (const status s = space.enter(order.user.after, send, recv); s != status::ok) trouble = {s, me};
+    }
     std::span<part> tables()
     {
         if (!order.user.varied) return {};

@@ -53,6 +53,8 @@ inline constexpr decision<T> decision_of = [] {
     decision<T> d;
     d.way = way_of<Algo, Collective>;
     d.way.hash = with_names_of_users<Plan>(d.way.hash);
+    if constexpr (memory_space<Space, T>::operations.slice_elements != 0)
+        d.way.hash = mixed(d.way.hash, std::uint64_t{memory_space<Space, T>::operations.slice_elements});
     d.codec_name = plan_codec::name;
     d.what.facts = facts_of<Collective>;
     d.what.codec = queued_codecs<plan_codec, T, Space, typename Plan::exec>::frames;
@@ -62,7 +64,11 @@ inline constexpr decision<T> decision_of = [] {
     }
     d.what.space = memory_space<Space, T>::operations;
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
-    if constexpr (Collective::reduces) d.what.op = reduction_of<plan_op, T>;
+    if constexpr (Collective::reduces) {
+        d.what.op = reduction_of<plan_op, T>;
+        if constexpr (requires { memory_space<Space, T>::template operation_of<plan_op>; })
+            d.what.op.in_space = memory_space<Space, T>::template operation_of<plan_op>;
+    }
     d.what.rules = rules;
     d.what.stamp.arguments.plan = plan_word_of<Collective, Plan, T>(rules.name);
     d.bound.lossy = plan_codec::lossy;

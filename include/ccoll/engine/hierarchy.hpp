@@ -86,7 +86,7 @@ private:
     {
         const decision<T>& plan = order().plan;
         first_number_ = head_.numbers.next();
-        head_.stamp.arguments.path = plan.way.hash;
+        head_.stamp.arguments.path = mixed(plan.way.hash, std::uint64_t{head_.order.user.layout});
         const std::span<const int> nodes = nodes_of(link_);  // the first time this may be a collective call of the transport
         for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
@@ -339,7 +339,8 @@ private:
         level_.reset();
         ended_ = true;
         result_.trouble = v;
-        if (v.code == status::transport_failed && *result_.transport_says == 0) result_.transport_says = link_.explain();
+        if (*result_.transport_says != 0) return;
+        result_.transport_says = v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);
     }
 
     Link link_;

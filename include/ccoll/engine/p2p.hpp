@@ -26,7 +26,7 @@ class p2p_call final : public pending_call {
 public:
     p2p_call(const p2p_order<T>& order, Link link, bool) : p2p_call(order, std::move(link))
     {
-        begin(order.eb);  // where it throws, the destructor runs, and tells the receiver
+        guarded([&] { begin(order.eb); });  // if it throws, the destructor runs and tells the receiver
     }
     ~p2p_call() override
     {
@@ -37,17 +37,7 @@ public:
 
     bool progress() override
     {
-        if (ended_) return true;
-        link_.poll();
-        moved_ = false;
-        while (turn()) moved_ = true;
-        if (out_.done() && in_.done()) {
-            end();
-        } else {
-            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
-            if (!late.ok()) give_up(late);
-        }
-        return ended_;
+        return guarded([this] { return go_on(); });
     }
     bool moved() const override { return moved_; }
     /// While codec work is under way it only yields, because the end of such work wakes no rank.
@@ -69,6 +59,25 @@ private:
     using end_point = detail::p2p_end<typename Link::request>;
     static constexpr std::size_t window = end_point::window;
 
+    bool go_on()
+    {
+        if (ended_) return true;
+        link_.poll();
+        moved_ = false;
+        while (turn()) moved_ = true;
+        if (out_.done() && in_.done()) {
+            end();
+        } else {
+            const verdict late = watch_.after_turn(moved_, me_, [&] { return in_.done() ? out_.peer : in_.peer; });
+            if (!late.ok()) give_up(late);
+        }
+        return ended_;
+    }
+    template <class Part>
+    auto guarded(Part part)
+    {
+        return with_names(*this, me_, last_word_, [this](const verdict& v) { return words_of(d_.space, v, me_); }, part);
+    }
     p2p_call(const p2p_order<T>& order, Link link)
         : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
           elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
@@ -80,7 +89,8 @@ private:
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
         facts.placement = "Once";
-        if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
+        if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
+        if (const status s = enter_space(); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
@@ -108,25 +118,11 @@ private:
             user_.send = elements_.put_aside(user_.send, user_.send_count);
     }
 
-    verdict first_fault() const
+    status enter_space() const
     {
-        const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
-        const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces after a colon in templates
-        const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
-        for (const int peer : peers)
-            if (peer != nobody && (peer < 0 || peer >= link_.size()))
-                return {status::bad_peer, me_, me_, -1, link_.size() - 1.0, static_cast<double>(peer)};
-        for (const std::size_t n : counts)  // for example a negative number of the user
-            if (n > ~std::size_t{0} / 2 / sizeof(T))
-                return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
-        if (user_.tag < 0 || user_.tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(user_.tag)};
-        if (user_.strided) return {status::strided, me_, me_};
-        const bool null_send = user_.destination != nobody && user_.send == nullptr && sent > 0;
-        if (null_send || (user_.source != nobody && user_.recv == nullptr && taken > 0))
-            return {status::null_buffer, me_, me_, -1, static_cast<double>(null_send ? user_.send_count : user_.recv_count)};
-        const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
-        if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
-        return {};
+        if (d_.space.enter == nullptr) return status::ok;
+        const bool sends = user_.destination != nobody && user_.send_count > 0, receives = user_.source != nobody && user_.recv_count > 0;
+        return d_.space.enter(user_.after, sends ? user_.send : nullptr, receives ? user_.recv : nullptr);
     }
     void fail_at_once(const verdict& v)
     {
@@ -141,13 +137,14 @@ private:
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
-        e.turn.join({&link_.memory(), peer, user_.tag, sends});
+        e.turn.join({&link_.memory(), peer, sends ? user_.send_tag : user_.recv_tag, sends});
         for (std::size_t i = 0; i < e.slots; ++i) {
             e.all[i].memory = messages_.take(room);
             e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
     }
-    int tag() const { return first_p2p_tag + user_.tag; }
+    int send_tag() const { return first_p2p_tag + user_.send_tag; }
+    int recv_tag() const { return first_p2p_tag + user_.recv_tag; }
 
     /// One step in each direction. @return true when something moved
     bool turn()
@@ -208,7 +205,7 @@ private:
             return stop_sending(trouble_);
         }
         seal(*s.memory, stamp(out_.halfway, out_.total), r.bytes);
-        s.request = link_.post_send(out_.peer, tag(), s.memory->message());
+        s.request = link_.post_send(out_.peer, send_tag(), s.memory->message());
         result_.facts.sent_bytes += s.memory->used;
         result_.facts.raw_bytes += slice_count(out_.halfway) * sizeof(T);
         result_.facts.fallback_blocks += r.raw_blocks;
@@ -228,14 +225,14 @@ private:
     }
 
     /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots, so it gets poison in their
-    /// place. If no message has left yet, it has heard nothing of this call, and will not unless it is told now.
+    /// place. If no message has left yet, the receiver has heard nothing of this call and will not, unless it is told now.
     void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
         const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
         for (std::size_t i = out_.halfway; i < total; ++i) {
             buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
             seal_poison(*b, stamp(i, total), v);
-            auto r = link_.post_send(out_.peer, tag(), b->message());
+            auto r = link_.post_send(out_.peer, send_tag(), b->message());
             for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
             if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
@@ -254,7 +251,7 @@ private:
         const std::size_t limit = in_.counted ? std::min(in_.total, in_.finished + in_.slots) : 1;
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
-            s.request = link_.post_recv(in_.peer, tag(), s.memory->room().first(room_in_));
+            s.request = link_.post_recv(in_.peer, recv_tag(), s.memory->room().first(room_in_));
             moved = true;
         }
         if (in_.counted && in_.begun >= in_.total) in_.turn.leave();
@@ -361,7 +358,7 @@ private:
     {
 #if defined(__cpp_exceptions)
         try {
-            if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({status::out_of_memory, me_, me_}, true);
+            if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({last_word_, me_, me_}, true);
         } catch (...) {}
 #endif
     }
@@ -404,7 +401,7 @@ private:
         report& facts = result_.facts;
         result_.trouble = trouble_;
         if (!trouble_.ok()) detail::leave_unread(link_);
-        if (trouble_.code == status::transport_failed) result_.transport_says = link_.explain();
+        result_.transport_says = trouble_.code == status::transport_failed ? link_.explain() : words_of(d_.space, trouble_, me_);
         facts.breakdown = clock_.seconds();
         if (!d_.lossy || (user_.destination == nobody && user_.source == nobody)) return;
         const double eb = std::max(user_.destination != nobody ? out_.eb : 0.0, user_.source != nobody ? in_.eb : 0.0);
@@ -435,6 +432,7 @@ private:
     bool ended_ = false, moved_ = false, takes_data_ = false, prepared_ = false;
     stop_watch watch_;
     verdict trouble_;
+    status last_word_ = status::out_of_memory;  // where an exception ends the call
     outcome result_;
     [[no_unique_address]] Clock clock_;
 };

@@ -101,6 +101,7 @@ consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
         ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm, Extra...>() : first), ...);
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
+        if ((false || ... || is_for_another_space<Extra, moved_space<Send, Recv>>)) return call_fault::stream;
         const call_fault extras = first_fault_of_extras<How, choice, Comm, Extra...>();
         return extras == call_fault::extra ? call_fault::none : extras;  // this is a p2p_fault
     }
@@ -143,8 +144,9 @@ constexpr void refuse_p2p()
         "ccoll: a message between two ranks cannot use menu::chosen_by, because its two ends do not know the same facts; use menu::at");
     static_assert(
         Fault != p2p_fault::extra,
-        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, nothing "
-        "else; check the order of the arguments: buffer, peer, tag, communicator, bound, error code");
+        "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a std::error_code variable and, for device "
+        "buffers, a stream (a cudaStream_t), nothing else; check the order of the arguments: buffer, peer, tag, communicator, bound, error "
+        "code");
 }
 
 namespace detail {
@@ -191,6 +193,7 @@ template <class How, class Space, class Choice, element T, class Comm, class... 
 typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, const Comm& comm, Extra&... extra)
 {
     const extras more(extra...);
+    user.after = more.after;
     if (!is_possible(comm)) return How::refused(user.call, status::no_communicator, not_a_communicator, more.code);
     auto link = as_transport(comm, plans_of<Choice>::first::timeout::seconds);
     using transport_type = decltype(link);
@@ -205,10 +208,15 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     return How::template run<call>(order, std::move(guarded_link), more.code);
 }
 
+/// Of what is sent, and of what is received.
+struct p2p_tags {
+    int send = 0, recv = 0;
+};
+
 /// Sends, receives, or does both; no_buffer stands in on a side without a buffer.
 /// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
 template <class How, bool Loses, class Choice, class Send, class Recv, class Comm, class... Extra>
-typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, int tag,
+typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, p2p_tags tags,
                               const Comm& comm, Extra&&... extra)
 {
     constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
@@ -226,7 +234,8 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         p2p_buffers<T> user;
         user.call = name;
-        user.tag = tag;
+        user.send_tag = tags.send;
+        user.recv_tag = tags.recv;
         if constexpr (!is_absent<Send>) {
             const auto all = as_span(send);
             user.send = as_elements<T>(all.data());
@@ -254,8 +263,8 @@ struct p2p_send {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody, tag, comm,
-                                                        std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody,
+                                                        p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
         requires std::is_object_v<U>
@@ -274,7 +283,7 @@ struct p2p_recv {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, tag, comm,
+        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, p2p_tags{tag, tag}, comm,
                                                         std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
@@ -295,8 +304,16 @@ struct p2p_sendrecv {
     static result call(const Choice& choice, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
                        Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source, tag, comm,
-                                                            std::forward<Extra>(extra)...);
+        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                            p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class Send, class Recv, class Comm, class... Extra>
+        requires(is_range<Send> && is_range<Recv>)
+    static result call(const Choice& choice, Send&& send, int destination, int send_tag, Recv&& recv, int source, int recv_tag,
+                       const Comm& comm, Extra&&... extra)
+    {
+        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                            p2p_tags{send_tag, recv_tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<B>)
@@ -305,6 +322,14 @@ struct p2p_sendrecv {
     {
         return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination,
                     std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
+    }
+    template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
+        requires(std::is_object_v<A> && std::is_object_v<B>)
+    static result call(const Choice& choice, const A* send, Count n, int destination, int send_tag, B* recv, OtherCount m, int source,
+                       int recv_tag, const Comm& comm, Extra&&... extra)
+    {
+        return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination, send_tag,
+                    std::span<B>(recv, static_cast<std::size_t>(m)), source, recv_tag, comm, std::forward<Extra>(extra)...);
     }
 };
 

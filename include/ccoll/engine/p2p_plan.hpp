@@ -76,11 +76,36 @@ struct p2p_buffers {
     std::size_t send_count = 0;
     T* recv = nullptr;
     std::size_t recv_count = 0;
-    int destination = nobody, source = nobody, tag = 0;
+    int destination = nobody, source = nobody;
+    int send_tag = 0, recv_tag = 0;
     bool strided = false;
+    space_argument after{};
 };
 
 namespace detail {
+
+/// What is wrong with the arguments on this rank: the first fault found, or nothing.
+template <element T>
+verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
+{
+    const std::size_t sent = user.send_count * sizeof(T), taken = user.recv_count * sizeof(T);
+    const std::array<int, 2> peers{user.destination, user.source};  // nvcc loses braces after a colon in templates
+    const std::array<int, 2> tags{user.send_tag, user.recv_tag};
+    const std::array<std::size_t, 2> counts{user.send_count, user.recv_count};
+    for (const int peer : peers)
+        if (peer != nobody && (peer < 0 || peer >= ranks)) return {status::bad_peer, me, me, -1, ranks - 1.0, static_cast<double>(peer)};
+    for (const std::size_t n : counts)  // for example a negative number of the user
+        if (n > ~std::size_t{0} / 2 / sizeof(T)) return {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(n))};
+    for (const int tag : tags)
+        if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
+    if (user.strided) return {status::strided, me, me};
+    const bool null_send = user.destination != nobody && user.send == nullptr && sent > 0;
+    if (null_send || (user.source != nobody && user.recv == nullptr && taken > 0))
+        return {status::null_buffer, me, me, -1, static_cast<double>(null_send ? user.send_count : user.recv_count)};
+    const bool both = user.destination != nobody && user.source != nobody, same = static_cast<const void*>(user.send) == user.recv;
+    if (both && !same && share_memory(user.send, sent, user.recv, taken)) return {status::overlap, me, me};
+    return {};
+}
 
 /// The turn of one end of a call among this thread's other calls with the same direction, peer, tag and communicator. A message does not
 /// say which call it belongs to. So all messages of a call are posted before the next call posts its first, which gives the order that MPI

@@ -97,6 +97,25 @@ inline void pending_call::leave()
     list_ = nullptr;
 }
 
+/// Does a part of a call. What a memory space throws in it knows neither call nor rank, so they are added here.
+/// @param says   () -> the words of the space    @param told  what other ranks are to be told when something is thrown
+template <class Words, class Part>
+auto with_names(const pending_call& call, int me, status& told, Words says, Part part)
+{
+#if defined(__cpp_exceptions)
+    try {
+        return part();
+    } catch (const error& e) {
+        const verdict v = e.what_happened();
+        told = v.code;
+        if (v.code != status::device_failed || v.rank != nobody) throw;
+        raise(call.name(), {v.code, me}, says({v.code, me}));
+    }
+#else
+    return part();
+#endif
+}
+
 /// How long a call may wait without progress.
 struct time_limit {
     double seconds = 0;           ///< 0: for ever

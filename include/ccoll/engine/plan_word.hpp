@@ -21,15 +21,17 @@ struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
     unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not imply it
-    unsigned placement = 0, check = 0, bound = 0, collective = 0;  ///< bits 22, 24, 26, 29: indices of the lists below
+    /// Indices of the lists below. Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)), for up to 12 collectives.
+    unsigned placement = 0, check = 0, bound = 0, collective = 0;
 
     constexpr std::uint32_t packed() const
     {
-        return codec | dtype << 8 | op << 16 | placement << 22 | check << 24 | bound << 26 | collective << 29;
+        return codec | dtype << 8 | op << 16 | (placement + 4 * (check + 3 * (bound + 7 * collective))) << 22;
     }
     static constexpr plan_word unpacked(std::uint32_t word)
     {
-        return {word & 255, word >> 8 & 255, word >> 16 & 63, word >> 22 & 3, word >> 24 & 3, word >> 26 & 7, word >> 29};
+        const unsigned rest = word >> 22;
+        return {word & 255, word >> 8 & 255, word >> 16 & 63, rest % 4, rest / 4 % 3, rest / 12 % 7, rest / 84};
     }
 };
 
@@ -38,8 +40,8 @@ inline constexpr const char* placement_names[] = {"PerHop", "Once", "DecodeReduc
 inline constexpr const char* check_names[] = {"Auto", "Local", "Collective"};
 inline constexpr const char* bound_names[] = {
     "no bound", "ErrorBound", "EndToEnd<ErrorBound>", "RuntimeBound", "EndToEnd<RuntimeBound>", "RelativeBound", "EndToEnd<RelativeBound>"};
-inline constexpr const char* collective_names[] = {"allreduce", "reduce",  "reduce_scatter", "allgather",
-                                                   "bcast",     "scatter", "gather",         "alltoall"};
+inline constexpr const char* collective_names[] = {"allreduce", "reduce", "reduce_scatter", "allgather", "bcast",
+                                                   "scatter",   "gather", "alltoall",       "scan",      "exscan"};
 inline constexpr const char* op_names[] = {"Sum",    "Average", "Min",    "Max", "Prod", "MinLoc", "MaxLoc",
                                            "BitAnd", "BitOr",   "BitXor", "And", "Or",   "Xor"};
 
@@ -79,6 +81,8 @@ constexpr bool op_codes_differ()
     return true;
 }
 static_assert(op_codes_differ());
+static_assert(std::size(placement_names) == 4 && std::size(check_names) == 3 && std::size(bound_names) == 7 &&
+              std::size(collective_names) <= 12);
 
 template <class Collective, class Plan, class T>
 constexpr std::uint32_t plan_word_of(const char* placement)
@@ -142,7 +146,9 @@ inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
     if (a.op != b.op)
         add(name_of_op(a.op), name_of_op(b.op) + (name_of_op(a.op) == name_of_op(b.op) ? " (one of them not the library's)" : ""));
     add("Check::" + named(check_names, a.check), "Check::" + named(check_names, b.check));
-    return all.empty() ? "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node)" : all;
+    return all.empty() ? "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the lengths of the "
+                         "tensors in a bucket"
+                       : all;
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

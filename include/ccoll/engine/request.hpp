@@ -127,7 +127,7 @@ public:
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
 
-    /// The call itself, for what is built around it. Afterwards there is none here.
+    /// Takes the call out, for objects that are built around it. Afterwards this request has no call.
     std::unique_ptr<pending_call> release() noexcept { return std::move(call_); }
 
 private:

@@ -37,6 +37,7 @@ enum class call_fault {
     once,
     nothing_to_reduce,
     operation,
+    average_of_prefix,
     homomorphic,
     threads,
     menu_instrument,
@@ -46,6 +47,7 @@ enum class call_fault {
     order,
     bound_integer,
     extra,
+    stream,
     bound_missing,
     bound_extra,
     temporary
@@ -66,6 +68,10 @@ template <class E>
 inline constexpr bool is_bound_argument = std::is_floating_point_v<std::remove_cvref_t<E>>;
 template <class E>
 inline constexpr bool is_error_code = std::is_same_v<E, std::error_code&>;
+/// Is it for another memory space than that of the buffers?
+template <class E, class Space>
+inline constexpr bool is_for_another_space =
+    is_space_argument<std::remove_cvref_t<E>> && !std::is_same_v<typename space_of_argument<std::remove_cvref_t<E>>::type, Space>;
 
 /// What the engine counts: a complex number is two elements if its parts are treated alike.
 template <class T, class Collective, class Plan>
@@ -129,6 +135,7 @@ consteval call_fault first_fault_of_plan()
                  (Plan::template names<axis::op> || std::is_same_v<placement, policies::Placement::DecodeReduceEncode>))
             return call_fault::nothing_to_reduce;
         else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
+        else if (Collective::partial && Plan::op::divide_by_ranks) return call_fault::average_of_prefix;
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
             return call_fault::homomorphic;
         else if (!std::is_same_v<space, host_space> && Plan::template names<axis::exec>) return call_fault::threads;
@@ -144,7 +151,8 @@ consteval call_fault first_fault_of_extras()
     if ((false || ... || std::is_integral_v<std::remove_cvref_t<Extra>>))
         return std::is_integral_v<Comm> ? call_fault::left_over : call_fault::bound_integer;
     if (!How::takes_error_code && (false || ... || is_error_code<Extra>)) return call_fault::code_later;
-    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra>))) return call_fault::extra;
+    if (!(true && ... && (is_bound_argument<Extra> || is_error_code<Extra> || is_space_argument<std::remove_cvref_t<Extra>>)))
+        return call_fault::extra;
     if (Choice::takes_bound && bounds == 0) return call_fault::bound_missing;
     if (bounds > (Choice::may_be_given_bound ? 1 : 0)) return call_fault::bound_extra;
     return call_fault::none;
@@ -180,6 +188,8 @@ consteval call_fault first_call_fault(const plan_choice<Plans...>*)
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
         if constexpr (buffer<Recv>)
             if (!plans_of<choice>::template one_element<buffer_pointee<Recv>, Collective>) return call_fault::menu_operation;
+        if constexpr (buffer<Recv>)
+            if ((false || ... || is_for_another_space<Extra, buffer_space<Recv>>)) return call_fault::stream;
         return first_fault_of_extras<How, choice, Comm, Extra...>();
     }
 }
@@ -257,6 +267,9 @@ constexpr void refuse()
         Fault != call_fault::operation,
         "ccoll: the operation cannot be computed on these elements: it needs 'static T apply(T, T)' for them, and Op::Average elements "
         "that can be divided (no integers); use another Op::, or write one (docs/reference/policies.md)");
+    static_assert(Fault != call_fault::average_of_prefix,
+                  "ccoll: scan and exscan have no Op::Average, because every rank has another number of operands; use Op::Sum and divide "
+                  "by rank + 1 (exscan: by rank)");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
@@ -267,8 +280,11 @@ constexpr void refuse()
                   "ccoll: for complex numbers the operations of a menu's plans must all be linear (Op::Sum, Op::Average) or all be others; "
                   "make two menus of them");
     static_assert(Fault != call_fault::extra,
-                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound) and a std::error_code variable, "
-                  "nothing else; check the order of the arguments: buffers, root, communicator, bound, error code");
+                  "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a std::error_code variable and, for "
+                  "device buffers, a stream (a cudaStream_t), nothing else; check the order of the arguments: buffers, root, communicator, "
+                  "bound, error code");
+    static_assert(Fault != call_fault::stream,
+                  "ccoll: a stream stands behind the communicator, and these buffers are in host memory; drop it, or pass device buffers");
     static_assert(Fault != call_fault::code_later, "ccoll: a call that is only started takes its std::error_code in wait(code), not here");
     static_assert(Fault != call_fault::bound_missing,
                   "ccoll: the plan says RuntimeBound; pass the bound, a number, behind the communicator");

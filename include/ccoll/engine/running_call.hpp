@@ -24,7 +24,7 @@ public:
             may_block_ = may_block && !link_.has_requests();
         }
         last_words guard(*this);
-        begin();
+        guarded([this] { begin(); });
         guard.needless = true;
     }
     ~running_call() override
@@ -35,12 +35,7 @@ public:
 
     bool progress() override
     {
-        moved_ = false;
-        while (stage_ != stage::ended && turn()) moved_ = true;
-        if (stage_ == stage::ended) return true;
-        const verdict late = head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
-        if (!late.ok()) give_up(late);
-        return stage_ == stage::ended;
+        return guarded([this] { return go_on(); });
     }
     bool moved() const override { return moved_; }
     void idle() override
@@ -57,6 +52,22 @@ public:
 private:
     enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_verdicts, ended };
     using continuation = void (running_call::*)();
+
+    bool go_on()
+    {
+        moved_ = false;
+        while (stage_ != stage::ended && turn()) moved_ = true;
+        if (stage_ == stage::ended) return true;
+        const verdict late = head_.after_turn(moved_, [&] { return engine_ ? engine_->awaited() : head_.talk->awaited(); });
+        if (!late.ok()) give_up(late);
+        return stage_ == stage::ended;
+    }
+    const char* words(const verdict& v) const { return words_of(d_.what.space, v, head_.me); }
+    template <class Part>
+    auto guarded(Part part)
+    {
+        return with_names(*this, head_.me, last_word_, [this](const verdict& v) { return words(v); }, part);
+    }
 
     // ---- before the first element moves ----
 
@@ -82,8 +93,9 @@ private:
         }
 
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
-        // with a result sees that a sum could not be added in encoded form, so with a root the others would not hear of it.
-        const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.rooted);
+        // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others would not hear of
+        // it.
+        const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.one_way);
         must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
         if (must_compare) compare_arguments(&running_call::hand_over);
         else hand_over();
@@ -96,7 +108,8 @@ private:
     {
         result_.facts.algorithm = way.name;
         what_.path = way.path;
-        head_.stamp.arguments.path = way.hash;
+        const std::uint32_t layout = head_.order.user.layout;
+        head_.stamp.arguments.path = layout == 0 ? way.hash : mixed(way.hash, std::uint64_t{layout});
     }
 
     /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
@@ -119,7 +132,7 @@ private:
         after_agreement_ = then;
         // If a result is too large, all ranks see it, and the input is still there for a second, exact call. So no rank has to look at its
         // input first, unless the input is overwritten on this rank or another. A rank that overwrites its input says that it has looked.
-        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.rooted && what_.data.send != what_.data.recv &&
+        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.one_way && what_.data.send != what_.data.recv &&
                        static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
         wanted.range = relative();
@@ -217,10 +230,10 @@ private:
                 return;
             }
         }
-        // This includes short vectors of collectives with a root. Ranks that each believe they are the root, or that send what no rank
-        // expects, would not hear of it from any message of the schedule.
+        // This includes short vectors of prefixes and of collectives with a root. Ranks that each believe they are the root, or that send
+        // what no rank expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
-        const bool compare = d_.checks == check_level::automatic && (large || what_.facts.rooted) && head_.p > 1 && !result_.facts.agreed;
+        const bool compare = d_.checks == check_level::automatic && (large || what_.facts.one_way) && head_.p > 1 && !result_.facts.agreed;
         if (compare) compare_arguments(&running_call::execute);
         else execute();
     }
@@ -241,8 +254,9 @@ private:
         // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
         what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
         const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
-        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p))
-                                      : std::max<std::size_t>(1, what_.longest);
+        what_.slice_elements =
+            sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p), what_.wanted_slice())
+                   : std::max<std::size_t>(1, what_.longest);
         // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
@@ -303,7 +317,7 @@ private:
         }
         stage_ = stage::ended;
         result_.trouble = head_.trouble;
-        if (head_.trouble.code == status::transport_failed) result_.transport_says = link_.explain();
+        result_.transport_says = head_.trouble.code == status::transport_failed ? link_.explain() : words(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);
     }
 
@@ -370,7 +384,7 @@ private:
         explicit last_words(running_call& call) : of(call) {}
         ~last_words()
         {
-            if (!needless) of.head_.say_last_words();
+            if (!needless) of.head_.say_last_words(of.last_word_);
         }
         running_call& of;
         bool needless = false;
@@ -383,6 +397,7 @@ private:
     bool may_block_;
     typename Link::request native_request_{};
     outcome result_;
+    status last_word_ = status::out_of_memory;  // where an exception ends the call
     std::optional<executor<T, Link, Clock>> engine_;
     detail::promise promise_;
     stage stage_ = stage::ended;

@@ -8,7 +8,9 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <type_traits>
 
+#include <ccoll/base/error.hpp>
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
@@ -34,6 +36,19 @@ struct value_survey {
     }
 };
 
+/// What a user hands to the memory space of the buffers, behind the communicator: a stream of a device, for example.
+struct space_argument {
+    const void* handle = nullptr;
+    bool given = false;
+};
+/// The memory space that an argument behind the communicator is for; void: none. A device header says so of its streams.
+template <class Argument>
+struct space_of_argument {
+    using type = void;
+};
+template <class Argument>
+inline constexpr bool is_space_argument = !std::is_void_v<typename space_of_argument<Argument>::type>;
+
 /// What the engine does to elements in one space. All work is begun on a queue and done in order, so later work on a queue sees the results
 /// of earlier work.
 template <element T>
@@ -51,7 +66,20 @@ struct space_operations {
                    codec_work&) noexcept = nullptr;
     /// @param found  must remain valid until the work is done
     void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
+    /// A call begins: whatever it begins on queues comes after the work that `after` stands for. May be null.
+    /// @param send, recv  where the call reads and writes elements; null where it does not    @return ok, or why it cannot be done there
+    status (*enter)(const space_argument& after, const T* send, const T* recv) noexcept = nullptr;
+    /// What the space itself says about the last failure on this thread. May be null.
+    const char* (*explain)() noexcept = nullptr;
+    std::size_t slice_elements = 0;  ///< of a block of a long vector in one message; 0: as for host codecs
 };
+
+/// The words of a memory space for trouble that this rank had with it.
+template <element T>
+const char* words_of(const space_operations<T>& space, const verdict& v, int me) noexcept
+{
+    return v.code == status::device_failed && v.rank == me && space.explain != nullptr ? space.explain() : "";
+}
 
 /// The queue of one of `lanes` lanes. A single lane has no work that several threads could do at once.
 /// @param threads  queues of host codecs on several threads; null if the plan asks for none

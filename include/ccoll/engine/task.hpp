@@ -21,6 +21,7 @@ struct collective_facts {
     const char* name = "";
     const char* varied_name = "";  ///< of the call with counts, if there is one
     bool reduces = false, rooted = false;
+    bool one_way = false;    ///< some ranks hear nothing of others: with a root, and in prefixes
     bool exchanges = false;  ///< both buffers have p parts: alltoall
     extent send = extent::whole, recv = extent::whole;
     block_set (*before)(int me, int root, int blocks) = nullptr;
@@ -34,8 +35,8 @@ template <class C>
 inline constexpr collective_facts facts_of = [] {
     constexpr bool exchanges = std::is_same_v<C, collective::alltoall>;
     constexpr bool one_vector = C::send == extent::whole && C::recv == extent::whole && !exchanges;
-    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     exchanges,     C::send,
-                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part, one_vector};
+    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     C::rooted || C::partial, exchanges, C::send,
+                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part,           one_vector};
 }();
 
 /// Where something lies in a buffer, in elements.
@@ -75,6 +76,10 @@ struct call_buffers {
     bool varied = false;  ///< a v variant: this rank may not know how long other parts are
 };
 
+/// Elements per message for large vectors. 64 Ki values are 48 KiB encoded at ratio 5. At that length, longer messages no longer help
+/// one-way rings, and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
+inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
+
 /// Everything that the engine has to know, as values. So the engine is compiled once per element type and transport, whatever the plan is.
 template <element T>
 struct task {
@@ -104,6 +109,8 @@ struct task {
     /// Block b of the whole vector, if parts are equal.
     part cut(int blocks, int b) const { return facts.one_vector ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b); }
 
+    std::size_t wanted_slice() const { return space.slice_elements != 0 ? space.slice_elements : usual_slice_elements; }
+
     /// For values that do not fit the codec's integers.
     void reduce_exactly()
     {
@@ -122,15 +129,12 @@ struct task {
 /// Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
 inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
 
-/// Elements per message for large vectors. 64 Ki values are 48 KiB encoded at ratio 5. At that length, longer messages no longer help
-/// one-way rings, and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
-inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
-
 /// Elements of a slice, which depend on plan, p and count alone. A slice consists of whole chunks. A block that is long enough has at least
 /// four slices. Messages with several blocks are as long as messages with one.
-constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest)
+/// @param wanted  elements of a long slice
+constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest, std::size_t wanted = usual_slice_elements)
 {
-    const std::size_t most = std::max<std::size_t>(1, usual_slice_elements / static_cast<std::size_t>(widest));
+    const std::size_t most = std::max<std::size_t>(1, wanted / static_cast<std::size_t>(widest));
     const std::size_t wish = std::min(most, (longest_block + 3) / 4);
     return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
 }
@@ -146,7 +150,8 @@ template <element T>
 std::size_t room_for(const task<T>& what, int widest)
 {
     const auto blocks = static_cast<std::size_t>(widest);
-    const std::size_t largest = slice_for(usual_slice_elements * 4, what.codec.chunk_elements, widest);
+    const std::size_t wanted = what.wanted_slice();
+    const std::size_t largest = slice_for(wanted * 4, what.codec.chunk_elements, widest, wanted);
     const std::size_t sliced = blocks * what.max_frame_bytes(largest);
     const std::size_t whole = blocks * what.max_frame_bytes(1) + what.max_frame_bytes(agreement_bytes / sizeof(T));
     return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole, usual_room_bytes});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/typed_call.hpp - floor 3. Calls with MPI's own types and operations (typed.hpp): from values to a plan for an element type, and
-// what no plan can do to MPI's own call, in each of the three ways to run it.
+// engine/typed_call.hpp - floor 3. Calls with MPI's own types and operations (typed.hpp). Values select a plan for an element type. Calls
+// that no plan can do go to MPI's own call, in each of the three ways to run a call.
 #pragma once
 
 #include <climits>
@@ -20,7 +20,7 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace typed {
 
-/// What elements are: an MPI_Datatype, or a two-byte float, for which most versions of MPI have no name (elements_of).
+/// The type of elements: an MPI_Datatype, or a two-byte float, for which most versions of MPI have no name (elements_of).
 class element_type {
 public:
     /// MPICH's MPIX_C_FLOAT16 is known as well.
@@ -30,11 +30,11 @@ public:
         if (type == MPIX_C_FLOAT16) exponent_bits_ = 5;
 #endif
     }
-    /// @param exponent_bits  5: IEEE half, 8: bfloat16    @param type  a name that MPI has for it, or MPI_DATATYPE_NULL
+    /// @param exponent_bits  5: IEEE half, 8: bfloat16    @param type  MPI's name for it, or MPI_DATATYPE_NULL
     element_type(int exponent_bits, MPI_Datatype type) : type_(type), exponent_bits_(exponent_bits) {}
 
     MPI_Datatype mpi() const { return type_; }
-    /// 0: no two-byte float.
+    /// 0: not a two-byte float.
     int exponent_bits() const { return exponent_bits_; }
 
 private:
@@ -42,10 +42,10 @@ private:
     int exponent_bits_ = 0;
 };
 
-/// Stands in the place of MPI_Datatype: elements are ccoll::half, ccoll::bfloat16, or a type for which ccoll::exponent_bits_of is
+/// Takes the place of an MPI_Datatype: elements are ccoll::half, ccoll::bfloat16, or a type for which ccoll::exponent_bits_of is
 /// specialised, such as c10::BFloat16.
-/// @param type  a committed datatype of yours for them, if there is one: calls that no plan can do then go to MPI with it, for example
-///              those with an MPI_Op of yours. Without one they are refused.
+/// @param type  your own committed datatype for them, if there is one. Calls that no plan can do then go to MPI with it, for example those
+///              with your own MPI_Op. Without it they are refused.
 template <small_float T>
 element_type elements_of(MPI_Datatype type = MPI_DATATYPE_NULL)
 {
@@ -56,7 +56,7 @@ element_type elements_of(MPI_Datatype type = MPI_DATATYPE_NULL)
 
 namespace detail::typed {
 
-/// The arguments of a call, as MPI's own has them. One buffer: both are it.
+/// The arguments of a call, as in MPI's own call. For a call with one buffer, send and recv are both that buffer.
 struct operands {
     const void* send;
     void* recv;
@@ -197,7 +197,7 @@ inline report by_mpi()
     return facts;
 }
 
-/// What keeps a call from MPI. @param says  more about it
+/// What prevents MPI from doing the call. @param says  more about it
 inline verdict refusal(const operands& a, const char*& says)
 {
     says = "";
@@ -211,7 +211,7 @@ inline verdict refusal(const operands& a, const char*& says)
     return {};
 }
 
-/// A call of MPI that has begun. MPI cannot take a collective back: who gives it up sees it through.
+/// A call of MPI that has begun. MPI cannot take a collective back, so a request that is given up waits for its end.
 class mpi_call final : public pending_call {
 public:
     using begin_function = int (*)(const operands&, int, MPI_Request*);

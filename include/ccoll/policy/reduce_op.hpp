@@ -19,6 +19,7 @@ enum class error_growth { adds, selects, unbounded };
 /// Base of every operation. `Linear` says that the operation is a sum. A homomorphic codec may then add encoded streams instead of calling
 /// `apply`. If a nonlinear operation of yours only selects one of its operands, say so:
 /// `static constexpr auto growth = ccoll::error_growth::selects`.
+/// If your `apply` is `__host__ __device__`, say `static constexpr bool on_device = true`: device buffers are then reduced where they are.
 template <bool Linear>
 struct op_tag : policy<axis::op> {
     static constexpr const char* name = "user operation";
@@ -175,6 +176,8 @@ struct reduction {
     void (*combine)(T* into, const T* left, const T* right, std::size_t n) noexcept = nullptr;
     /// Divides the finished sum by the number of ranks; null if the operation does not divide.
     void (*divide)(T* into, int ranks, std::size_t n) noexcept = nullptr;
+    /// The same as the memory space of the elements does it, where that has functions of its own; null: it has none.
+    const void* in_space = nullptr;
     /// Two ranks that exchange operands must compute the same bits, so on both of them the lower rank's operand is on the left.
     bool theirs_on_the_left = false;
 

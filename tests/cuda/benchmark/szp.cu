@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Throughput of SZp's kernels on a GPU, in multiples of a device-to-device copy of the same raw bytes in the same run. One JSON object a
-// line. Arguments: MiB of raw data (256), runs (21).
+// Throughput of the codecs' kernels on a GPU, in multiples of a device-to-device copy of the same raw bytes in the same run. One JSON
+// object a line. Arguments: MiB of raw data (256), runs (21).
 #include "../checks.hpp"
 
 #include <algorithm>
@@ -68,6 +68,21 @@ std::vector<double> time(int runs, Work work)
     return seconds;
 }
 
+/// Encoding and decoding with a codec that adds nothing. @param report  (what, seconds, encoded bytes)
+template <class Codec, class T, class Report>
+void measure_movement(const gpu::device_vector<T>& in, const gpu::device_vector<T>& out, double eb, int runs, const std::string& what,
+                      Report report)
+{
+    const gpu::device_vector<std::byte> frame(ccoll::max_encoded_bytes<Codec, T>(in.span().size()));
+    ccoll::codec_stream codecs;
+    const auto encoding = time(runs, [&] { codecs.encode<Codec>(in.span(), frame.span(), eb); });
+    const std::size_t encoded = codecs.result().bytes;
+    report(("encode " + what).c_str(), encoding, encoded);
+    const ccoll::device_span<const std::byte> whole(frame.span().device_data(), encoded);
+    report(("decode " + what).c_str(), time(runs, [&] { codecs.decode<Codec>(whole, out.span()); }), encoded);
+    if (codecs.result().code != ccoll::status::ok) std::exit(1);
+}
+
 template <class T>
 void measure(const char* name, bool turbulent, std::size_t bytes, double relative, int runs)
 {
@@ -105,6 +120,14 @@ void measure(const char* name, bool turbulent, std::size_t bytes, double relativ
     report("add", time(runs, [&] { codecs.reduce_encoded<SZp, Op::Sum, T>(x_encoded, x_encoded, n, sum.span()); }), copy, addend);
     report("encode_add", time(runs, [&] { codecs.encode_add<SZp>(in.span(), x_encoded, sum.span(), eb); }), copy, addend);
     if (codecs.result().code != ccoll::status::ok) std::exit(1);
+    const auto of_copy = [&](const char* what, const std::vector<double>& s, std::size_t bytes_of_frame) {
+        report(what, s, copy, bytes_of_frame);
+    };
+    measure_movement<Codec::SZx, T>(in, out, eb, runs, "SZx", of_copy);
+    measure_movement<Codec::PipeSZx, T>(in, out, eb, runs, "PipeSZx", of_copy);
+    if (relative != 1e-3) return;  // a rate does not depend on the bound
+    measure_movement<Codec::ZfpAtRate, T>(in, out, 8, runs, "Zfp at 8 bits", of_copy);
+    measure_movement<Codec::ZfpAtRate, T>(in, out, 16, runs, "Zfp at 16 bits", of_copy);
 }
 
 }  // namespace

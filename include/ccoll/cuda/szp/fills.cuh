@@ -231,4 +231,29 @@ CCOLL_DEVICE_RARE bool combine_fills(const i64 (&dx)[32], i64 p, u64 base_x, con
     return !team_any(!good, s.words);
 }
 
+/// Puts the fill value itself in the places of a decoded sum where every addend had it, `times` times in all: the average of fill values.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(specials_room) bytes.
+/// @param frame  a sum of n values at a multiple of 16 bytes, which has been decoded    @param x  its n values
+template <class T>
+__global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, i64 times)
+{
+    auto& room = shared_memory<specials_room>();
+    const frame_reader reader{frame, bytes};
+    const u32 chunk = blockIdx.x;
+    if (chunks == 0 || check_header<T>(reader, n, chunks) != status::ok || reader.flags() != addend_flag) return;
+    const u64 first = u64{chunk} * chunk_elements;
+    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
+    const piece from = find_piece<T>(reader, chunks, chunk, count);
+    if (!from.good) return;
+    const u32* const words = reinterpret_cast<const u32*>(from.at);
+    const chunk_head h = read_head<T, true>(words, from.bytes, (count + 31) / 32);
+    fill_places<T> f;
+    if (!h.good || h.section == 0 || !read_fills<T>(from.at + 4 * h.words, 4 * h.section, count, f, room)) return;
+    CCOLL_NO_UNROLL
+    for (u32 left = f.in_all.at.mask; left != 0; left &= left - 1) {
+        const u32 i = lowest_bit(left);
+        if (f.in_all.times_at(i) == times) store_as(x + first + block_elements * me() + i, f.value);
+    }
+}
+
 }  // namespace ccoll::detail::device::szp

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/operations.cuh - floor 4. What a call does to elements on the device beside codecs: operations, division, and looking for range and
+// magnitude. The loops are CUB's. The bits are those of the host's functions.
+#pragma once
+
+#if defined(__CUDACC__)
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_transform.cuh>
+#endif
+
+#include <ccoll/cuda/runtime.cuh>
+#include <ccoll/engine/space.hpp>
+#include <ccoll/policy/reduce_op.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::device {
+
+// ---- operations ----
+
+/// Numbers that a device has as the host has them.
+template <class T>
+concept device_number = native_float<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
+
+/// Operations of the library on the device, as their `apply` on the host.
+template <class Op, class T>
+struct operation_functor;
+
+#define CCOLL_DEVICE_OPERATION(Op, Elements, expression)                               \
+    template <Elements T>                                                              \
+    struct operation_functor<policies::Op, T> {                                        \
+        CCOLL_DEVICE T operator()(const T& a, const T& b) const { return expression; } \
+    };
+
+/// Integers wrap round.
+template <class T>
+CCOLL_DEVICE T sum_of(T a, T b)
+{
+    if constexpr (native_float<T>) return plus(a, b);
+    else return static_cast<T>(static_cast<u64>(a) + static_cast<u64>(b));
+}
+template <class T>
+CCOLL_DEVICE T product_of(T a, T b)
+{
+    if constexpr (native_float<T>) return times(a, b);
+    else return static_cast<T>(static_cast<u64>(a) * static_cast<u64>(b));
+}
+/// @param b_wins  where no operand is NaN
+template <class T>
+CCOLL_DEVICE T nan_or(T a, T b, bool b_wins)
+{
+    if (a != a) return a;
+    return b != b || b_wins ? b : a;
+}
+CCOLL_DEVICE_OPERATION(Op::Sum, device_number, sum_of(a, b))
+CCOLL_DEVICE_OPERATION(Op::Average, device_number, sum_of(a, b))
+CCOLL_DEVICE_OPERATION(Op::Prod, device_number, product_of(a, b))
+CCOLL_DEVICE_OPERATION(Op::Min, device_number, nan_or(a, b, b < a))
+CCOLL_DEVICE_OPERATION(Op::Max, device_number, nan_or(a, b, a < b))
+CCOLL_DEVICE_OPERATION(Op::BitAnd, std::integral, static_cast<T>(a& b))
+CCOLL_DEVICE_OPERATION(Op::BitOr, std::integral, static_cast<T>(a | b))
+CCOLL_DEVICE_OPERATION(Op::BitXor, std::integral, static_cast<T>(a ^ b))
+CCOLL_DEVICE_OPERATION(Op::And, std::integral, static_cast<T>(a != 0 && b != 0))
+CCOLL_DEVICE_OPERATION(Op::Or, std::integral, static_cast<T>(a != 0 || b != 0))
+CCOLL_DEVICE_OPERATION(Op::Xor, std::integral, static_cast<T>((a != 0) != (b != 0)))
+#undef CCOLL_DEVICE_OPERATION
+
+/// Of a user, whose `apply` is a function of the device as well.
+template <class Op, class T>
+    requires requires { requires Op::on_device; }
+struct operation_functor<Op, T> {
+    CCOLL_DEVICE T operator()(const T& a, const T& b) const { return Op::apply(a, b); }
+};
+
+/// What `reduction::in_space` refers to.
+template <class T>
+struct device_operation {
+    /// into[i] = left[i] op right[i]; `into` may be `left` or `right`.
+    cudaError_t (*combine)(const T* left, const T* right, T* into, std::size_t n, cudaStream_t stream) = nullptr;
+};
+
+template <class Op, class T>
+concept operation_on_device = requires(const operation_functor<Op, T>& f) { sizeof(f); };
+
+template <class Op, class T>
+inline constexpr device_operation<T> operation_of_device{[](const T* left, const T* right, T* into, std::size_t n, cudaStream_t stream) {
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(left, right), into, n, operation_functor<Op, T>{}, stream);
+}};
+
+/// into = own op theirs, with the operands swapped where the operation says so.
+template <class T>
+cudaError_t begin_combine(const reduction<T>& op, const T* own, const T* theirs, T* into, std::size_t n, cudaStream_t stream)
+{
+    if (n == 0) return cudaSuccess;
+    const auto& of_device = *static_cast<const device_operation<T>*>(op.in_space);
+    return op.theirs_on_the_left ? of_device.combine(theirs, own, into, n, stream) : of_device.combine(own, theirs, into, n, stream);
+}
+
+/// IEEE division, as on the host.
+template <native_float T>
+struct divided_by {
+    T ranks;
+    CCOLL_DEVICE T operator()(const T& x) const { return x / ranks; }
+};
+template <native_float T>
+cudaError_t begin_divide(T* values, int ranks, std::size_t n, cudaStream_t stream)
+{
+    if (n == 0) return cudaSuccess;
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(static_cast<const T*>(values)), values, n,
+                                           divided_by<T>{static_cast<T>(ranks)}, stream);
+}
+
+// ---- surveys ----
+
+/// A constant, because functions of the host, such as those of numeric_limits, are none of the device.
+template <class T>
+inline constexpr T most_of = std::numeric_limits<T>::max();
+
+/// As is_fill_value on the host. Not one function for both: products must not be contracted here, and no pragma reaches device code.
+CCOLL_DEVICE bool is_fill(double x, double rounding)
+{
+    constexpr double largest_float = most_of<float>, largest_double = most_of<double>;
+    const double m = x < 0 ? -x : x;
+    const auto is = [=](double fill) {
+        const double apart = m < fill ? fill - m : m - fill;
+        return apart <= times(rounding, fill);
+    };
+    if (!(m >= times(least_fill_value, 1 - rounding))) return false;
+    if (is(0x1.Ep+122) || is(largest_float) || m == largest_double) return true;
+    double power = least_fill_value;
+    while (m >= times(9.5, power)) power = times(power, 10.0);
+    const double digit = static_cast<double>(static_cast<int>(plus(m / power, 0.5)));  // 1 to 9, or 0 just below the least one
+    return is(times(digit, power));
+}
+
+/// What is known of some values. The order in which values join does not matter.
+template <native_float T>
+struct seen_values {
+    T low, high;            ///< of the values that count; low > high: there are none
+    T low_fill, high_fill;  ///< of fill values
+    T largest;              ///< |x| of all that are finite
+    bool non_finite;
+
+    static seen_values none()
+    {
+        constexpr T most = most_of<T>;
+        return {most, -most, most, -most, 0, false};
+    }
+};
+template <native_float T>
+struct look_at_value {
+    T limit;          ///< from here on a value may stand for missing data
+    double rounding;  ///< @see fill_rounding
+
+    static look_at_value of_elements() { return {static_cast<T>(least_fill_value * 0.99), fill_rounding<T>}; }
+    CCOLL_DEVICE seen_values<T> operator()(const T& x) const
+    {
+        constexpr T most = most_of<T>;
+        const T m = x < 0 ? -x : x;
+        if (m < limit) return {x, x, most, -most, m, false};
+        if (!(m <= most)) return {most, -most, most, -most, 0, true};
+        if (is_fill(static_cast<double>(x), rounding)) return {most, -most, x, x, m, false};
+        return {x, x, most, -most, m, false};
+    }
+};
+struct join_seen {
+    template <class T>
+    CCOLL_DEVICE seen_values<T> operator()(const seen_values<T>& a, const seen_values<T>& b) const
+    {
+        return {smaller(a.low, b.low),           larger(a.high, b.high),
+                smaller(a.low_fill, b.low_fill), larger(a.high_fill, b.high_fill),
+                larger(a.largest, b.largest),    a.non_finite || b.non_finite};
+    }
+};
+
+/// Begins to look at n values, n > 0. @param into  where device and host can read it    @param room  () -> scratch of so many bytes
+template <native_float T, class Room>
+cudaError_t begin_look(const T* values, std::size_t n, seen_values<T>* into, cudaStream_t stream, Room room)
+{
+    const auto run = [&](void* scratch, std::size_t& bytes) {
+        return cub::DeviceReduce::TransformReduce(scratch, bytes, values, into, n, join_seen{}, look_at_value<T>::of_elements(),
+                                                  seen_values<T>::none(), stream);
+    };
+    std::size_t bytes = 0;
+    if (const cudaError_t e = run(nullptr, bytes); e != cudaSuccess) return e;
+    void* scratch = nullptr;
+    if (const cudaError_t e = room(bytes, scratch); e != cudaSuccess) return e;
+    return run(scratch, bytes);
+}
+
+/// What look_at() would have added to `found`.
+template <native_float T>
+void add_to(value_survey& found, const seen_values<T>& s)
+{
+    const auto widen = [](double& low, double& high, double by_low, double by_high) {
+        if (by_low > by_high) return;
+        low = std::min(low, by_low);
+        high = std::max(high, by_high);
+    };
+    const auto widen_largest = [&](double low, double high) {
+        if (low <= high) found.largest = std::max({found.largest, std::fabs(low), std::fabs(high)});
+    };
+    const auto note_fills = [&] {
+        widen(found.lowest_fill, found.highest_fill, static_cast<double>(s.low_fill), static_cast<double>(s.high_fill));
+    };
+    if (found.range) {
+        widen(found.lowest, found.highest, static_cast<double>(s.low), static_cast<double>(s.high));
+        note_fills();
+    }
+    if (!found.magnitude) return;
+    if (found.range && !found.counts_non_finite) return widen_largest(found.lowest, found.highest);
+    const double largest = static_cast<double>(s.largest);
+    if (found.counts_non_finite) {
+        found.largest = std::max(found.largest, s.non_finite ? std::numeric_limits<double>::infinity() : largest);
+    } else if (largest < 0.99 * least_fill_value) {
+        found.largest = std::max(found.largest, largest);
+    } else {
+        note_fills();
+        widen_largest(static_cast<double>(s.low), static_cast<double>(s.high));
+    }
+}
+
+}  // namespace ccoll::detail::device

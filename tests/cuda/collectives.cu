@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Device buffers in collectives, on a GPU that all ranks share: every collective, algorithm and placement with the cases of the far space,
+// the order behind a stream, and memory that is not the device's. Arguments: 'brief' for a sanitizer.
+#include "checks.hpp"
+
+#include <ccoll/transport/threads.hpp>
+
+#include "../far_cases.hpp"
+
+#include <memory>
+#include <mutex>
+
+using namespace ccoll::policies;
+using E = ErrorBound<1e-3>;
+
+namespace gpu {
+
+/// As the cases want it.
+template <class T>
+class far_vector : public device_vector<T> {
+public:
+    explicit far_vector(const std::vector<T>& from) : device_vector<T>(from) {}
+    explicit far_vector(std::size_t n, T fill = T{}) : device_vector<T>(std::vector<T>(n, fill)) {}
+};
+
+}  // namespace gpu
+
+template <class T>
+struct ccoll::buffer_traits<gpu::far_vector<T>> {
+    using space = cuda_space;
+    static T* data(gpu::far_vector<T>& v) { return v.span().device_data(); }
+    static std::size_t size(gpu::far_vector<T>& v) { return v.span().size(); }
+};
+template <class T>
+struct ccoll::buffer_traits<const gpu::far_vector<T>> {
+    using space = cuda_space;
+    static const T* data(const gpu::far_vector<T>& v) { return v.span().device_data(); }
+    static std::size_t size(const gpu::far_vector<T>& v) { return v.span().size(); }
+};
+
+namespace {
+
+void every_case(int p, std::size_t n)
+{
+    std::mutex mutex;
+    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
+        std::string wrong;
+        far::cases<ccoll::threads_comm, gpu::far_vector>(comm, wrong).run(n);
+        const std::lock_guard lock(mutex);
+        gpu::check(wrong.empty(), wrong + "on " + std::to_string(p) + " ranks, n " + std::to_string(n));
+    });
+}
+
+/// Writes x after a long while.
+__global__ void write_late(float* x, const float* from, std::size_t n)
+{
+    const long long begin = clock64();
+    while (clock64() - begin < 20000000) {}
+    for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n; i += std::size_t{gridDim.x} * blockDim.x)
+        x[i] = from[i];
+}
+
+void order()
+{
+    constexpr std::size_t n = 1000000;
+    std::mutex mutex;
+    ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
+        const std::vector<float> x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+        std::vector<float> expected(n);
+        ccoll::allreduce<Algo::Ring, Codec::SZp, E>(x, expected, comm);
+        gpu::far_vector<float> source(x), in(n, 9), out(n), after(n);
+        cudaStream_t s = nullptr;
+        gpu::cuda(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+        gpu::cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        write_late<<<8, 256, 0, s>>>(in.span().device_data(), source.span().device_data(), n);
+        ccoll::allreduce<Algo::Ring, Codec::SZp, E>(in, out, comm, s);
+        gpu::cuda(cudaMemcpyAsync(after.span().device_data(), out.span().device_data(), n * sizeof(float), cudaMemcpyDeviceToDevice, s),
+                  "cudaMemcpyAsync");
+        gpu::cuda(cudaStreamSynchronize(s), "cudaStreamSynchronize");
+        gpu::cuda(cudaStreamDestroy(s), "cudaStreamDestroy");
+        const std::lock_guard lock(mutex);
+        gpu::check(gpu::same(out.values(), expected), "a call comes after what its stream was to do");
+        gpu::check(gpu::same(after.values(), expected), "what a stream is given after a call finds the result");
+    });
+}
+
+void errors()
+{
+    std::mutex mutex;
+    ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
+        constexpr std::size_t n = 300000;
+        std::vector<float> host(n, 1);
+        gpu::far_vector<float> in(host), out(n);
+        std::string text;
+        try {
+            const bool mine = comm.rank() == 1;
+            ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm);
+        } catch (const ccoll::error& e) {
+            text = e.what();
+        }
+        const cudaError_t left = cudaGetLastError();
+        ccoll::allreduce<Algo::Ring>(in, out, comm);
+        const std::lock_guard lock(mutex);
+        gpu::check(text.find("ccoll::allreduce: a device could not do its work") == 0 && text.find("rank 1") != std::string::npos,
+                   "memory of the host is refused on all ranks: " + text);
+        gpu::check(comm.rank() != 1 || text.find("memory of the host") != std::string::npos, "and its rank says why: " + text);
+        gpu::check(left == cudaSuccess, "no error is left behind");
+        gpu::check(out.values() == std::vector<float>(n, 2), "and the next call works");
+    });
+}
+
+}  // namespace
+
+int main(int argc, char**)
+{
+    gpu::need_gpu();
+    if (argc > 1) {
+        every_case(2, 9000);
+    } else {
+        for (const int p : {1, 2, 3, 4})
+            for (const std::size_t n : far::lengths) every_case(p, n);
+        order();
+    }
+    errors();
+    std::printf("%d checks, %d failed\n", gpu::checks, gpu::failures);
+    return gpu::failures == 0 ? 0 : 1;
+}

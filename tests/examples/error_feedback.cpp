@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// examples/error_feedback.hpp: the facts that it rests on, and that nothing is lost over time.
+#include "catch.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "error_feedback.hpp"
+
+#include <ccoll/transport/threads.hpp>
+
+using namespace ccoll::policies;
+using floats = std::vector<float>;
+
+namespace {
+
+void want(bool holds, const std::string& what)
+{
+    if (!holds) throw std::runtime_error(what);
+}
+float value(std::size_t i, int rank, int step)
+{
+    const auto word = static_cast<unsigned>(i) * 2654435761u + static_cast<unsigned>(rank * 97 + step * 40503);
+    return static_cast<float>(static_cast<double>(word >> 8) / (1 << 24) - 0.5);
+}
+bool same_bits(const floats& a, const floats& b)
+{
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("The addends of all ranks sum up to the bits of the allreduce, and decoded to its values", "[examples][homomorphic]")
+{
+    for (const int p : {2, 3, 5})
+        for (const double bound : {1e-4, 0.03, 0.5})
+            ccoll::run_ranks(p, [=](ccoll::threads_comm& comm) {
+                const std::size_t n = 12345;
+                floats x(n), sum(n), decoded(n);
+                for (std::size_t i = 0; i < n; ++i) x[i] = value(i, comm.rank(), 0);
+                const auto facts = ccoll::allreduce<Codec::SZp, RuntimeBound>(x, sum, comm, bound);
+                want(facts.placement == std::string("Homomorphic") && !facts.exact, "in encoded form");
+
+                std::vector<std::byte> all(ccoll::max_addend_bytes<Codec::SZp, float>(n)), one(all.size());
+                std::vector<double> added(n);
+                for (int r = 0; r < p; ++r) {
+                    for (std::size_t i = 0; i < n; ++i) x[i] = value(i, r, 0);
+                    want(ccoll::encode_addend<Codec::SZp>(x, r == 0 ? all : one, bound).code == ccoll::status::ok, "encode");
+                    want(ccoll::decode<Codec::SZp>(r == 0 ? all : one, decoded) == ccoll::status::ok, "decode");
+                    for (std::size_t i = 0; i < n; ++i) {
+                        want(std::fabs(static_cast<double>(decoded[i]) - static_cast<double>(x[i])) <= bound, "within the bound");
+                        added[i] += static_cast<double>(decoded[i]);
+                    }
+                    if (r > 0) want(ccoll::reduce_encoded<Codec::SZp, Op::Sum, float>(all, one, all).code == ccoll::status::ok, "add");
+                }
+                want(ccoll::decode<Codec::SZp>(all, decoded) == ccoll::status::ok, "decode the sum");
+                want(same_bits(decoded, sum), "the bits of the allreduce");
+                // Each decoded addend is rounded to float, and so is the sum.
+                const double rounding = std::numeric_limits<float>::epsilon();
+                for (std::size_t i = 0; i < n; ++i)
+                    want(std::fabs(added[i] - static_cast<double>(sum[i])) <= rounding * p * 0.5 + rounding * std::fabs(added[i]),
+                         "the values");
+            });
+}
+
+TEST_CASE("With error feedback the averages of all steps add up to those of the gradients", "[examples]")
+{
+    const int steps = 50;
+    for (const int p : {1, 2, 3, 5})
+        ccoll::run_ranks(p, [=](ccoll::threads_comm& comm) {
+            const std::size_t n = 3001;
+            const double bound = 0.8;  // above all values: without feedback every average is 0
+            floats gradient(n);
+            std::vector<double> got(n), exact(n), alone(n);
+            error_feedback feedback(n);
+            for (int step = 0; step < steps; ++step) {
+                for (std::size_t i = 0; i < n; ++i) {
+                    gradient[i] = value(i, comm.rank(), step) + 0.25f;
+                    for (int r = 0; r < p; ++r) exact[i] += (static_cast<double>(value(i, r, step)) + 0.25) / p;
+                }
+                floats without = gradient;
+                ccoll::allreduce<Op::Average, Codec::SZp, RuntimeBound>(without, comm, bound);
+                feedback.average(gradient, bound, comm);
+                for (std::size_t i = 0; i < n; ++i) got[i] += static_cast<double>(gradient[i]), alone[i] += static_cast<double>(without[i]);
+            }
+            double worst = 0, worst_alone = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                worst = std::max(worst, std::fabs(got[i] - exact[i]));
+                worst_alone = std::max(worst_alone, std::fabs(alone[i] - exact[i]));
+            }
+            const double rounding = std::numeric_limits<float>::epsilon() * steps;
+            want(worst <= (p == 1 ? 0 : bound) + 4 * rounding, "nothing is lost: " + std::to_string(worst));
+            want(p == 1 || worst_alone > 5 * bound, "without it much is: " + std::to_string(worst_alone));
+        });
+}
+
+TEST_CASE("Error feedback keeps nothing of a step that was exact", "[examples]")
+{
+    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+        floats huge(10, 3e30f);
+        huge[1] = -5.1e30f;
+        error_feedback feedback(huge.size());
+        want(feedback.average(huge, 1e-3, comm).exact, "no addend holds it");
+        floats next(10, 0.5f);
+        feedback.average(next, 1e-3, comm);
+        for (const float v : next) want(std::fabs(v - 0.5f) <= 1e-3f, "no rest of it");
+    });
+}
