@@ -282,16 +282,31 @@ void add_sums(group<T>& g)
     }
 }
 
+/// Zfp at a rate, which has no bound.
+template <class T>
+void add_rate(group<T>& g, double rate)
+{
+    g.scratch.resize(std::max(g.scratch.size(), ccoll::max_encoded_bytes<Codec::ZfpAtRate, T>(g.x.size())));
+    const double eb = std::exchange(g.eb, std::numeric_limits<double>::infinity());
+    add_frames(
+        g, fmt::format("Zfp, {} bits", rate), 0,
+        [rate](std::span<const T> in, ccoll::byte_span to) { return ccoll::encode<Codec::ZfpAtRate>(in, to, rate); },
+        [&g](ccoll::const_byte_span from) { return ccoll::decode<Codec::ZfpAtRate>(from, g.y); });
+    g.eb = eb;
+}
+
 #ifdef BENCHMARK_WITH_ZFP
-/// libzfp in fixed-accuracy mode, on the same values in one dimension, as our codecs see them.
+/// libzfp in fixed-accuracy or fixed-rate mode, on the same values in one dimension, as our codecs see them.
 class zfp_peer {
 public:
+    /// @param at_rate  `number` is not a tolerance but bits per value
     template <class T>
-    zfp_peer(std::span<T> values, double tolerance)
+    zfp_peer(std::span<T> values, double number, bool at_rate = false)
         : field_(zfp_field_1d(values.data(), sizeof(T) == 4 ? zfp_type_float : zfp_type_double, values.size())),
           stream_(zfp_stream_open(nullptr))
     {
-        zfp_stream_set_accuracy(stream_.get(), tolerance);
+        if (at_rate) zfp_stream_set_rate(stream_.get(), number, sizeof(T) == 4 ? zfp_type_float : zfp_type_double, 1, 0);
+        else zfp_stream_set_accuracy(stream_.get(), number);
         buffer_.resize(zfp_stream_maximum_size(stream_.get(), field_.get()));
         bits_.reset(stream_open(buffer_.data(), buffer_.size()));
         zfp_stream_set_bit_stream(stream_.get(), bits_.get());
@@ -318,17 +333,19 @@ private:
     std::unique_ptr<bitstream, close> bits_;
 };
 
+/// @param rate  bits per value; 0: at the bound of the group
 template <class T>
-void add_zfp(group<T>& g)
+void add_zfp(group<T>& g, double rate = 0)
 {
     if (std::any_of(g.x.begin(), g.x.end(), [](T v) { return !std::isfinite(v); })) return;  // zfp does not define what happens with them
-    const auto zfp = std::make_shared<zfp_peer>(std::span<T>(g.y), g.eb);
-    row r = g.new_row("zfp 1-D", ccoll::isa::portable);
+    const auto zfp = std::make_shared<zfp_peer>(std::span<T>(g.y), rate > 0 ? rate : g.eb, rate > 0);
+    row r = g.new_row(rate > 0 ? fmt::format("zfp 1-D, {} bits", rate) : "zfp 1-D", ccoll::isa::portable);
     r.isa_name = "-";
     r.is_peer = true;
     r.bytes = zfp->compress(g.x.data());
     r.note(r.bytes == 0 || zfp->decompress(g.y.data()) == 0, "libzfp failed");
-    r.result = compare<T>(g.y, g.eb, 0, [&](std::size_t i) -> long double { return g.x[i]; });
+    r.result =
+        compare<T>(g.y, rate > 0 ? std::numeric_limits<double>::infinity() : g.eb, 0, [&](std::size_t i) -> long double { return g.x[i]; });
     r.operations.emplace_back("compress", [&g, zfp] { zfp->compress(g.x.data()); });
     r.operations.emplace_back("decompress", [&g, zfp] { zfp->decompress(g.y.data()); });
     g.rows.push_back(std::move(r));
@@ -499,6 +516,13 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
     if (wanted("BitCut")) add_codec<Codec::BitCut>(g);
     if (wanted("BitMask")) add_codec<Codec::BitMask<Codec::BitZip>>(g);
     if (wanted("Zfp")) add_codec<Codec::Zfp>(g);
+    for (const double rate : {8.0, 16.0, 24.0}) {
+        if (!wanted("rates")) break;
+        add_rate(g, rate);
+#ifdef BENCHMARK_WITH_ZFP
+        add_zfp(g, rate);
+#endif
+    }
     g.isas = sets;
 #ifdef BENCHMARK_WITH_ZFP
     if (wanted("zfp")) add_zfp(g);
@@ -704,9 +728,11 @@ void declare(CLI::App& app, options& o)
         ->delimiter(',')
         ->check(CLI::Range(1e-12, 1.0))
         ->capture_default_str();
-    app.add_option("--codec", o.codecs, "codecs, also SZe, ByteZip, BitZip, BitCut, BitMask and Zfp; zfp is libzfp, for comparison")
+    app.add_option(
+           "--codec", o.codecs,
+           "codecs, also SZe, ByteZip, BitZip, BitCut, BitMask and Zfp; zfp is libzfp, for comparison; rates: both at 8, 16 and 24 bits")
         ->delimiter(',')
-        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitCut", "BitMask", "Zfp", "zfp"}))
+        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitCut", "BitMask", "Zfp", "zfp", "rates"}))
         ->capture_default_str();
     app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();

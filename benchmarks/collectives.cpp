@@ -70,6 +70,12 @@ row allreduce_row(std::string name)
             {},
             {}};
 }
+/// A plan that takes no bound when it is called.
+template <class... P>
+row allreduce_row_without_bound(std::string name)
+{
+    return {std::move(name), [](const auto& x, auto& y, double) { return ccoll::allreduce<P...>(x, y, MPI_COMM_WORLD); }, {}, {}, {}};
+}
 template <class... P>
 row bcast_row(std::string name)
 {
@@ -206,8 +212,8 @@ int main(int argc, char** argv)
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
     double relative = 1e-3;
     int repetitions = 5;
-    app.add_option("--operation", operation, "what to measure")
-        ->check(CLI::IsMember({"allreduce", "bcast", "alltoall", "small", "overlap"}))
+    app.add_option("--operation", operation, "what to measure; integrity: allreduce with and without Fault:: policies")
+        ->check(CLI::IsMember({"allreduce", "integrity", "bcast", "alltoall", "small", "overlap"}))
         ->capture_default_str();
     app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
@@ -289,6 +295,13 @@ int main(int argc, char** argv)
                             {},
                             {},
                             {}});
+        } else if (operation == "integrity") {
+            rows.push_back(allreduce_row_without_bound<Algo::Ring>("Ring None"));
+            rows.push_back(allreduce_row_without_bound<Algo::Ring, Fault::Crc32c>("Ring None with CRC"));
+            rows.push_back(allreduce_row_without_bound<Algo::Ring, Fault::Hamming>("Ring None with Hamming"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp>("Ring SZp"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Fault::Crc32c>("Ring SZp with CRC"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Fault::Hamming>("Ring SZp with Hamming"));
         } else {
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx>("Ring PipeSZx"));
             rows.push_back(allreduce_row<Algo::Ring, Codec::PipeSZx, Placement::PerHop>("Ring PipeSZx PerHop"));
@@ -298,11 +311,10 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));
-            rows.push_back({"Ring None",
-                            [](const auto& in, auto& out, double) { return ccoll::allreduce<Algo::Ring>(in, out, MPI_COMM_WORLD); },
-                            {},
-                            {},
-                            {}});
+            // The baselines of C-Coll (Huang et al., IPDPS 2024, IV-D): CPR-P2P with ZFP at a bound, and at a rate of 4 bits per value.
+            rows.push_back(allreduce_row<Algo::Ring, Codec::Zfp, Placement::PerHop>("Ring PerHop ZFP ABS"));
+            rows.push_back(allreduce_row_without_bound<Algo::Ring, Codec::Zfp, FixedRate<4>, Placement::PerHop>("Ring PerHop ZFP FXR"));
+            rows.push_back(allreduce_row_without_bound<Algo::Ring>("Ring None"));
         }
         for (int k = -1; k < repetitions; ++k)
             for (row& r : rows) {
@@ -329,14 +341,16 @@ int main(int argc, char** argv)
             const double ms = 1e3 * median(r.seconds), rounding = 1e-6 * p * p * 10;
             const bool holds = r.error <= r.last.worst_case_error + rounding && (r.same_bits || !r.last.same_bits);
             const double raw = over_ranks(static_cast<double>(r.last.raw_bytes), MPI_SUM),
-                         sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM);
+                         sent = over_ranks(static_cast<double>(r.last.sent_bytes), MPI_SUM),
+                         resent = over_ranks(static_cast<double>(r.last.faults.resent), MPI_SUM);
             failed |= !holds;
             if (me != 0) continue;
             const auto [fast, slow] = std::minmax_element(r.seconds.begin(), r.seconds.end());
             const double ratio = sent > 0 ? raw / sent : 1;
-            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}\n", r.name, ms, 1e3 * *fast,
+            const std::string again = resent > 0 ? fmt::format("  {} sent again", resent) : "";
+            fmt::print("{:28} {:9.2f} {:7.2f} .. {:6.2f} {:8.2f} {:7.2f} {:11.3g} {:11.3g} {:>5} {:8.1f}{}{}\n", r.name, ms, 1e3 * *fast,
                        1e3 * *slow, 1e3 * base / ms, ratio, r.error, r.last.worst_case_error, r.same_bits ? "yes" : "no",
-                       1e3 * median(r.processor), holds ? "" : "  BROKEN");
+                       1e3 * median(r.processor), again, holds ? "" : "  BROKEN");
             if (!json.empty())
                 std::ofstream(json, std::ios::app) << nlohmann::json{{"operation", operation},
                                                                      {"mpi", mpi_version()},
@@ -355,6 +369,7 @@ int main(int argc, char** argv)
                                                                      {"max_error", r.error},
                                                                      {"promised", r.last.worst_case_error},
                                                                      {"same_bits", r.same_bits},
+                                                                     {"fragments_resent", resent},
                                                                      {"processor_ms", 1e3 * median(r.processor)}}
                                                    << '\n';
         }

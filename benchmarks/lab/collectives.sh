@@ -79,5 +79,6 @@ for mpi in "${mpis[@]}"; do
     measure "$mpi" --field wavefronts --elements 16777216
     measure "$mpi" --operation bcast --elements 16777216
     measure "$mpi" --operation alltoall --elements 16777216
+    measure "$mpi" --operation integrity --elements 16777216
 done
 [ $measured = yes ]

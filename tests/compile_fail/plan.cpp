@@ -25,6 +25,7 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<RelativeBound<1e-3>, Codec::PipeSZx, Placement::PerHop>(x, comm);
     call<Op::Prod>(x, comm);
     call<Timeout<0.5>, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
+    call<Fault::Crc32c, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
 #elif CCOLL_CASE == 1   // expect: ccoll::Plan: one argument is not a policy
     call<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, std::string>(x, comm);
 #elif CCOLL_CASE == 2   // expect: ccoll::Plan: two policies answer the same question
@@ -51,6 +52,8 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Codec::Zfp, EndToEnd<FixedRate<8>>>(x, comm);
 #elif CCOLL_CASE == 13  // expect: ccoll::Plan: Codec::ZfpAtRate is for ccoll::encode and ccoll::decode
     call<Codec::ZfpAtRate, ErrorBound<1e-3>>(x, comm);
+#elif CCOLL_CASE == 14  // expect: ccoll::Plan: two policies answer the same question
+    call<Fault::Crc32c, Fault::Hamming>(x, comm);
 #endif
     (void)x, (void)comm;
 }

@@ -89,7 +89,7 @@ TEST_CASE("A rank without memory ends the call on all ranks", "[engine][memory]"
     CHECK(fail_everywhere(2, large) > 10);
     const auto closing = [](const poor_comm& comm) {
         std::vector<float> v(1000, 1);
-        bcast<Algo::Binomial, Check::Collective>(v, 0, comm);
+        ccoll::bcast<Algo::Binomial, Check::Collective>(v, 0, comm);
     };
     CHECK(fail_everywhere(4, closing) > 3);
     const auto flying = [](const poor_comm& comm) {

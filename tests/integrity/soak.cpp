@@ -48,14 +48,14 @@ floats one_of_each(const Comm& comm, std::size_t n, tally& all)
     keep(whole, allreduce<lossy, Algo::Ring, P...>(in, whole, comm));
     keep(whole, allreduce<Algo::RecursiveDoubling, P...>(in, whole, comm));
     keep(whole, allreduce<Algo::Rabenseifner, Codec::SZx, ErrorBound<1e-3>, Placement::PerHop, P...>(in, whole, comm));
-    keep(own, reduce_scatter<lossy, Algo::Ring, Placement::DecodeReduceEncode, P...>(in, own, comm));
-    keep(whole, allgather<lossy, Algo::Ring, Check::Collective, P...>(std::span<const float>(in).first(n), whole, comm));
-    keep(whole, alltoall<Codec::Lossless, Algo::Bruck, P...>(in, whole, comm));
-    keep(copy, bcast<lossy, Algo::Chain, P...>(copy, p - 1, comm));
+    keep(own, ccoll::reduce_scatter<lossy, Algo::Ring, Placement::DecodeReduceEncode, P...>(in, own, comm));
+    keep(whole, ccoll::allgather<lossy, Algo::Ring, Check::Collective, P...>(std::span<const float>(in).first(n), whole, comm));
+    keep(whole, ccoll::alltoall<Codec::Lossless, Algo::Bruck, P...>(in, whole, comm));
+    keep(copy, ccoll::bcast<lossy, Algo::Chain, P...>(copy, p - 1, comm));
     floats sum(me == 0 ? in.size() : 0);
-    keep(sum, reduce<lossy, Algo::Binomial, P...>(in, sum, 0, comm));
+    keep(sum, ccoll::reduce<lossy, Algo::Binomial, P...>(in, sum, 0, comm));
     floats all_of(me == 1 % p ? whole.size() : 0);
-    keep(all_of, gather<lossy, Algo::Linear, P...>(std::span<const float>(in).first(n), all_of, 1 % p, comm));
+    keep(all_of, ccoll::gather<lossy, Algo::Linear, P...>(std::span<const float>(in).first(n), all_of, 1 % p, comm));
 
     floats from_left(in.size());
     keep(from_left, sendrecv<lossy, P...>(in, (me + 1) % p, from_left, (me + p - 1) % p, 5, comm));
@@ -128,6 +128,69 @@ TEST_CASE("Fault::Hamming: bits are corrected where that can be, and the rest is
     CHECK(frequent.corrected > 10 * frequent.detected);
     WARN(rare.faults + frequent.faults << " faults survived");
     CHECK(rare.faults + frequent.faults > 4000);
+}
+
+namespace {
+
+/// What bit errors alone do to allreduces of n values over Fault::Hamming, at the rate that the code is made for or below.
+struct bit_errors_seen {
+    std::uint64_t bytes = 0, flipped = 0, detected = 0, corrected = 0, resent = 0;
+    std::string wrong;
+};
+bit_errors_seen with_bit_errors(double rate, std::size_t n, int rounds)
+{
+    const auto all = run<bit_errors_seen>(
+        2,
+        [=](threads_comm& comm, bit_errors_seen& mine) {
+            const floats in = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+            floats right(n), found(n);
+            allreduce<Algo::Ring>(in, right, comm);
+            bad_link bad(comm, {.bit_errors = rate, .seed = 5 + static_cast<unsigned>(comm.rank())});
+            for (int i = 0; i < rounds; ++i) {
+                const report r = allreduce<Algo::Ring, Fault::Hamming>(in, found, bad);
+                if (!oracle::same_bits(found, right)) mine.wrong = "other bits";
+                mine.bytes += r.sent_bytes, mine.detected += r.faults.detected, mine.corrected += r.faults.corrected;
+                mine.resent += r.faults.resent;
+            }
+            mine.flipped = bad.done().flipped_bits;
+        },
+        200);
+    bit_errors_seen sum;
+    for (const bit_errors_seen& each : all) {
+        CHECK(each.wrong == "");
+        sum.bytes += each.bytes, sum.flipped += each.flipped, sum.detected += each.detected;
+        sum.corrected += each.corrected, sum.resent += each.resent;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("Fault::Hamming: nearly every wrong bit is corrected where it is, and few fragments are sent again", "[integrity]")
+{
+    for (const auto& [rate, rounds] : {std::pair{1e-5, 6}, {1e-6, 12}, {1e-7, 20}}) {
+        const bit_errors_seen t = with_bit_errors(rate, 200000, rounds);
+        INFO("rate " << rate << ": " << t.flipped << " wrong bits, " << t.corrected << " corrected, " << t.detected
+                     << " fragments damaged");
+        const double bits = 8 * static_cast<double>(t.bytes), fragments = static_cast<double>(t.bytes) / fragment_body_bytes;
+        CHECK(static_cast<double>(t.flipped) > 0.5 * bits * rate);
+        // A block of 2048 bits has two wrong ones with probability (2048 e)^2 / 2 or less, and a fragment has 64. Twice that, and four
+        // more.
+        CHECK(static_cast<double>(t.detected) <= 2 * fragments * 64 * std::pow(2048 * rate, 2) / 2 + 4);
+        // The rest: bits of check words, of which a fragment has 14 in 2048, and those of damaged fragments, each of which has a few.
+        const auto rest = 0.03 * static_cast<double>(t.flipped) + 6 * static_cast<double>(t.detected) + 4;
+        CHECK(static_cast<double>(t.corrected) >= static_cast<double>(t.flipped) - rest);
+        CHECK(t.corrected <= t.flipped);
+    }
+}
+
+TEST_CASE("Fault::Hamming at rates from 1e-9 to 1e-5: a table for docs/integrity.md", "[.][table]")
+{
+    for (const double rate : {1e-9, 1e-8, 1e-7, 1e-6, 1e-5}) {
+        const bit_errors_seen t = with_bit_errors(rate, 4000000, rate < 5e-8 ? 60 : 12);
+        WARN(rate << ": " << t.bytes << " bytes, " << t.flipped << " wrong bits, " << t.corrected << " corrected, " << t.detected
+                  << " fragments damaged beyond that, " << t.resent << " sent again");
+    }
 }
 
 TEST_CASE("Fault:: on links without faults: nothing is detected", "[integrity]")

@@ -97,6 +97,7 @@ TEST_CASE("Numbers of a link: what has been seen, against a set", "[transport][l
         if (i % 500 == 0) {
             while (all.contains(floor + 1)) ++floor;
             REQUIRE(seen.floor() == floor);
+            REQUIRE(seen.last() == (all.empty() ? 0 : *all.rbegin()));
             const auto words = seen.words();
             for (std::uint64_t k = 0; k < 256; ++k) REQUIRE(((words[k / 64] >> k % 64 & 1) != 0) == all.contains(floor + 1 + k));
         }

@@ -19,17 +19,14 @@ class guarded_call final : public pending_call {
 public:
     template <class Order>
     guarded_call(const Order& order, Link link, bool may_block)
-        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), patience_(order.plan.patience),
+        : link_(std::move(link)), before_(link_.counts()), failures_(link_.failures()), patience_(order.plan.patience), farewell_{link_},
           inner_(order, link_, may_block)
     {}
-    ~guarded_call() override
-    {
-        if (!ended_) link_.stop_listening();
-    }
 
     bool progress() override
     {
         if (ended_) return true;
+        moved_ = false;
         const std::uint64_t events = link_.events();
         if (!inner_done_) {
             inner_done_ = inner_.progress();
@@ -69,6 +66,29 @@ public:
     const char* name() const override { return inner_.name(); }
 
 private:
+    /// An exception ends the call on this rank. The inner call says so as it ends; this outlives it, and sees that it arrives.
+    struct farewell {
+        Link& link;
+        bool due = true;
+
+        farewell(Link& l) : link(l) {}
+        farewell(const farewell&) = delete;
+        farewell& operator=(const farewell&) = delete;
+        ~farewell()
+        {
+            if (!due) return;
+#if defined(__cpp_exceptions)
+            try {
+#endif
+                for (const double since = steady_seconds(); !link.settle(steady_seconds() - since, true);) {}
+                link.stop_listening();
+#if defined(__cpp_exceptions)
+            } catch (...) {  // then there is no memory for it
+            }
+#endif
+        }
+    };
+
     pending_call& any() { return inner_; }
 
     void settle()
@@ -87,12 +107,14 @@ private:
         result_.facts.faults = {all.detected - before_.detected, all.corrected - before_.corrected, all.resent - before_.resent};
         link_.stop_listening();
         ended_ = true;
+        farewell_.due = false;
     }
 
     Link link_;
     const link_counts before_;
     const std::uint64_t failures_;
     const time_limit patience_;
+    farewell farewell_;
     Call inner_;
     outcome result_;
     double since_ = 0, heard_ = 0;

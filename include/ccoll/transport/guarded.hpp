@@ -13,7 +13,8 @@ namespace ccoll::inline CCOLL_ABI {
 /// One rank, as its base. Fragments are numbered as long as a communicator lives, so all guarded calls on it use the same kind of base.
 /// Costs two copies of each message at the sender and the receiver, and an acknowledgement for each few fragments.
 ///
-/// A send of up to 256 bytes is done when it is posted, and a longer one when its receive has its message. A receive is done with peer_lost
+/// A send of up to 256 bytes is done when it is posted. So is a longer one as long as no more than 2 MiB for its peer wait to be received,
+/// and otherwise it is done when its receive has its message. A receive is done with peer_lost
 /// when the base says so, and there is no message left that waits. A message beyond repair is never done: `failures` counts these.
 template <transport Base>
 class guarded {
@@ -35,6 +36,7 @@ public:
     guarded(Base base, const protection& how) : base_(std::move(base)), how_(how), traffic_(&base_.memory().template kept<traffic>())
     {
         traffic_->open(base_);
+        call_ = traffic_->begin_call();
     }
 
     int rank() const { return base_.rank(); }
@@ -49,7 +51,7 @@ public:
     {
         request r;
         if (!exists(peer, r)) return r;
-        r.id_ = traffic_->post_send(base_, how_, peer, tag, data);
+        r.id_ = traffic_->post_send(base_, how_, call_, peer, tag, data);
         r.kind_ = r.id_ != 0 ? request::kind::send : request::kind::none;
         return r;
     }
@@ -93,12 +95,12 @@ public:
     /// Messages beyond repair so far.
     std::uint64_t failures() const { return traffic_->failures(); }
     /// The last one: this rank, the peer, the fragment, and how often it was sent.
-    verdict trouble() const { return traffic_->trouble(base_.rank()); }
+    const verdict& trouble() const { return traffic_->trouble(); }
     /// One turn at the end of a call (guarded_traffic.hpp). @return true when nobody needs an answer of this rank any more
     bool settle(double waited, bool failed)
     {
         base_.poll();
-        return traffic_->settle(base_, how_, waited, failed);
+        return traffic_->settle(base_, how_, call_, waited, failed);
     }
     int awaited() const { return traffic_->awaited(); }
     void stop_listening() { traffic_->stop_listening(base_); }
@@ -123,6 +125,7 @@ private:
     Base base_;
     protection how_;
     traffic* traffic_;
+    std::uint64_t call_ = 0;  // copies belong to the same one
 };
 
 }  // namespace ccoll

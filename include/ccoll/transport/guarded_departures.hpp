@@ -19,22 +19,29 @@ public:
     static constexpr unsigned most_tries = 40;
     /// A send of so many bytes is done at once; the transport of threads has the same limit.
     static constexpr std::size_t short_message = 256;
+    /// Longer ones are done at once as long as so many fragments for the peer have not been received: 2 MiB, which is 17 ms of a link of
+    /// 1 Gb/s. Acknowledgements wait behind data of the other direction, and a lane that waits for each would leave the link idle.
+    static constexpr std::uint64_t most_ahead = 128;
 
     void open(Base& base)
     {
         if (ends_.empty()) ends_.resize(static_cast<std::size_t>(base.size()));
     }
 
-    std::uint64_t post_send(Base& base, const protection& how, int peer, int tag, const_byte_span data)
+    /// A number for each call that sends.
+    std::uint64_t begin_call() { return ++last_id_; }
+
+    std::uint64_t post_send(Base& base, const protection& how, std::uint64_t call, int peer, int tag, const_byte_span data)
     {
         end_of_link& end = at(peer);
         leaving m;
         m.id = ++last_id_;
-        m.peer = peer, m.tag = tag, m.bytes = data.size(), m.how = how;
+        m.peer = peer, m.tag = tag, m.bytes = data.size(), m.how = how, m.call = call;
         m.missing = fragments_of(data.size());
         m.first = end.numbered + 1;
         m.last = end.numbered += m.missing;
         m.at_once = data.size() <= short_message;
+        m.early = m.forgotten = !m.at_once && ahead_of(peer) + m.missing <= most_ahead;
         const std::size_t longest = sizeof(fragment_header) + std::min(data.size(), fragment_body_bytes);
         m.stride = longest + how.check_bytes(longest);
         m.memory = base.memory().take(m.missing * m.stride);
@@ -52,7 +59,7 @@ public:
         }
         leaving_.push_back(m);
         transmit(base, peer, steady_seconds());
-        return m.at_once ? 0 : m.id;
+        return m.at_once || m.early ? 0 : m.id;
     }
     /// @return true when it is done
     bool test_send(std::uint64_t id, status& result)
@@ -75,7 +82,7 @@ public:
     const link_counts& counts() const { return counts_; }
     /// How many messages were beyond repair, and the last of them: peer, fragment, tries.
     std::uint64_t failures() const { return failures_; }
-    verdict trouble(int me) const { return {status::undelivered, me, failed_peer_, -1, failed_fragment_, failed_tries_}; }
+    const verdict& trouble() const { return trouble_; }
 
 protected:
     using inner_request = typename Base::request;
@@ -83,6 +90,10 @@ protected:
     using leaving = leaving_message<inner_request>;
 
     static constexpr double look_again = 0.5e-3;
+    /// A peer of which nothing arrives for so long, in seconds, does not answer.
+    static constexpr double is_silent = 1;
+    /// After so many seconds of silence it is taken to have ended, if nothing says that it needs anything.
+    static constexpr double has_left = 5;
 
     end_of_link& at(int peer) { return ends_[static_cast<std::size_t>(peer)]; }
     const end_of_link& at(int peer) const { return ends_[static_cast<std::size_t>(peer)]; }
@@ -99,6 +110,22 @@ protected:
         for (const leaving& m : leaving_)
             if (m.peer == peer && !m.over() && !m.at_once) n = std::min(n, m.first - 1);
         return n;
+    }
+    /// Fragments of longer messages that the peer has not received.
+    std::uint64_t ahead_of(int peer) const
+    {
+        std::uint64_t n = 0;
+        for (const leaving& m : leaving_)
+            if (m.peer == peer && !m.over() && !m.at_once) n += m.last - m.first + 1;
+        return n;
+    }
+    /// Has the peer been there, is it silent since, and are only short messages on their way to it? A question, for example, may reach a
+    /// peer that has ended meanwhile. It does not answer, and needs no answer.
+    bool has_ended(int peer, double now)
+    {
+        end_of_link& end = at(peer);
+        if (now - end.heard < has_left || end.settled == end.sent || end.heard < end.at(end.settled + 1).first_sent) return false;
+        return std::ranges::none_of(leaving_, [&](const leaving& m) { return m.peer == peer && !m.over() && !m.at_once; });
     }
     leaving* owner_of(int peer, std::uint64_t fragment)
     {
@@ -149,17 +176,15 @@ protected:
             flight<inner_request>& f = end.at(n);
             if (!base.test(f.request) || f.needless) continue;  // one that is still under way is not lost
             leaving* const m = owner_of(peer, n);
-            const bool silent = end.heard < f.first_sent, first = std::exchange(oldest, false);
+            const bool silent = end.heard < f.first_sent || now - end.heard > is_silent, first = std::exchange(oldest, false);
             if (m == nullptr) continue;
             if (f.request.result != status::ok) {
+                if (m->early) fail({f.request.result, base.rank(), peer});
                 give_up(*m, f.request.result);
             } else if (f.due || now - f.sent > end.patience(f.tries, silent)) {
                 if (silent && !first) continue;  // one is enough to ask whether somebody is there
                 if (!silent && f.tries >= most_tries) {
-                    ++failures_;
-                    failed_peer_ = peer;
-                    failed_fragment_ = static_cast<double>(n);
-                    failed_tries_ = f.tries;
+                    fail({status::undelivered, base.rank(), peer, -1, static_cast<double>(n), static_cast<double>(f.tries)});
                     give_up(*m, status::undelivered);
                 } else {
                     if (silent) f.tries = std::min(f.tries, most_tries / 2);  // perhaps it is not yet in its call
@@ -177,6 +202,11 @@ protected:
             m.asked = now;
             m.asking = base.post_send(m.peer, channel, sealed(m, m.last));
         }
+    }
+    void fail(const verdict& v)
+    {
+        ++failures_;
+        trouble_ = v;
     }
     void give_up(leaving& m, status why)
     {
@@ -233,11 +263,12 @@ protected:
             flight<inner_request>& each = end.at(n);
             const std::uint64_t bit = n - floor - 1;
             const bool arrived = n <= floor || (bit < acknowledgement::window && (a.beyond[bit / 64] >> bit % 64 & 1) != 0);
-            if (arrived) latest = std::max(latest, each.sent);
+            if (arrived) latest = std::max(latest, each.first_sent);  // which of its copies arrived is not known
             if (!arrived || each.needless) continue;
             each.needless = true;
             if (leaving* const m = owner_of(peer, n); m != nullptr && --m->missing == 0) m->asked = now;
-            if (each.tries == 1) end.round_trip += (now - each.sent - end.round_trip) / 8;
+            // A fragment that was sent again too early was on its way for as long as this. Left out, the estimate would stay too short.
+            if (!each.lost) end.round_trip += (now - each.first_sent - end.round_trip) / 8;
         }
         bool guessed = a.broken != acknowledgement::some_fragment;
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
@@ -245,7 +276,7 @@ protected:
             if (each.needless) continue;
             const bool overtaken = each.sent < latest, oldest = !guessed && now - each.sent > end.round_trip / 2;
             guessed = guessed || oldest;
-            if (n == a.broken || overtaken || oldest) each.due = true, end.looked = 0;
+            if (n == a.broken || overtaken || oldest) each.due = each.lost = true, end.looked = 0;
         }
         for (leaving& m : leaving_)
             if (m.peer == peer && std::ranges::find(a.taken, m.last) != a.taken.end()) m.received = true;
@@ -265,8 +296,7 @@ private:
 
     std::vector<departing> departing_;
     std::uint64_t failures_ = 0;
-    double failed_fragment_ = 0, failed_tries_ = 0;
-    int failed_peer_ = nobody;
+    verdict trouble_;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -80,28 +80,40 @@ public:
 
     /// One turn at the end of a call: true when all that this rank sent has arrived, and its peers know that what they sent has arrived
     /// here. Then nobody needs an answer of this rank.
+    /// @param call    whose messages have to be received; those of others only have to arrive
     /// @param waited  seconds since the call's work ended: peers that say nothing are asked for a while only
     /// @param failed  after an error nothing has to arrive, but peers should hear of it
-    bool settle(Base& base, const protection& how, double waited, bool failed)
+    bool settle(Base& base, const protection& how, std::uint64_t call, double waited, bool failed)
     {
         progress(base, how);
-        const double now = progressed_, linger = 0.3;
+        const double now = progressed_;
         bool settled = true;
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             end_of_link& end = ends_[i];
-            if (!end.all_settled()) {
-                settled = settled && failed && waited > linger;
+            if (!end.all_settled() && waited > departures::has_left && this->has_ended(static_cast<int>(i), now)) {
+                for (leaving& m : leaving_)
+                    if (m.peer == static_cast<int>(i) && !m.over()) this->give_up(m, status::abandoned);
+            } else if (!end.all_settled()) {
+                settled = settled && failed && waited > news_of_failure;
                 awaited_ = static_cast<int>(i);
-            } else if (is_owed(static_cast<int>(i)) && waited < linger) {
+            } else if (is_owed(static_cast<int>(i)) && end.asks < most_asks && waited < departures::has_left) {
                 settled = false;
                 if (now - end.asked < std::clamp(2 * end.round_trip, 1e-3, 0.05)) continue;
                 end.asked = now;
+                ++end.asks;
                 acknowledge(base, how, static_cast<int>(i), true);
             }
         }
+        for (const leaving& m : leaving_) {
+            if (!m.early || m.call != call || m.over()) continue;
+            // All of it has arrived. A peer that says nothing any more has ended.
+            if (m.missing == 0 && std::min(waited, now - at(m.peer).heard) > departures::has_left) continue;
+            settled = settled && failed && waited > news_of_failure;
+            awaited_ = m.peer;
+        }
         if (!settled) return false;
-        for (leaving& m : leaving_)  // news of the failure, to peers that do not listen
-            if (failed && m.at_once && !m.over()) this->give_up(m, status::abandoned);
+        for (leaving& m : leaving_)  // to peers that do not answer: what this call has sent, and news of its failure
+            if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over()) this->give_up(m, status::abandoned);
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             if (!ends_[i].has_sent && !ends_[i].owes) continue;
             acknowledge(base, how, static_cast<int>(i), false);
@@ -130,6 +142,11 @@ public:
     std::uint64_t events() const { return events_; }
 
 private:
+    /// How long a call stays after an error, in seconds, for peers that have not heard of it.
+    static constexpr double news_of_failure = 0.3;
+    /// So often peers are asked whether they know that their messages have arrived: without that knowledge they would wait. Turns count and
+    /// not time, because ranks of a busy machine sleep.
+    static constexpr unsigned most_asks = 20;
     static constexpr std::uint64_t longest_message = std::uint64_t{1} << 36;
 
     /// A receive of the transport.
@@ -199,6 +216,7 @@ private:
         const opened_fragment f = open_fragment(message);
         ++events_;
         end.heard = now;
+        end.asks = 0;
         if (f.whole) counts_.corrected += f.corrected;
         const bool known = f.has_header && f.header.kind == fragment_kind::data;
         if (!f.whole || f.header.sender != peer) return damaged(peer, known ? f.header.number : acknowledgement::some_fragment);
@@ -251,9 +269,9 @@ private:
     /// Does the peer not know yet that its fragments have arrived here, or that its messages have been received?
     bool is_owed(int peer) const
     {
-        std::uint64_t known = at(peer).seen.floor();
+        std::uint64_t known = at(peer).seen.last();  // although one before it may be missing that this rank does not need
         for (const arriving_message& m : arriving_)
-            if (m.peer == peer) known = std::min(known, m.first - 1);  // nobody has received it
+            if (m.peer == peer && m.bytes > departures::short_message) known = std::min(known, m.first - 1);  // nobody has received it
         return at(peer).theirs_settled < known;
     }
 

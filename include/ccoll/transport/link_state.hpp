@@ -30,6 +30,13 @@ public:
     static constexpr std::uint64_t width = acknowledgement::window;
 
     std::uint64_t floor() const { return floor_; }
+    /// The largest number that has been seen.
+    std::uint64_t last() const
+    {
+        std::uint64_t n = floor_ + (beyond_.any() ? width : 0);
+        while (!has(n)) --n;
+        return n;
+    }
     bool has(std::uint64_t n) const { return n <= floor_ || (n - floor_ <= width && beyond_[n - floor_ - 1]); }
     bool takes(std::uint64_t n) const { return n > floor_ && n - floor_ <= width; }
     void add(std::uint64_t n)
@@ -72,17 +79,20 @@ struct flight {
     unsigned tries = 0;
     bool needless = false;  ///< acknowledged, or of a message that was given up
     bool due = false;       ///< known not to have arrived
+    bool lost = false;      ///< has once been known not to have arrived
 };
 
 /// A message that is being sent. It is kept here, sealed, until all of it has been acknowledged.
 template <class Request>
 struct leaving_message {
     std::uint64_t id = 0, first = 0, last = 0, missing = 0;  ///< missing: fragments that are not acknowledged
+    std::uint64_t call = 0;                                  ///< whose message it is
     int peer = nobody, tag = 0;
     std::size_t bytes = 0, stride = 0;  ///< stride: from fragment to fragment in `memory`
     buffer_memory* memory = nullptr;
     protection how{};
-    bool at_once = false;    ///< short: the send was done when it was posted
+    bool at_once = false;    ///< short: the send was done when it was posted, and nobody waits until it is received
+    bool early = false;      ///< longer, but the send was done when it was posted; its call waits until it is received
     bool received = false;   ///< the peer has it, where its receive is
     bool forgotten = false;  ///< no caller asks for it any more
     status result = status::ok;
@@ -131,6 +141,7 @@ struct link_end {
     // At the end of a call.
     bool has_sent = false;  // since this rank said so last
     double asked = 0;
+    unsigned asks = 0;  // in vain
 
     flight<Request>& at(std::uint64_t n) { return flights[n % window]; }
     bool all_settled() const { return settled == numbered; }
