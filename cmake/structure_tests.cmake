@@ -25,6 +25,9 @@ if(Python3_Interpreter_FOUND)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${here}/wire/${script}.py ${here}/codec/golden)
     set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS structure)
   endforeach()
+  set(name "wire: fragment_reader.py, written from docs/wire_format.md, agrees with the golden fragments")
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${here}/wire/fragment_reader.py ${here}/transport/golden/fragments.hex)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS structure)
 endif()
 
 # ---- format ----

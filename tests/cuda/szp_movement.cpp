@@ -47,7 +47,7 @@ template <class T>
 void compare(std::span<const T> x, double eb, const emulator::options& how)
 {
     std::vector<std::byte> host(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-    const ccoll::encode_result expected = ccoll::encode<SZp>(x, host, eb);
+    const ccoll::encode_result expected = encode_on_host<T>(x, host, eb);
     REQUIRE(expected.code == ccoll::status::ok);
     host.resize(expected.bytes);
     note_forms(host);

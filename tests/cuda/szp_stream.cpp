@@ -9,6 +9,7 @@
 #include "../catch.hpp"
 #include "../fields.hpp"
 
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <string>
@@ -90,6 +91,23 @@ TEST_CASE("codec_stream adds in the memory of an operand and combines, with the 
         codecs.combine_encoded<SZp, float>(3, frame(p, of_a), -2, frame(q, of_b), n, p.span());
         same(p, difference);
     }
+}
+
+TEST_CASE("A chunk that the host keeps exactly is refused by the kernel, and collectives know it before", "[cuda][szp]")
+{
+    std::vector<float> x = fields::wild<float>(8192);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::ldexp(1.0f + static_cast<float>(i % 7) / 8, 40 + static_cast<int>(i % 5) * 9);
+    bytes frame(ccoll::max_encoded_bytes<SZp, float>(x.size()));
+    frame.resize(ccoll::encode<SZp>(x, frame, 1e-3).bytes);
+    ccoll::frame_view view;
+    REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
+    REQUIRE(ccoll::load<std::uint32_t>(view.chunk(0).data, 0) == 5);
+    const on_device<std::byte> in(frame);
+    const on_device<float> out(std::vector<float>(x.size()));
+    ccoll::codec_stream codecs;
+    codecs.decode<SZp>(ccoll::device_span<const std::byte>(in.at, in.size), out.span());
+    CHECK(codecs.result().code == ccoll::status::unsupported);
+    CHECK(!ccoll::detail::device::launches_of<SZp, float>::can_read(view));
 }
 
 TEST_CASE("Device buffers: fill values are added and averaged with the bits of host buffers", "[cuda][collectives]")

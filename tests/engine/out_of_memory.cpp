@@ -99,3 +99,34 @@ TEST_CASE("A rank without memory ends the call on all ranks", "[engine][memory]"
     };
     CHECK(fail_everywhere(3, flying) > 3);
 }
+
+TEST_CASE("A rank without memory ends a guarded call on all ranks", "[engine][memory][integrity]")
+{
+    const auto sum = [](const poor_comm& comm) {
+        std::vector<float> v(20000, 1);
+        allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c, Timeout<10>>(v, comm);
+    };
+    CHECK(fail_everywhere(3, sum) > 10);
+}
+
+TEST_CASE("A sender without memory says so to its receiver, also before its first message", "[engine][memory][p2p]")
+{
+    const auto from_one = [](auto plan, std::size_t n) {
+        return [n](const poor_comm& comm) {
+            using P = typename decltype(plan)::type;
+            std::vector<float> v(n, 1);
+            if (comm.rank() == 1) send<P>(v, 0, 3, comm);
+            else recv<P>(v, 1, 3, comm);
+        };
+    };
+    using plain = Plan<Codec::SZp, ErrorBound<1e-3>>;
+    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 100)) >= 1);
+    CHECK(fail_everywhere(2, from_one(std::type_identity<plain>{}, 2000000)) >= 4);  // more messages than are under way at once
+    CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, RelativeBound<1e-3>>>{}, 1000)) >= 1);
+    CHECK(fail_everywhere(2, from_one(std::type_identity<Plan<Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c, Timeout<10>>>{}, 1000)) >= 1);
+    const auto exchange = [](const poor_comm& comm) {  // in place: input is put aside
+        std::vector<float> v(50, 1);
+        sendrecv<plain>(v, 1 - comm.rank(), v, 1 - comm.rank(), 3, comm);
+    };
+    CHECK(fail_everywhere(2, exchange) >= 2);
+}

@@ -8,6 +8,8 @@
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
 //         decode and encode, bit 5: a codec without instruction sets; bits 0, 1, 3 and 4 are its number. SZe is number 7, with AVX2
+//
+// For long runs of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean it, -DCCOLL_FUZZ_ELEMENTS=<n> leaves longer frames out.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,11 @@ namespace fuzz {
 using bytes = std::vector<std::byte>;
 
 /// Frames may claim any count. No target makes room for more than this.
+#if defined(CCOLL_FUZZ_ELEMENTS)
+inline constexpr std::size_t most_elements = CCOLL_FUZZ_ELEMENTS;
+#else
 inline constexpr std::size_t most_elements = 3 * 8192;
+#endif
 
 /// The fuzzer keeps the input of a program that aborts.
 inline void require(bool condition, const char* what)
@@ -53,6 +59,9 @@ template <class What>
 void with_codec(std::uint8_t choice, What what)
 {
     const auto with_element = [&]<class C>(C codec) { (choice & 4) != 0 ? what(codec, 0.0) : what(codec, 0.0f); };
+#if defined(CCOLL_FUZZ_CODEC)
+    return with_element(CCOLL_FUZZ_CODEC{});
+#else
     if ((choice & portable_codec) != 0) switch ((choice & 3) | (choice >> 1 & 12)) {
         case 0: return with_element(ccoll::policies::Codec::ByteZip{});
         case 1: return with_element(ccoll::policies::Codec::BitZip{});
@@ -69,6 +78,7 @@ void with_codec(std::uint8_t choice, What what)
     case 2: return with_element(ccoll::policies::Codec::PipeSZx{});
     default: return with_element(ccoll::policies::Codec::SZp{});
     }
+#endif
 }
 
 /// The count that the header claims, or as much as there is room for.

@@ -5,7 +5,12 @@
 #include "catch.hpp"
 #include "fields.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
+#include <sstream>
+#include <string>
 
 using namespace ccoll;
 
@@ -96,4 +101,49 @@ TEST_CASE("Numbers of a link: what has been seen, against a set", "[transport][l
             for (std::uint64_t k = 0; k < 256; ++k) REQUIRE(((words[k / 64] >> k % 64 & 1) != 0) == all.contains(floor + 1 + k));
         }
     }
+}
+
+TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment][golden]")
+{
+    // CCOLL_WRITE_GOLDEN=1 writes the file anew. tests/wire/fragment_reader.py reads it and shares nothing with the library.
+    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "fragments.hex";
+    std::string all;
+    const auto keep = [&](const std::vector<std::byte>& message) {
+        for (std::size_t i = 0; i < message.size(); ++i) {
+            const auto value = static_cast<unsigned>(message[i]);
+            all += "0123456789abcdef"[value >> 4];
+            all += "0123456789abcdef"[value & 15];
+            if (i % 64 == 63 || i + 1 == message.size()) all += '\n';
+        }
+        all += '\n';
+    };
+    for (const protection& how : {protection{false, {}}, {true, {6}}, {true, {7}}, {true, {11}}})
+        for (const std::size_t body : {std::size_t{1}, std::size_t{600}}) {
+            fragment_header header;
+            header.number = 78, header.first = 77, header.previous = 70, header.settled = 60;
+            header.message_bytes = fragment_body_bytes + body, header.tag = 28672, header.sender = 3;
+            keep(sealed(body, how, header));
+        }
+    for (const protection& how : {protection{false, {}}, {true, {6}}}) {
+        acknowledgement body;
+        body.beyond = {0b1101, 0, 0, std::uint64_t{1} << 63};
+        body.taken = {41, 42};
+        body.broken = acknowledgement::some_fragment;
+        fragment_header header;
+        header.kind = fragment_kind::acknowledgement;
+        header.asks = 1, header.number = 50, header.settled = 9, header.sender = 2;
+        const std::size_t bytes = sizeof header + sizeof body;
+        std::vector<std::byte> message(bytes + how.check_bytes(bytes));
+        store(ccoll::byte_span(message), sizeof header, body);
+        seal_fragment(message, header, sizeof body, how);
+        keep(message);
+    }
+    if (std::getenv("CCOLL_WRITE_GOLDEN") != nullptr) {
+        std::filesystem::create_directories(path.parent_path());
+        std::ofstream(path) << all;
+    }
+    std::ifstream file(path);
+    std::stringstream found;
+    found << file.rdbuf();
+    CHECK(found.str() == all);
 }

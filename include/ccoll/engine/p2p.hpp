@@ -24,11 +24,9 @@ namespace ccoll::inline CCOLL_ABI {
 template <element T, transport Link, class Clock>
 class p2p_call final : public pending_call {
 public:
-    p2p_call(const p2p_order<T>& order, Link link, bool)
-        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
-          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    p2p_call(const p2p_order<T>& order, Link link, bool) : p2p_call(order, std::move(link))
     {
-        guarded([&] { begin(order.eb); });
+        guarded([&] { begin(order.eb); });  // if it throws, the destructor runs and tells the receiver
     }
     ~p2p_call() override
     {
@@ -80,6 +78,10 @@ private:
     {
         return with_names(*this, me_, last_word_, [this](const verdict& v) { return words_of(d_.space, v, me_); }, part);
     }
+    p2p_call(const p2p_order<T>& order, Link link)
+        : d_(order.plan), user_(order.user), link_(std::move(link)), me_(link_.rank()), messages_(d_.space.message_memory(link_.memory())),
+          elements_(d_.space, d_.space.queue(0), link_.memory()), watch_(d_.patience)
+    {}
 
     void begin(double run_time_bound)
     {
@@ -87,19 +89,14 @@ private:
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
         facts.placement = "Once";
-        if (const verdict v = first_fault(); !v.ok()) return fail_at_once(v);
+        if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
+        if (const status s = detail::enter_space(d_, user_); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
         in_.eb = d_.relative ? 0 : eb;  // only the sender knows the range
         out_.eb = eb;
         const bool sends = user_.destination != nobody, receives = user_.source != nobody;
-        if (d_.relative && sends) {
-            elements_.ask({.range = true});
-            elements_.look(user_.send, user_.send_count);
-        }
-        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
-            user_.send = elements_.put_aside(user_.send, user_.send_count);
         if (sends) {
             slice_out_ = d_.slice(user_.send_count);
             const std::size_t needed = sizeof(pair_stamp) + d_.codec.max_bytes(std::min(slice_out_, user_.send_count));
@@ -113,30 +110,14 @@ private:
             room_in_ = std::max(p2p_room, sizeof(pair_stamp) + d_.codec.max_bytes(d_.codec.chunk_elements));
             open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
         }
+        if (d_.relative && sends) {
+            elements_.ask({.range = true});
+            elements_.look(user_.send, user_.send_count);
+        }
+        if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
+            user_.send = elements_.put_aside(user_.send, user_.send_count);
     }
 
-    verdict first_fault() const
-    {
-        const std::size_t sent = user_.send_count * sizeof(T), taken = user_.recv_count * sizeof(T);
-        const std::array<int, 2> peers{user_.destination, user_.source};  // nvcc loses braces after a colon in templates
-        const std::array<int, 2> tags{user_.send_tag, user_.recv_tag};
-        const std::array<std::size_t, 2> counts{user_.send_count, user_.recv_count};
-        for (const int peer : peers)
-            if (peer != nobody && (peer < 0 || peer >= link_.size()))
-                return {status::bad_peer, me_, me_, -1, link_.size() - 1.0, static_cast<double>(peer)};
-        for (const std::size_t n : counts)  // for example a negative number of the user
-            if (n > ~std::size_t{0} / 2 / sizeof(T))
-                return {status::bad_count, me_, me_, -1, 0, static_cast<double>(static_cast<long long>(n))};
-        for (const int tag : tags)
-            if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me_, me_, -1, max_p2p_tag, static_cast<double>(tag)};
-        if (user_.strided) return {status::strided, me_, me_};
-        const bool null_send = user_.destination != nobody && user_.send == nullptr && sent > 0;
-        if (null_send || (user_.source != nobody && user_.recv == nullptr && taken > 0))
-            return {status::null_buffer, me_, me_, -1, static_cast<double>(null_send ? user_.send_count : user_.recv_count)};
-        const bool both = user_.destination != nobody && user_.source != nobody, same = static_cast<const void*>(user_.send) == user_.recv;
-        if (both && !same && share_memory(user_.send, sent, user_.recv, taken)) return {status::overlap, me_, me_};
-        return {detail::enter_space(d_, user_), me_};
-    }
     void fail_at_once(const verdict& v)
     {
         user_.destination = user_.source = nobody;
@@ -150,11 +131,11 @@ private:
         e.peer = peer;
         e.total = messages;
         e.slots = std::min(window, messages);
+        e.turn.join({&link_.memory(), peer, sends ? user_.send_tag : user_.recv_tag, sends});
         for (std::size_t i = 0; i < e.slots; ++i) {
             e.all[i].memory = messages_.take(room);
             e.all[i].queue = queue_of_lane(d_.space, d_.threads, i, e.slots);
         }
-        e.turn.join({&link_.memory(), peer, sends ? user_.send_tag : user_.recv_tag, sends});
     }
     int send_tag() const { return first_p2p_tag + user_.send_tag; }
     int recv_tag() const { return first_p2p_tag + user_.recv_tag; }
@@ -238,18 +219,16 @@ private:
     }
 
     /// Does not send the rest of the messages. The receiver may wait for as many messages as there are slots, so it gets poison in their
-    /// place. If no message has left yet, it has heard nothing of this call and will not.
-    void stop_sending(const verdict& v)
+    /// place. If no message has left yet, the receiver has heard nothing of this call and will not, unless it is told now.
+    void stop_sending(const verdict& v, bool tell_of_the_first = false)
     {
-        if (out_.halfway > 0) {
-            const std::size_t total = std::min(out_.total, out_.halfway + window);
-            for (std::size_t i = out_.halfway; i < total; ++i) {
-                buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
-                seal_poison(*b, stamp(i, total), v);
-                auto r = link_.post_send(out_.peer, send_tag(), b->message());
-                for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
-                if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
-            }
+        const std::size_t total = out_.halfway > 0 ? std::min(out_.total, out_.halfway + window) : tell_of_the_first ? 1 : 0;
+        for (std::size_t i = out_.halfway; i < total; ++i) {
+            buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
+            seal_poison(*b, stamp(i, total), v);
+            auto r = link_.post_send(out_.peer, send_tag(), b->message());
+            for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
+            if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
         wait_for_work(out_);
         out_.total = out_.begun = out_.halfway;
@@ -323,6 +302,7 @@ private:
         const std::size_t expected = in_.total;
         in_.counted = true;
         in_.total = theirs.total;
+        if (theirs.kind == message_kind::poison) return true;  // which says how many follow, and what went wrong
         if (theirs.plan != d_.plan) return differs(status::plan_differs, 0, 0), true;
         if (theirs.count != user_.recv_count)
             return differs(status::count_differs, static_cast<double>(user_.recv_count), static_cast<double>(theirs.count)), true;
@@ -366,12 +346,13 @@ private:
         for (std::size_t i = out_.finished; i < out_.halfway; ++i) link_.test(out_.at(i).request);
         for (std::size_t i = in_.halfway; i < in_.begun; ++i) link_.test(in_.at(i).request);
     }
-    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest.
+    /// When an exception ends the call on this rank: tells its receiver, which should not wait for the rest. Before its turn a call cannot
+    /// say anything, because the receiver would take it for a message of an earlier call.
     void say_last_words() noexcept
     {
 #if defined(__cpp_exceptions)
         try {
-            if (!ended_ && out_.halfway > 0 && !out_.done()) stop_sending({last_word_, me_, me_});
+            if (!ended_ && !out_.done() && out_.turn.has_come()) stop_sending({last_word_, me_, me_}, true);
         } catch (...) {}
 #endif
     }

@@ -84,6 +84,29 @@ struct p2p_buffers {
 
 namespace detail {
 
+/// What is wrong with the arguments on this rank: the first fault found, or nothing.
+template <element T>
+verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
+{
+    const std::size_t sent = user.send_count * sizeof(T), taken = user.recv_count * sizeof(T);
+    const std::array<int, 2> peers{user.destination, user.source};  // nvcc loses braces after a colon in templates
+    const std::array<int, 2> tags{user.send_tag, user.recv_tag};
+    const std::array<std::size_t, 2> counts{user.send_count, user.recv_count};
+    for (const int peer : peers)
+        if (peer != nobody && (peer < 0 || peer >= ranks)) return {status::bad_peer, me, me, -1, ranks - 1.0, static_cast<double>(peer)};
+    for (const std::size_t n : counts)  // for example a negative number of the user
+        if (n > ~std::size_t{0} / 2 / sizeof(T)) return {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(n))};
+    for (const int tag : tags)
+        if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
+    if (user.strided) return {status::strided, me, me};
+    const bool null_send = user.destination != nobody && user.send == nullptr && sent > 0;
+    if (null_send || (user.source != nobody && user.recv == nullptr && taken > 0))
+        return {status::null_buffer, me, me, -1, static_cast<double>(null_send ? user.send_count : user.recv_count)};
+    const bool both = user.destination != nobody && user.source != nobody, same = static_cast<const void*>(user.send) == user.recv;
+    if (both && !same && share_memory(user.send, sent, user.recv, taken)) return {status::overlap, me, me};
+    return {};
+}
+
 /// @see space_operations::enter
 template <element T>
 status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user) noexcept

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <ccoll/base/isa.hpp>
+#include <ccoll/base/memory.hpp>
 #include <ccoll/codec/specials/layout.hpp>
 
 #if defined(CCOLL_X86_KERNELS)

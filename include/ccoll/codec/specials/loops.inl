@@ -16,6 +16,7 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     std::size_t values = 0;
     found.blocks = blocks_of(n);
     for (std::size_t k = 0; k < all_whole; ++k) {
+        read_ahead(x + block_elements * k, block_elements * sizeof(T));
         const u32 mask = part(x + block_elements * k, r, marked, to + block_elements * k);
         found.masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));

@@ -409,6 +409,7 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 }
 #include <ccoll/codec/szp/restore.inl>
 #include <ccoll/codec/szp/loops.inl>
+#include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
 

@@ -239,6 +239,7 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
 #include <ccoll/codec/szp/restore.inl>
 #include <ccoll/codec/szp/loops.inl>
+#include <ccoll/codec/szp/quanta64.inl>
 
 }  // namespace avx512
 

@@ -230,6 +230,7 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& 
 }
 
 #include <ccoll/codec/szp/loops.inl>
+#include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 
 using namespace lists;

@@ -34,6 +34,14 @@ struct encoded_blocks {
     status code = status::ok;
 };
 
+/// How quanta of 64 bits are found: rint(x inverse), and for |x| from `direct` on this corrected by its exact remainder.
+struct grid_64 {
+    double step, inverse;
+    double direct;  ///< 0: always
+    double limit;   ///< no value is as large
+};
+inline constexpr unsigned no_width_64 = 255;
+
 /// The memory that an encoder needs where a block begins: for the block, and for what kernels write behind it.
 inline constexpr std::size_t block_room = longest_block + slack;
 

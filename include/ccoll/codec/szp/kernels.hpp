@@ -22,6 +22,9 @@ template <element T>
 inline constexpr by_isa alone_decoders{CCOLL_EACH_ISA(decode_alone<T>)};
 template <element T>
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add_chunk_blocks)};
+inline constexpr by_isa block_encoders_64{CCOLL_EACH_ISA(encode_block_64)};
+template <element T>
+inline constexpr by_isa block_decoders_64{CCOLL_EACH_ISA(decode_block_64<T>)};
 inline constexpr by_isa largest_finders{CCOLL_EACH_ISA(largest_below<float>)};
 inline constexpr by_isa list_writers{CCOLL_EACH_ISA(put_lists)};
 inline constexpr by_isa list_readers{CCOLL_EACH_ISA(get_lists)};

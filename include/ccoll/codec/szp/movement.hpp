@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -166,6 +167,19 @@ private:
 
     static std::size_t section_bytes(const u8* chunk) noexcept { return 4 * std::size_t{chunk_head(get<u32>(chunk)).escaped}; }
 
+    /// Is there an |x| from `limit` on that is below far_limit?
+    /// @param at  the special values, those among them; usually they are all equal
+    bool some_are_nearer(const specials::places& at, word limit) const noexcept
+    {
+        std::size_t k = 0;
+        while (at.masks[k] == 0) ++k;
+        const word one = specials::bits_at(in_.data(), block_elements * k + static_cast<std::size_t>(std::countr_zero(at.masks[k])));
+        u32 same[specials::most_blocks];
+        const bool is_far = (one & ~fields_of<T>::sign) >= far_limit(z_);
+        if (is_far && specials::match(in_.data(), in_.size(), at.masks, one, same) == at.values) return false;
+        return largest_below(in_.data(), in_.size(), far_limit(z_)) >= limit;
+    }
+
     [[gnu::noinline]] encode_result unusual(attempt best, u8* out, std::size_t room) const noexcept
     {
         T copy[chunk_elements];
@@ -179,7 +193,7 @@ private:
         specials::rule<T> rule{fine_limit(z_)};
         if (best.result.code == status::unsupported) {
             best = without(rule, copy, gone, out, room);
-            if (gone.values > in_.size() / many && largest_below(in_.data(), in_.size(), far_limit(z_)) >= rule.limit) {
+            if (gone.values > in_.size() / many && some_are_nearer(gone, rule.limit)) {
                 const specials::rule<T> farther{far_limit(z_)};
                 const attempt next = without(farther, copy, gone, other, of_other);
                 if (next.result.code == status::ok && (best.result.code != status::ok || next.result.bytes < best.result.bytes)) {

@@ -382,6 +382,7 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 #include <ccoll/codec/szp/restore.inl>
 
 #include <ccoll/codec/szp/loops.inl>
+#include <ccoll/codec/szp/quanta64.inl>
 
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>

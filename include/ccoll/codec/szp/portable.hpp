@@ -350,6 +350,7 @@ template <class T>
 struct lines_of;
 
 #include <ccoll/codec/szp/loops.inl>
+#include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/quanta64.hpp - floor 2. Chunks of SZp with quanta of 64 bits, where more than 30 are needed: sums that have outgrown them,
-// values far beyond the bound, fine chunks of f64. Plain code for all machines: at relative bounds of 1e-9 and looser they do not occur.
+// values far beyond the bound, fine chunks of f64. At relative bounds of 1e-9 and looser they do not occur.
+// Plain code for all machines, but for blocks without classes (szp/quanta64.inl).
 #pragma once
 
-#include <ccoll/codec/szp/portable.hpp>
+#include <limits>
+
+#include <ccoll/codec/szp/kernels.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp::quanta64 {
 
@@ -77,6 +80,10 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
     i64 before = base;
     bool any = false;
     overhang beyond;
+    // Quanta of addends on the common grid are corrected only where the simple quotient is not certain.
+    const grid_64 grid{step, z.inverse_f64, addend ? static_cast<double>(std::bit_cast<T>(z.narrow)) : 0,
+                       addend ? largest_quantum * step : std::numeric_limits<double>::infinity()};
+    const auto encode_fast = block_encoders_64.in_use();
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
         if (p > last) {
             if (beyond.in_use()) {
@@ -86,6 +93,14 @@ encoded encode_blocks(const T* x, std::size_t n, const quantiser<T>& z, bool add
             last = beyond.take_over(p, last);
         }
         const std::size_t count = std::min(block_elements, n - block_elements * k);
+        if constexpr (!is_f32<T>)
+            if (count == block_elements)
+                if (const unsigned width = encode_fast(x + block_elements * k, grid, before, all.largest, p); width != no_width_64) {
+                    codes[k] = static_cast<u8>(width);
+                    any = any || width != 0;
+                    p += 4 * width;
+                    continue;
+                }
         T block[block_elements];
         for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(block + i, x + block_elements * k + std::min(i, count - 1), sizeof(T));
         i64 d[block_elements];
@@ -120,11 +135,18 @@ template <class T>
 void decode_blocks(const chunk_view& view, double step, T* x, std::size_t n) noexcept
 {
     CCOLL_EXACT_BODY
+    const u8* const end = view.blocks + view.blocks_bytes;
+    const auto decode_fast = block_decoders_64<T>.in_use();
     const u8* p = view.blocks;
     u64 q = static_cast<u64>(view.base);
     for (std::size_t k = 0; k < view.count; ++k) {
         const std::size_t count = std::min(block_elements, n - block_elements * k);
         unsigned width = view.codes.of[k];
+        if (count == block_elements && width <= widest && static_cast<std::size_t>(end - p) >= portable::reach_64) {
+            decode_fast(p, width, q, step, x + block_elements * k);
+            p += 4 * width;
+            continue;
+        }
         T block[block_elements];
         const u32 a = class_plane(p, width, 0), b = class_plane(p, width, 1);
         skip_class(p, width);

@@ -33,15 +33,22 @@ struct grid {
     T step = 0, inverse = 0;
     double inverse_f64 = 0, eb = 0;
     double bound = 0;  ///< as the user gave it; eb is never above the largest one that is used
-    word_of<T> brief = 0, safe = 0, narrow = 0, fine_limit = 0;
+    word_of<T> brief = 0, safe = 0, narrow = 0, fine_limit = 0, far_limit = 0;
+    T power = 0;  ///< the largest power of two that is within the bound as a step
     bool usable = false;
 };
 template <class T>
 grid<T> grid_of(double bound) noexcept
 {
     const host::quantiser<T> z(bound);
-    return {z.step,  z.inverse, z.inverse_f64, z.eb, bound, z.brief, z.safe, z.narrow, z.usable ? host::fine_limit(z) : word_of<T>{0},
-            z.usable};
+    grid<T> g{z.step, z.inverse, z.inverse_f64, z.eb, bound, z.brief, z.safe, z.narrow};
+    g.usable = z.usable;
+    if (z.usable) {
+        g.fine_limit = host::fine_limit(z);
+        g.far_limit = host::far_limit(z);
+        g.power = host::power_step(z);
+    }
+    return g;
 }
 
 /// The step of narrow and wide chunks at a bound, as quantiser<T> has it; 0 if the bound is too small. For decoders, which find the

@@ -109,17 +109,17 @@ CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rul
             seen.add(v);
             const auto w = magnitude(v);
             most = larger(most, w);
-            if (w < z.fine_limit) below = larger(below, w);
+            if (w < rule.limit) below = larger(below, w);
         }
         const bool first_is_zero = !team_any(me() == 0 && most != 0, s.specials.words);
         seen.top = team_max(seen.top, s.specials.words);
         seen.lowest = team_min(seen.lowest, s.specials.words);
-        const T lattice = seen.template step<T>();
+        const T of_common = seen.step(z.step), lattice = seen.step(z.power);
         a.most = team_max(most, s.most);
         if (common_only || a.special_values > 0) {
-            if (is_f32<T> && lattice > z.step && !first_is_zero) {
+            if (is_f32<T> && of_common > 0 && !first_is_zero) {
                 a.kind = fine;
-                a.step = lattice;
+                a.step = of_common;
             } else {
                 const u32 told_by = noise_blocks<T>(count);
                 sample_noise<T>([&](u32 i) { return staged<T>(s.values, block_elements * me() + i); }, most, z, told_by, s.noise);
@@ -151,7 +151,21 @@ CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rul
     return a;
 }
 
-/// How a chunk is encoded for which the usual path does not do. What the attempt encodes is staged. @return kind unsupported: it is raw
+/// Is there an |x| from `least` on that is less than `limit`, as bits? By all threads.
+template <class T>
+CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<T> limit, movement_room<T>& s)
+{
+    bool any = false;
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < count; i += team_threads) {
+        const word_of<T> w = bits_at(x, i) & ~fields_of<T>::sign;
+        any = any || (w >= least && w < limit);
+    }
+    return team_any(any, s.specials.words);
+}
+
+/// How a chunk is encoded for which the usual path does not do. As the host does without kept chunks (codec/szp/kept.hpp), which there is
+/// no kernel for: such a chunk has its quanta here, or is raw. What the attempt encodes is staged. @return kind unsupported: it is raw
 template <class T>
 CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
 {
@@ -159,9 +173,23 @@ CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, mo
     special_rule<T> rule;
     attempt<T> best = consider(x, count, rule, true, z, s);
     rule.limit = z.fine_limit;
-    if (best.kind == attempt<T>::unsupported) best = consider(x, count, rule, false, z, s);
+    if (best.kind == attempt<T>::unsupported) {
+        best = consider(x, count, rule, false, z, s);
+        if (best.special_values > count / 32 && reaches(x, count, z.fine_limit, z.far_limit, s)) {
+            special_rule<T> farther;
+            farther.limit = z.far_limit;
+            const attempt<T> next = consider(x, count, farther, false, z, s);
+            const bool takes = next.kind != attempt<T>::unsupported && (best.kind == attempt<T>::unsupported || next.words < best.words);
+            if (takes) {
+                best = next;
+                rule = farther;
+            } else {
+                best = consider(x, count, rule, false, z, s);  // what is staged belongs to the other attempt now
+            }
+        }
+    }
     for (u32 m = 0; m < 3; ++m) {
-        if (best.kind == attempt<T>::unsupported || 4 * best.words > raw_bytes || best.steep == chunk_blocks) break;
+        if (best.kind == attempt<T>::unsupported || 4 * best.words >= raw_bytes || best.steep == chunk_blocks) break;
         __syncthreads();
         if (warp() == 0) {
             const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, count, best.steep);

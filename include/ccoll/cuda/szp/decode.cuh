@@ -194,6 +194,8 @@ CCOLL_DEVICE status read_chunk(const frame_reader& r, u64 n, u32 chunks, u32 chu
     from = find_piece<T>(r, chunks, chunk, count);
     if (!from.good) return status::corrupt;
     if (from.raw) return status::ok;
+    constexpr u32 kept = static_cast<u32>(host::kind::wide_flat) + 1;
+    if (r.flags() == 0 && from.bytes >= 4 && load_as<u32>(from.at) == kept) return status::unsupported;  // there is no kernel for it
     const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s) : decode_chunk<T, false>(from, count, s);
     return good ? status::ok : status::corrupt;
 }

@@ -67,7 +67,7 @@ CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alon
 }
 
 /// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
-/// The bytes are those of the host's encoder.
+/// The bytes are those of the host's encoder, where it keeps no chunk (choice.cuh).
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
 template <class T>
 __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, const __grid_constant__ grid<T> z, u8* frame,
@@ -98,13 +98,13 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
         if (warp() < 2) sample_noise<T>([&](u32 i) { return v[i]; }, most_of_block, z, told_by, room.noise);
     }
     if (is_f32<T> && warp() == team_warps - 1) {
-        const T step = lattice_of_warp(staged<T>(room.values, lane()));
+        const T step = lattice_of_warp(staged<T>(room.values, lane()), z.step);
         if (lane() == 0) room.lattice_of_first = step;
     }
     __syncthreads();
 
     const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
-    bool usual = z.usable && largest_of(room.most) < z.safe && !(is_f32<T> && room.lattice_of_first > z.step);
+    bool usual = z.usable && largest_of(room.most) < z.safe && !(is_f32<T> && room.lattice_of_first > 0);
     u32 units = 0, fill = 0;
     bool raw = false;
     // The usual path ends where a chunk that has a steep block has a marker as well. Nothing of it is kept while that is found out: then it
@@ -132,7 +132,7 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
         };
         const chunk_layout l = lay_out<false>(blocks, active ? width_of(d) : 0, false, false, non_zero, room.layout);
         const u32 words = 3 + l.body_words();
-        if (!looked_for_marker && l.steep != chunk_blocks && words <= raw_words) {
+        if (!looked_for_marker && l.steep != chunk_blocks && words < raw_words) {
             usual = !has_marker(count, l.steep, room);
             looked_for_marker = true;
             continue;

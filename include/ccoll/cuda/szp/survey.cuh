@@ -92,30 +92,31 @@ struct lattice_seen {
         top = larger(top, exponent);
         lowest = smaller(lowest, bottom);
     }
-    /// 0: there is none.
+    /// @param least  only a larger step is of use    @return  0: there is none
     template <class T>
-    CCOLL_DEVICE T step() const
+    CCOLL_DEVICE T step(T least) const
     {
         using fields = fields_of<T>;
-        constexpr u32 highest = (fields::exponent >> fields::mantissa_bits) - 2;
-        if (top == 0 || lowest == 0 || static_cast<i32>(top - lowest) >= fields::mantissa_bits) return 0;
+        constexpr u32 highest = (fields::exponent >> fields::mantissa_bits) - 2, span = is_f32<T> ? 29 : 60;
+        const u32 too_low = static_cast<u32>(bits_of(least) >> fields::mantissa_bits);
+        if (top == 0 || lowest <= too_low || static_cast<i32>(top - lowest) > static_cast<i32>(span)) return 0;
         return number_of(word_of<T>{smaller(lowest, highest)} << fields::mantissa_bits);
     }
 };
 /// By a whole warp, a value each.
 template <class T>
-CCOLL_DEVICE T lattice_of_warp(T x)
+CCOLL_DEVICE T lattice_of_warp(T x, T least)
 {
     lattice_seen seen;
     seen.add(x);
     seen.top = warp_max(seen.top);
     seen.lowest = warp_min(seen.lowest);
-    return seen.template step<T>();
+    return seen.step(least);
 }
 
 // ---- fine grid: for values so large beside the bound that the common grid does not do ----
 
-/// @param largest  bits of the largest |x| below fine_limit    @return the step; 0: there is none
+/// @param largest  bits of the largest |x| that is encoded    @return the step; 0: there is none
 template <class T>
 CCOLL_DEVICE T fine_step(word_of<T> largest, const grid<T>& z)
 {
@@ -127,7 +128,7 @@ CCOLL_DEVICE T fine_step(word_of<T> largest, const grid<T>& z)
     // reach is a normal number in [2^(k-1), 2^k); ulp = 2^(k - digits), which may be below the normal numbers.
     const int k = static_cast<int>(bits_of(reach) >> 52) - 1022;
     const double ulp = ldexp(1.0, k - digits);
-    return static_cast<T>(times(floor(__ddiv_rn(times(times(2.0, z.eb), 1 - 0x1p-20), ulp)), ulp));
+    return larger(static_cast<T>(times(floor(__ddiv_rn(times(times(2.0, z.eb), 1 - 0x1p-20), ulp)), ulp)), z.power);
 }
 
 // ---- marker: a value that occurs again and again, and stands alone at one side of the steepest jump ----

@@ -3,6 +3,10 @@
 // steps from their middle. codec/szx/quantiser.hpp and codec/szx/portable.hpp have the proofs that the bound holds.
 #pragma once
 
+#include <bit>
+#include <limits>
+#include <type_traits>
+
 #include <ccoll/base/exact.hpp>
 #include <ccoll/codec/szx/quantiser.hpp>
 #include <ccoll/cuda/team.cuh>

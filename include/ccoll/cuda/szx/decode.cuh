@@ -103,7 +103,8 @@ CCOLL_DEVICE void stage_one(values_in_place<T> to, u32 i, word_of<T> bits)
     store_as(to.x + i, bits);
 }
 
-/// The special values of a chunk, over what its blocks gave. By all threads. @param from  a section of `bytes` bytes
+/// The special values of a chunk, over what its blocks gave, which a barrier in here waits for. By all threads. @param from  a section of
+/// `bytes` bytes
 template <class Format, class T>
 CCOLL_DEVICE_RARE bool restore_specials(const u8* from, u32 bytes, u32 count, T* x, decode_room<Format, T>& s)
 {
@@ -132,7 +133,6 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T* x, decode_
         decode_block(codes + blocks + ends.begin(block), from.at + expected, codes[block],
                      smaller(block_elements, count - block_elements * block), step, x + block_elements * block);
     if (in_front == 0) return true;
-    __syncthreads();
     return restore_specials(from.at + expected, from.bytes - expected, count, x, s);
 }
 
