@@ -307,7 +307,7 @@ namespace far {
 /// Host codecs, run by the worker on its mapping.
 template <class Tag, ccoll::element T>
 struct frames_of {
-    static constexpr const ccoll::frame_codec<T>& host = ccoll::frame_codec_of<Tag, T>;
+    static constexpr ccoll::frame_codec<T> host = ccoll::frame_codec_of<Tag, T>;
 
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
@@ -337,7 +337,7 @@ struct frames_of {
 template <class Tag, ccoll::element T>
 struct sums_of {
     using chunks = ccoll::detail::chunked_addends<Tag, T>;
-    static constexpr const ccoll::addend_codec<T>& host = ccoll::addend_codec_of<Tag, T>;
+    static constexpr ccoll::addend_codec<T> host = ccoll::addend_codec_of<Tag, T>;
 
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept

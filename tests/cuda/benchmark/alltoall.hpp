@@ -30,6 +30,7 @@ public:
             must(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking));
             streams_.push_back(s);
             codecs_.push_back(std::make_unique<ccoll::codec_stream>(s));
+            readers_.push_back(std::make_unique<ccoll::codec_stream>(s));
         }
         for (std::byte** each : {&leaving_, &arriving_}) {
             void* at = nullptr;
@@ -47,6 +48,7 @@ public:
     ~workshop()
     {
         codecs_.clear();
+        readers_.clear();
         for (const cudaStream_t s : streams_) cudaStreamDestroy(s);
         for (std::byte* each : {leaving_, arriving_}) cudaFree(each);
         for (std::byte* each : {to_send_, received_}) cudaFreeHost(each);
@@ -95,7 +97,7 @@ public:
             ccoll::recv(std::span<std::uint64_t>(&theirs[j], 1), static_cast<int>(j), 1, comm);
             ccoll::recv(std::span<std::byte>(at(received_, j), theirs[j]), static_cast<int>(j), 2, comm);
             must(cudaMemcpyAsync(at(arriving_, j), at(received_, j), theirs[j], cudaMemcpyHostToDevice, streams_[j]));
-            codecs_[j]->template decode<SZp>(whole(j, theirs[j]), block(recv, j));
+            readers_[j]->template decode<SZp>(whole(j, theirs[j]), block(recv, j));
         }
         ccoll::wait_all(sent);
         for (const cudaStream_t s : streams_) must(cudaStreamSynchronize(s));
@@ -117,7 +119,7 @@ private:
 
     std::size_t p_, block_, room_;
     std::vector<cudaStream_t> streams_;
-    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_;
+    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs_, readers_;  // apart: each tells of its last call alone
     std::byte *leaving_ = nullptr, *arriving_ = nullptr, *to_send_ = nullptr, *received_ = nullptr;
 };
 
