@@ -14,6 +14,7 @@
 #include <ccoll/codec/lines/avx2.hpp>
 #include <ccoll/codec/szp/blocks.hpp>
 #include <ccoll/codec/szp/few_planes.hpp>
+#include <ccoll/codec/szp/portable.hpp>
 #include <ccoll/codec/szp/x86.hpp>
 
 #define CCOLL_TARGET CCOLL_AVX2

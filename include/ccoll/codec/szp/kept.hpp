@@ -28,7 +28,7 @@ template <element T>
     if (r.code != status::ok) return r;
     put(out, head);
     std::memset(out + 4 + r.bytes, 0, padded(r.bytes) - r.bytes);
-    return {4 + padded(r.bytes)};
+    return {4 + padded(r.bytes), status::ok, 1};  // stored as it is, as a report counts it
 }
 
 inline bool is_kept(const_byte_span chunk) noexcept
