@@ -175,15 +175,15 @@ struct join_seen {
 template <native_float T, class Room>
 cudaError_t begin_look(const T* values, std::size_t n, seen_values<T>* into, cudaStream_t stream, Room room)
 {
-    const auto run = [&](void* scratch, std::size_t& bytes) {
-        return cub::DeviceReduce::TransformReduce(scratch, bytes, values, into, n, join_seen{}, look_at_value<T>::of_elements(),
+    const auto run = [&](void* scratch, std::size_t& needed) {
+        return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{}, look_at_value<T>::of_elements(),
                                                   seen_values<T>::none(), stream);
     };
-    std::size_t bytes = 0;
-    if (const cudaError_t e = run(nullptr, bytes); e != cudaSuccess) return e;
+    std::size_t needed = 0;
+    if (const cudaError_t e = run(nullptr, needed); e != cudaSuccess) return e;
     void* scratch = nullptr;
-    if (const cudaError_t e = room(bytes, scratch); e != cudaSuccess) return e;
-    return run(scratch, bytes);
+    if (const cudaError_t e = room(needed, scratch); e != cudaSuccess) return e;
+    return run(scratch, needed);
 }
 
 /// What look_at() would have added to `found`.

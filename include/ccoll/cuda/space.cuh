@@ -183,7 +183,7 @@ struct memory_space<cuda_space, T> {
                 detail::device::seen_values<T>* seen = nullptr;
                 CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
                 CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(),
-                                                          [&](std::size_t bytes, void*& at) { return lane.grow_algorithm(bytes, at); }));
+                                                          [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
                 return lane.call_host([=, to = &found] { detail::device::add_to(*to, *seen); });
             } else {
                 T* x = nullptr;
