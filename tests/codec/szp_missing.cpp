@@ -169,7 +169,7 @@ TEMPLATE_TEST_CASE("an addend of SZp with land needs 0.4 bits more than one with
             if (land[i]) x[i] = T(1e20);
         dry.push_back(addend(x, 0.02).frame);
     }
-    const auto bits = [n](const bytes& frame) { return 8.0 * static_cast<double>(frame.size()) / static_cast<double>(n); };
+    const auto bits = [&](const bytes& frame) { return 8.0 * static_cast<double>(frame.size()) / static_cast<double>(n); };
     CHECK(bits(dry[0]) < bits(wet[0]) + 0.4);
     CHECK(bits(sum_of<T>(dry, n, random)) < bits(sum_of<T>(wet, n, random)) + 0.4);
 }
@@ -179,7 +179,7 @@ TEMPLATE_TEST_CASE("two fill values in a chunk of SZp cannot be added, whatever 
 {
     using T = TestType;
     const std::size_t n = 9000;
-    const auto with = [n](std::size_t at, T fill) {
+    const auto with = [&](std::size_t at, T fill) {
         auto x = sea<T>(n, 1);
         x[at] = fill;
         return addend(x, 1e-3);
