@@ -9,18 +9,18 @@ CCOLL_TARGET inline unsigned encode_block_64(const double* x, const grid_64& gri
 {
     CCOLL_EXACT_BODY
     const grid_64 g = grid;
-    double near[block_elements];
+    double rounded[block_elements];
     i64 q[block_elements + 1];
     u64 beyond = 0;
-    for (std::size_t i = 0; i < block_elements; ++i) near[i] = std::nearbyint(x[i] * g.inverse);
+    for (std::size_t i = 0; i < block_elements; ++i) rounded[i] = std::nearbyint(x[i] * g.inverse);
     for (std::size_t i = 0; i < block_elements; ++i) {
-        const double rest = std::nearbyint(std::fma(-near[i], g.step, x[i]) * g.inverse), size = std::fabs(x[i]);
+        const double rest = std::nearbyint(std::fma(-rounded[i], g.step, x[i]) * g.inverse), size = std::fabs(x[i]);
         beyond |= static_cast<u64>(!(size < g.limit));
-        near[i] += size < g.direct ? 0.0 : rest;
+        rounded[i] += size < g.direct ? 0.0 : rest;
     }
     if (beyond != 0) return no_width_64;
     q[0] = before;
-    for (std::size_t i = 0; i < block_elements; ++i) q[i + 1] = static_cast<i64>(near[i]);
+    for (std::size_t i = 0; i < block_elements; ++i) q[i + 1] = static_cast<i64>(rounded[i]);
     i32 low[block_elements], high[block_elements];
     u64 other = 0, most = 0;
     for (std::size_t i = 0; i < block_elements; ++i) {
