@@ -100,7 +100,8 @@ inline void pending_call::leave()
 /// Does a part of a call. What a memory space throws in it knows neither call nor rank, so they are added here.
 /// @param says   () -> the words of the space    @param told  what other ranks are to be told when something is thrown
 template <class Words, class Part>
-auto with_names(const pending_call& call, int me, status& told, Words says, Part part)
+auto with_names([[maybe_unused]] const pending_call& call, [[maybe_unused]] int me, [[maybe_unused]] status& told,
+                [[maybe_unused]] Words says, Part part)
 {
 #if defined(__cpp_exceptions)
     try {

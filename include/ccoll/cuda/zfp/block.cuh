@@ -97,14 +97,14 @@ struct plane_table {
 // ---- eight planes of four coefficients, as a byte of each coefficient or as four bits of each plane ----
 
 /// Exchanges bits i of a number's places with bits j < i of them: what stands at place .. 1 .. 0 .. goes to .. 0 .. 1 ..
-template <u32 I, u32 J>
+template <u32 High, u32 Low>
 CCOLL_DEVICE u32 exchange_places(u32 x)
 {
-    constexpr u32 by = (1u << I) - (1u << J);
+    constexpr u32 by = (1u << High) - (1u << Low);
     constexpr u32 lower = [] {
         u32 m = 0;
         for (u32 p = 0; p < 32; ++p)
-            if ((p >> J & 1) != 0 && (p >> I & 1) == 0) m |= 1u << p;
+            if ((p >> Low & 1) != 0 && (p >> High & 1) == 0) m |= 1u << p;
         return m;
     }();
     const u32 t = (x >> by ^ x) & lower;
