@@ -78,7 +78,7 @@ public:
     }
 
     /// When an exception ends the call on this rank: tells the others, if there is still memory for it.
-    void say_last_words(status why = status::out_of_memory) noexcept
+    void say_last_words([[maybe_unused]] status why = status::out_of_memory) noexcept
     {
 #if defined(__cpp_exceptions)
         try {
