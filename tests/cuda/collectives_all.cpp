@@ -39,8 +39,8 @@ TEST_CASE("Device buffers: every collective, algorithm and placement gives the b
     };
     for (const auto& [p, n] : {size{1, 37}, size{2, 9000}, size{3, 37}, size{3, 0}, size{4, 1000}}) {
         INFO("p " << p << ", n " << n);
-        CHECK(on_ranks(p, [n = n](ccoll::threads_comm& comm, std::string& wrong) {
-                  far::cases<ccoll::threads_comm, device_vector>(comm, wrong).run(n);
+        CHECK(on_ranks(p, [length = n](ccoll::threads_comm& comm, std::string& wrong) {
+                  far::cases<ccoll::threads_comm, device_vector>(comm, wrong).run(length);
               }) == "");
     }
 }

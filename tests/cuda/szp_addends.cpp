@@ -112,7 +112,7 @@ TEMPLATE_TEST_CASE("Emulated SZp makes, adds and decodes addends as the host doe
 TEMPLATE_TEST_CASE("Emulated SZp adds at every length around blocks and chunks", "[cuda][szp]", float, double)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : {0, 1, 31, 32, 33, 100, 257, 8160, 8191, 8192, 8193, 16384, 20000})
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 31, 32, 33, 100, 257, 8160, 8191, 8192, 8193, 16384, 20000})
         for (const double eb : {1e-2, 1e-5}) {
             const auto x = fields::smooth<TestType>(n), y = fields::non_finite<TestType>(n), z = fields::random<TestType>(n);
             INFO("n " << n << ", bound " << eb);

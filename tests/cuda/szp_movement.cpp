@@ -127,9 +127,10 @@ TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec at every len
                    "[cuda][szp]", float, double)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : {0, 1, 2, 31, 32, 33, 63, 64, 100, 255, 257, 1000, 8160, 8191, 8192, 8193, 8224, 16384})
+    for (const std::size_t n :
+         std::initializer_list<std::size_t>{0, 1, 2, 31, 32, 33, 63, 64, 100, 255, 257, 1000, 8160, 8191, 8192, 8193, 8224, 16384})
         for (const auto& field : {fields::smooth<TestType>(n + 1), fields::random<TestType>(n + 1), fields::non_finite<TestType>(n + 1)})
-            for (const std::size_t from : {0, 1})
+            for (const std::size_t from : std::initializer_list<std::size_t>{0, 1})
                 for (const double eb : {1e-2, 1e-5}) {
                     INFO("n " << n << ", from " << from << ", bound " << eb);
                     compare<TestType>(std::span(field).subspan(from, n), eb, {seed++});

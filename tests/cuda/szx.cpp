@@ -122,9 +122,10 @@ TEMPLATE_TEST_CASE("Emulated SZx writes the bytes of the host codec at every len
                    "[cuda][szx]", float, double)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : {0, 1, 2, 3, 31, 33, 127, 128, 129, 255, 257, 1000, 5119, 5120, 5121, 8064, 8191, 8192, 8193, 16384})
+    for (const std::size_t n : std::initializer_list<std::size_t>{0,   1,    2,    3,    31,   33,   127,  128,  129,  255,
+                                                                  257, 1000, 5119, 5120, 5121, 8064, 8191, 8192, 8193, 16384})
         for (const auto& field : {fields::smooth<TestType>(n + 1), fields::random<TestType>(n + 1), fields::non_finite<TestType>(n + 1)})
-            for (const std::size_t from : {0, 1})
+            for (const std::size_t from : std::initializer_list<std::size_t>{0, 1})
                 for (const double eb : {1e-2, 1e-5}) {
                     INFO("n " << n << ", from " << from << ", bound " << eb);
                     compare<SZx, TestType>(std::span(field).subspan(from, n), eb, {seed++});

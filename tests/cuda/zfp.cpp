@@ -49,8 +49,9 @@ TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec at every len
                    "[cuda][zfp]", float, double)
 {
     std::uint64_t seed = 1;
-    for (const std::size_t n : {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 31, 32, 33, 63, 64, 255, 257, 1000, 8159, 8190, 8191, 8192, 8193, 16384})
-        for (const std::size_t from : {0, 1})
+    for (const std::size_t n : std::initializer_list<std::size_t>{0,  1,  2,  3,   4,   5,    6,    7,    8,    9,    31,   32,
+                                                                  33, 63, 64, 255, 257, 1000, 8159, 8190, 8191, 8192, 8193, 16384})
+        for (const std::size_t from : std::initializer_list<std::size_t>{0, 1})
             for (const double rate : {8.0, 3.3, 17.75}) {
                 INFO("n " << n << ", from " << from << ", rate " << rate);
                 const auto smooth = fields::smooth<TestType>(n + 1), non_finite = fields::non_finite<TestType>(n + 1);
@@ -61,7 +62,7 @@ TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec at every len
 
 TEMPLATE_TEST_CASE("Emulated ZFP keeps exceptions up to the host's number, and a chunk with one more raw", "[cuda][zfp]", float, double)
 {
-    for (const std::size_t n : {8192, 1000, 7})
+    for (const std::size_t n : std::initializer_list<std::size_t>{8192, 1000, 7})
         for (const std::size_t exceptions : {n / 8, n / 8 + 1, n / 8 + 2}) {
             auto x = fields::smooth<TestType>(n);
             for (std::size_t k = 0; k < exceptions; ++k)
@@ -104,7 +105,7 @@ TEMPLATE_TEST_CASE("Emulated ZFP refuses exceptions whose places do not ascend o
                    double)
 {
     auto x = fields::smooth<TestType>(600);
-    for (const std::size_t i : {7, 300, 599}) x[i] = std::numeric_limits<TestType>::infinity();
+    for (const std::size_t i : std::initializer_list<std::size_t>{7, 300, 599}) x[i] = std::numeric_limits<TestType>::infinity();
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<Zfp, TestType>(x.size()));
     frame.resize(ccoll::encode<Zfp>(x, frame, 8).bytes);
     ccoll::frame_view view;
