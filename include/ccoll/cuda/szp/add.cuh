@@ -162,7 +162,7 @@ __global__ __launch_bounds__(team_threads,
         slow.p = a.factor;
         slow.q = b.factor;
         slow.is_sum = b.frame.frame != nullptr;
-        add_slowly<T, What>(a.values + first, count, z, slow, room);
+        add_slowly<T, What>(a.values != nullptr ? a.values + first : nullptr, count, z, slow, room);
         code = slow.code;
         if (code != status::ok) slow.words = 0;
         units = (4 * slow.words + unit_bytes - 1) / unit_bytes;
