@@ -58,18 +58,10 @@ private:
 
 inline std::uint32_t chunks_of(std::size_t n) { return static_cast<std::uint32_t>((n + 8191) / 8192); }
 
-/// The host's encoder without kept chunks, which the device does not make.
-template <class T>
-struct unkept : ccoll::detail::szp::chunk_coder<T> {
-    static ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double eb) noexcept
-    {
-        return ccoll::detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, false);
-    }
-};
 template <class T>
 ccoll::encode_result encode_on_host(std::span<const T> x, ccoll::byte_span dst, double eb)
 {
-    return ccoll::detail::chunked<SZp, T, unkept<T>>::encode(x, dst, eb, {});
+    return ccoll::encode<SZp>(x, dst, eb);
 }
 
 struct encoded {

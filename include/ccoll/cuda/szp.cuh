@@ -90,13 +90,6 @@ struct launches_of<policies::Codec::SZp, T> {
     {
         return szp::begin_decode(frame, bytes, x, n, s, told, stream);
     }
-    /// Not frames with kept chunks (codec/szp/kept.hpp), which other ranks may send.
-    static bool can_read(const frame_view& frame) noexcept
-    {
-        for (std::uint32_t i = 0; i < frame.header.chunks && !frame.is_addend(); ++i)
-            if (const frame_view::piece chunk = frame.chunk(i); !chunk.raw && szp::host::kept::is_kept(chunk.data)) return false;
-        return true;
-    }
 };
 
 }  // namespace detail::device
@@ -105,9 +98,8 @@ struct launches_of<policies::Codec::SZp, T> {
 /// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
 /// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
 ///
-/// Bytes and values are those of the host's codec: frames from either side are read by the other. One exception: chunks that the host's SZp
-/// keeps exactly (codec/szp/kept.hpp) have no kernel. An encoder stores their quanta, or the values as they are; a decoder says
-/// unsupported. Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
+/// Bytes and values are those of the host's codec: frames from either side are read by the other. Elements and frames are device memory.
+/// Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
 /// @throw ccoll::error with CUDA's text: a launch or an allocation failed
 ///
 ///     ccoll::codec_stream codecs(stream);

@@ -4,6 +4,7 @@
 // for speed, so that the registers of the usual path are not spent on them. The choices are those of codec/szp/movement.hpp.
 #pragma once
 
+#include <ccoll/cuda/szp/kept.cuh>
 #include <ccoll/cuda/szp/layout.cuh>
 #include <ccoll/cuda/szp/specials.cuh>
 #include <ccoll/cuda/szp/survey.cuh>
@@ -13,7 +14,7 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 /// One way to encode a chunk.
 template <class T>
 struct attempt {
-    static constexpr u32 unsupported = 15;
+    static constexpr u32 unsupported = 15;  ///< kind: no grid holds the chunk
     special_rule<T> rule;
     bool common_only = false;
     u32 kind = unsupported;
@@ -164,13 +165,12 @@ CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<
     return team_any(any, s.specials.words);
 }
 
-/// How a chunk is encoded for which the usual path does not do. As the host does without kept chunks (codec/szp/kept.hpp), which there is
-/// no kernel for: such a chunk has its quanta here, or is raw. What the attempt encodes is staged. @return kind unsupported: it is raw
+/// The shortest way on a grid to encode a chunk for which the usual path does not do. What it encodes is staged.
+/// @param rule  which values are special, markers included    @return kind unsupported: there is none
 template <class T>
-CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+CCOLL_DEVICE attempt<T> best_on_grid(const T* x, u32 count, special_rule<T>& rule, const grid<T>& z, movement_room<T>& s)
 {
     const u32 raw_bytes = count * static_cast<u32>(sizeof(T));
-    special_rule<T> rule;
     attempt<T> best = consider(x, count, rule, true, z, s);
     rule.limit = z.fine_limit;
     if (best.kind == attempt<T>::unsupported) {
@@ -206,14 +206,30 @@ CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, mo
     return best;
 }
 
-/// As best_attempt, which goes to s.chosen. @return its words; as many as the values have if the chunk is raw
+/// How a chunk is encoded for which the usual path does not do, as the host does it: on a grid, or kept. It goes to s.chosen, and what it
+/// encodes is staged, unless it is kept.
+/// @param too_long  no grid is to be tried: the usual path found that the chunk is not shorter than its values
+/// @return          its words; as many as the values have if the chunk is raw
 template <class T>
-CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, bool too_long, const grid<T>& z, movement_room<T>& s)
 {
-    const attempt<T> best = best_attempt(x, count, z, s);
+    constexpr u32 many = 32;  // a share of the bytes
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    special_rule<T> rule;
+    attempt<T> best;
+    if (!too_long) best = best_on_grid(x, count, rule, z, s);
+    const bool is_shorter = best.kind != attempt<T>::unsupported && best.words < raw_words;
+    const bool below_ulp = !too_long && rule.limit > z.fine_limit;
+    if (!is_shorter || below_ulp || 4 * best.section_words > 4 * raw_words / many) {
+        const u32 words = plan_kept(x, count, s.specials).words;
+        if (words < (is_shorter ? best.words : raw_words)) {
+            best = {};
+            best.kind = kept;
+            best.words = words;
+        }
+    }
     if (me() == 0) s.chosen = best;
     __syncthreads();
-    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
     return best.kind == attempt<T>::unsupported ? raw_words : smaller(best.words, raw_words);
 }
 
@@ -243,10 +259,11 @@ CCOLL_DEVICE u32* put_front(const chunk_layout& l, u32 kind, u32 escaped, bool b
     return p + 2;
 }
 
-/// Writes the chunk as s.chosen says; its values are staged. By all threads.
+/// Writes the chunk as s.chosen says; its values are staged, unless it is kept. By all threads.
 template <class T>
 CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
 {
+    if (s.chosen.kind == kept) return put_kept(x, count, s.values, to, s.specials);
     const u32 blocks = (count + 31) / 32;
     i64 d[32];
     const attempt<T>& a = s.chosen;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <ccoll/cuda/szp/fills.cuh>
+#include <ccoll/cuda/szp/kept.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -56,20 +57,15 @@ CCOLL_DEVICE_RARE void restore_slowly(const u32* block, const chunk_head& h, con
     }
 }
 
-/// Decodes one chunk to the staged values, but for its special values. By all threads. @return false if the bytes are not those of a chunk
+/// Decodes one chunk to the staged values, but for its special values. By all threads; the chunk is in s.bytes if it fits.
+/// @return  false if the bytes are not those of a chunk
 template <class T, bool Addend>
 CCOLL_DEVICE bool decode_quanta(const piece& from, const chunk_head& h, u32 count, decode_room<T>& s)
 {
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks, in_room = from.bytes <= sizeof s.bytes;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
-    if (in_room) {
-        CCOLL_NO_UNROLL
-        for (u32 i = me(); i < (from.bytes + 15) / 16; i += team_threads) store_as(s.bytes + 16 * i, load_as<uint4>(from.at + 16 * i));
-    }
-    __syncthreads();
     T step = s.step;
-    if (!(step > 0)) return false;
     if (h.kind == fine) {
         step = number_of(static_cast<word_of<T>>(h.step));
         if (!(bits_of(step) >= fields_of<T>::exponent_one && bits_of(step) < fields_of<T>::exponent)) return false;
@@ -155,6 +151,14 @@ template <class T, bool Addend>
 CCOLL_DEVICE bool decode_chunk(const piece& from, u32 count, decode_room<T>& s)
 {
     const chunk_head h = read_head<T, Addend>(reinterpret_cast<const u32*>(from.at), from.bytes, (count + 31) / 32);
+    if (from.bytes <= sizeof s.bytes) put_pieces(from.at, (from.bytes + 15) / 16, s.bytes);
+    __syncthreads();
+    if (!(s.step > 0)) return false;
+    if (!Addend && h.kind == kept) {
+        const bool good = get_kept<T>(s.bytes, from.bytes, count, s.blocks.sums, s.specials);
+        __syncthreads();
+        return good;
+    }
     if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
     __syncthreads();
     if (h.section == 0) return true;
@@ -194,8 +198,6 @@ CCOLL_DEVICE status read_chunk(const frame_reader& r, u64 n, u32 chunks, u32 chu
     from = find_piece<T>(r, chunks, chunk, count);
     if (!from.good) return status::corrupt;
     if (from.raw) return status::ok;
-    constexpr u32 kept = static_cast<u32>(host::kind::wide_flat) + 1;
-    if (r.flags() == 0 && from.bytes >= 4 && load_as<u32>(from.at) == kept) return status::unsupported;  // there is no kernel for it
     const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s) : decode_chunk<T, false>(from, count, s);
     return good ? status::ok : status::corrupt;
 }

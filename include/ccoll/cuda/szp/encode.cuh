@@ -67,7 +67,7 @@ CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alon
 }
 
 /// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
-/// The bytes are those of the host's encoder, where it keeps no chunk (choice.cuh).
+/// The bytes are those of the host's encoder.
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
 template <class T>
 __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, const __grid_constant__ grid<T> z, u8* frame,
@@ -146,7 +146,8 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
         break;
     }
     if (!usual || raw) {
-        const u32 words = raw || !z.usable ? raw_words : choose(x, count, z, room);
+        const u32 words = z.usable ? choose(x, count, raw, z, room) : raw_words;
+        usual = false;
         raw = words >= raw_words;
         units = (4 * words + unit_bytes - 1) / unit_bytes;
         fill = unit_bytes * units - 4 * words;
@@ -170,7 +171,7 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     }
     if (me() == 0) {
         writer.put_entry(chunk, static_cast<u32>(place) + units, fill, raw);
-        if (raw) atomicAdd(&s->raw_chunks, 1u);
+        if (raw || (!usual && room.chosen.kind == kept)) atomicAdd(&s->raw_chunks, 1u);
         else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
     }
     if (is_last_block(s, chunks, room.blocks_done)) end_launch<T, false>(writer, n, z.bound, s, out);

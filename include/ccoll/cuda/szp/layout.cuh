@@ -114,16 +114,16 @@ CCOLL_DEVICE chunk_layout lay_out(u32 blocks, u32 width, bool classes, bool neve
             savings += s.saved.of[w] & 0xffff;
             of_narrow += s.saved.of[w] >> 16;
         }
-        const u32 kept = split.all & 0xffff, bytes = split.all >> 16, plane_bytes = 4 * at.all;
+        const u32 planes = split.all & 0xffff, bytes = split.all >> 16, plane_bytes = 4 * at.all;
         const bool may_pay = plane_bytes <= 16 * blocks && 4 * of_narrow >= 2 * least;
         const bool seems_to = plane_bytes <= 512 || savings * blocks / samples >= least * 7 / 8;
-        if (!may_pay || !seems_to || 4 * kept + (bytes + 3) / 4 * 4 + least > plane_bytes) return r;
+        if (!may_pay || !seems_to || 4 * planes + (bytes + 3) / 4 * 4 + least > plane_bytes) return r;
         r.lists = true;
         r.code = can_be_list ? ones : planes_code + width;
         r.words = can_be_list ? 0 : width;
         r.before = split.before & 0xffff;
         r.list_before = split.before >> 16;
-        r.block_words = kept;
+        r.block_words = planes;
         r.list_bytes = bytes;
         r.lowest = 0;
         if (active) s.codes[me()] = static_cast<u8>(r.code);

@@ -16,23 +16,6 @@ struct decode_room {
     T step;
 };
 
-/// Words from any address, by whole words. Nothing is read from `end` on, but for the rest of its last word.
-struct word_reader {
-    const u8* at;
-    const u8* end;
-    u32 shift;  ///< bits
-
-    CCOLL_DEVICE word_reader(const u8* from, const u8* behind)
-        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind), shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
-    {}
-    CCOLL_DEVICE u32 word(u32 i) const
-    {
-        const u8* const p = at + 4 * i;
-        u32 w = p < end ? load_as<u32>(p) : 0;
-        if (shift > 0) w = w >> shift | (p + 4 < end ? load_as<u32>(p + 4) << (32 - shift) : 0);
-        return w;
-    }
-};
 template <class T>
 CCOLL_DEVICE T number_at(const word_reader& from, u32 i)
 {
