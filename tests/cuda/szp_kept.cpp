@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Chunks that SZp keeps exactly because no grid shortens them, written and read by the device kernels under the emulator.
-#include "emulated_codecs.hpp"
+#include "emulated_szp.hpp"
 
 #include <bit>
 #include <cmath>
 #include <set>
 
 using namespace emulated;
-
-template <class T>
-struct emulated::launches<SZp, T> {
-    static constexpr std::size_t chunk_elements = szp::chunk_elements;
-
-    static void encode(const T* x, std::size_t n, double eb, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        const szp::grid<T> z = szp::grid_of<T>(eb);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::movement_room<T>),
-                         [&] { szp::encode<T>(x, n, z, frame, chunks, s, told); });
-    }
-    static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::decode_room<T>),
-                         [&] { szp::decode<T>(frame, bytes, n, x, chunks, s, told); });
-    }
-};
 
 namespace {
 

@@ -72,9 +72,10 @@ CCOLL_DEVICE u32 count_non_zero(const i64 (&d)[32])
 }
 
 /// The values of the chunk with 0 for special ones. By all threads; barriers in front and behind.
-template <class T>
-CCOLL_DEVICE void stage_without(const T* x, u32 count, u32 mask, void* values)
+template <class E>
+CCOLL_DEVICE void stage_without(const E* x, u32 count, u32 mask, void* values)
 {
+    using T = number_of_element<E>;
     const u32 begin = block_elements * me();
     __syncthreads();
     if (begin < count) {
@@ -90,8 +91,8 @@ CCOLL_DEVICE void stage_without(const T* x, u32 count, u32 mask, void* values)
 /// The chunk without the values that a rule finds, on the best grid that holds the others. Leaves what is encoded staged.
 /// @param common_only  without taking anything out, and on a grid that needs no survey: unsupported where that does not do
 /// @return             kind unsupported: no grid holds the chunk
-template <class T>
-CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rule, bool common_only, const grid<T>& z, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE attempt<T> consider(const E* x, u32 count, special_rule<T> rule, bool common_only, const grid<T>& z, movement_room<T>& s)
 {
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks;
@@ -153,8 +154,8 @@ CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rul
 }
 
 /// Is there an |x| from `least` on that is less than `limit`, as bits? By all threads.
-template <class T>
-CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<T> limit, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE bool reaches(const E* x, u32 count, word_of<T> least, word_of<T> limit, movement_room<T>& s)
 {
     bool any = false;
     CCOLL_NO_UNROLL
@@ -167,8 +168,8 @@ CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<
 
 /// The shortest way on a grid to encode a chunk for which the usual path does not do. What it encodes is staged.
 /// @param rule  which values are special, markers included    @return kind unsupported: there is none
-template <class T>
-CCOLL_DEVICE attempt<T> best_on_grid(const T* x, u32 count, special_rule<T>& rule, const grid<T>& z, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE attempt<T> best_on_grid(const E* x, u32 count, special_rule<T>& rule, const grid<T>& z, movement_room<T>& s)
 {
     const u32 raw_bytes = count * static_cast<u32>(sizeof(T));
     attempt<T> best = consider(x, count, rule, true, z, s);
@@ -210,8 +211,8 @@ CCOLL_DEVICE attempt<T> best_on_grid(const T* x, u32 count, special_rule<T>& rul
 /// encodes is staged, unless it is kept.
 /// @param too_long  no grid is to be tried: the usual path found that the chunk is not shorter than its values
 /// @return          its words; as many as the values have if the chunk is raw
-template <class T>
-CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, bool too_long, const grid<T>& z, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE u32 choose(const E* x, u32 count, bool too_long, const grid<T>& z, movement_room<T>& s)
 {
     constexpr u32 many = 32;  // a share of the bytes
     const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
@@ -260,8 +261,8 @@ CCOLL_DEVICE u32* put_front(const chunk_layout& l, u32 kind, u32 escaped, bool b
 }
 
 /// Writes the chunk as s.chosen says; its values are staged, unless it is kept. By all threads.
-template <class T>
-CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
+template <class E, class T>
+CCOLL_DEVICE_RARE void put_chosen(const E* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
 {
     if (s.chosen.kind == kept) return put_kept(x, count, s.values, to, s.specials);
     const u32 blocks = (count + 31) / 32;

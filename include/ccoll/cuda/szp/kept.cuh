@@ -50,10 +50,10 @@ struct kept_plan {
 };
 
 /// @param x  the chunk, in device memory
-template <class T>
-CCOLL_DEVICE_RARE kept_plan plan_kept(const T* x, u32 count, specials_room& s)
+template <class E>
+CCOLL_DEVICE_RARE kept_plan plan_kept(const E* x, u32 count, specials_room& s)
 {
-    using word = word_of<T>;
+    using word = element_word<E>;
     const u32 begin = block_elements * me(), end = smaller(count, begin + block_elements), here = kept_here(count);
     const word base = bits_at(x, 0);
     word alone = 0, chained = 0;
@@ -86,10 +86,10 @@ CCOLL_DEVICE_RARE kept_plan plan_kept(const T* x, u32 count, specials_room& s)
 }
 
 /// Residual i of this thread's block of Lossless.
-template <class T>
-CCOLL_DEVICE word_of<T> residual_at(const T* x, const kept_plan& p, word_of<T> base, u32 i)
+template <class E>
+CCOLL_DEVICE element_word<E> residual_at(const E* x, const kept_plan& p, element_word<E> base, u32 i)
 {
-    using word = word_of<T>;
+    using word = element_word<E>;
     const u32 at = kept_block * (me() / 2) + i;
     const word w = bits_at(x, at), from = p.alone || at == 0 ? base : bits_at(x, at - 1);
     return (p.alone ? w ^ base : folded(static_cast<word>(w - from))) >> p.shift;
@@ -104,10 +104,10 @@ CCOLL_DEVICE void put_low_bytes(u8* to, Word w, u32 bytes)
 
 /// Writes the chunk that was planned: to the image in shared memory, and from there to the frame.
 /// @param image  room for the bytes of the values    @param to  the chunk in the frame
-template <class T>
-CCOLL_DEVICE_RARE void put_kept(const T* x, u32 count, u8* image, u32* to, specials_room& s)
+template <class E>
+CCOLL_DEVICE_RARE void put_kept(const E* x, u32 count, u8* image, u32* to, specials_room& s)
 {
-    using word = word_of<T>;
+    using word = element_word<E>;
     const kept_plan p = plan_kept(x, count, s);
     const word base = bits_at(x, 0);
     const u32 here = kept_here(count), odd = me() % 2;
