@@ -56,10 +56,10 @@ CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alon
     if (me() < 4 * units - words) image[words + me()] = me() == 0 ? tail : 0;
 }
 
-/// Encodes x, n elements, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room) bytes, of
-/// numbers. The bytes are those of the host's encoder.
-/// @param grids  of the bound, or of the bounds that a chunk may have    @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)
-/// @param s      @see scratch
+/// Encodes x, n elements, into a frame for movement. The bytes are those of the host's encoder.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room) bytes, of numbers.
+/// @param grids  of the bound, or of the bounds that a chunk may have
+/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
 template <class E>
 __global__ __launch_bounds__(team_threads,
                              is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, const __grid_constant__ grids_of<E> grids,

@@ -233,10 +233,10 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     if (me() < behind) to[thin.bytes + me()] = static_cast<u8>(me() == 0 ? tail : 0);
 }
 
-/// Encodes x, n elements, into a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room) bytes, of numbers. The
-/// bytes are those of the host's encoder.
-/// @param scales  of the bound, or of the bounds that a chunk may have    @param frame  a multiple of 16 bytes; room for
-/// max_encoded_bytes(n)    @param s  @see scratch
+/// Encodes x, n elements, into a frame. The bytes are those of the host's encoder.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room) bytes, of numbers.
+/// @param scales  of the bound, or of the bounds that a chunk may have
+/// @param frame   a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
 template <class Format, class E>
 __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n,
                                                                                              const __grid_constant__ scales_of<E> scales,
