@@ -166,6 +166,17 @@ TEST_CASE("Far messages: one end of a message may be on the host", "[far][direct
             CHECK(each.wrong == "");
 }
 
+TEST_CASE("Far messages: neither host buffers nor guarded links can be direct", "[far][direct]")
+{
+    using namespace ccoll::policies;
+    using ccoll::call_fault;
+    using ccoll::detail::fault_of_direct;
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, ccoll::host_space>() == call_fault::direct);
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Staged>, ccoll::host_space>() == call_fault::none);
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct, Fault::Crc32c>, far::space>() == call_fault::direct_guarded);
+    STATIC_REQUIRE(fault_of_direct<ccoll::Plan<Transport::Direct>, far::space>() == call_fault::none);
+}
+
 namespace {
 /// A transport that knows host memory alone.
 struct host_only : threads_comm {

@@ -87,7 +87,7 @@ consteval call_fault first_shared_fault_of_plan()
             return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>) return call_fault::codec_addends;
-        else return call_fault::none;
+        else return fault_of_direct<Plan, moved_space<Send, Recv>>();
     }
 }
 
