@@ -256,12 +256,12 @@ template <element T, class Exec>
 struct queued_codecs<policies::Codec::None, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::raw_frames<T, true>::all;
 };
-template <class Tag, native_float T, class Exec>
+template <class Tag, floating_element T, class Exec>
     requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
 struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
 };
-template <native_float T, class Exec>
+template <floating_element T, class Exec>
     requires has_homomorphic_codec<policies::Codec::SZp, T>
 struct queued_codecs<policies::Codec::SZp, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T, true>::all;
