@@ -186,6 +186,16 @@ CCOLL_INLINE void largest_of(const float* x, magnitudes<float>& m) noexcept
                               _mm256_max_epu32(_mm256_and_si256(load_256(x + 16), low), _mm256_and_si256(load_256(x + 24), low)));
 }
 
+CCOLL_INLINE void largest_of(const double* x, magnitudes<double>& m) noexcept
+{
+    const __m256d low = _mm256_castsi256_pd(_mm256_set1_epi64x(0x7fffffffffffffff));
+    m.most = _mm256_setzero_pd();
+    for (int i = 0; i < 32; i += 4) {
+        const __m256d magnitude = _mm256_and_pd(_mm256_loadu_pd(x + i), low);
+        m.most = _mm256_or_pd(_mm256_max_pd(magnitude, m.most), _mm256_cmp_pd(magnitude, magnitude, _CMP_UNORD_Q));
+    }
+}
+
 template <class T>
 struct look_ahead {
     CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
@@ -413,6 +423,9 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 #include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
+namespace by_mask = specials::avx2;
+inline constexpr bool takes_out = true;
+#include <ccoll/codec/szp/encode.inl>
 
 using namespace lists;
 
