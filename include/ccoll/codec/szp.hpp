@@ -275,12 +275,12 @@ private:
     {
         CCOLL_EXACT_BODY
         if (is_flat(view)) {
-            fill(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)));
+            fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)), how);
             return status::ok;
         }
         if constexpr (is_f32<T>)
             if (view.what == kind::fine && view.blocks_bytes == 0) {  // equal values on a lattice
-                fill(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step);
+                fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step, how);
                 return status::ok;
             }
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.

@@ -414,6 +414,25 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     r = _mm256_add_epi32(r, _mm256_permutevar8x32_epi32(total, repeat_256(equal().seven)));
 }
 
+CCOLL_INLINE __m256i in_all(float v) noexcept { return _mm256_castps_si256(_mm256_set1_ps(v)); }
+CCOLL_INLINE __m256i in_all(double v) noexcept { return _mm256_castpd_si256(_mm256_set1_pd(v)); }
+
+/// n equal values.
+/// @param how  streamed: `x` is a multiple of 4 bytes, and values that lie across the edges of registers are no matter
+template <class T>
+CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
+{
+    constexpr std::size_t bytes = 32, count = bytes / sizeof(T);
+    const std::size_t over = reinterpret_cast<std::uintptr_t>(x) % bytes;
+    std::size_t i = 0;
+    if (how == stores::streamed && over % sizeof(T) == 0) {
+        for (; i < n && (over + i * sizeof(T)) % bytes != 0; ++i) x[i] = value;
+        for (; n - i >= count; i += count) _mm256_stream_si256(reinterpret_cast<__m256i*>(x + i), in_all(value));
+    }
+    for (; n - i >= count; i += count) _mm256_storeu_si256(reinterpret_cast<__m256i*>(x + i), in_all(value));
+    for (; i < n; ++i) x[i] = value;
+}
+
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 {
     for (int i = 0; i < 4; ++i) q.v[i] = r;

@@ -28,6 +28,7 @@ namespace avx512 {
 // Planes fill 256 bits, and the others would not be faster with registers of 512 bits.
 using avx2::add_blocks;
 using avx2::decode_alone;
+using avx2::fill;
 using avx2::get_8_planes;
 using avx2::get_lists;
 using avx2::is_noise;

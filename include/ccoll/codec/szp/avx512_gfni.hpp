@@ -21,6 +21,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 namespace avx512_gfni {
 
 // The primitives of AVX-512 that more instructions do not improve.
+using avx2::fill;
 using avx2::get_list;
 using avx2::is_noise;
 using avx2::largest_below;

@@ -22,6 +22,8 @@ template <element T>
 inline constexpr by_isa alone_decoders{CCOLL_EACH_ISA(decode_alone<T>)};
 template <element T>
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add_chunk_blocks)};
+template <element T>
+inline constexpr by_isa fillers{CCOLL_EACH_ISA(fill<T>)};
 inline constexpr by_isa block_encoders_64{CCOLL_EACH_ISA(encode_block_64)};
 template <element T>
 inline constexpr by_isa block_decoders_64{CCOLL_EACH_ISA(decode_block_64<T>)};

@@ -396,6 +396,7 @@ namespace by_mask = specials::neon;
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 
+using portable::fill;
 using portable::get_lists;
 using portable::put_lists;
 

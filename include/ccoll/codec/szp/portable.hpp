@@ -348,6 +348,13 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     return width;
 }
 
+/// n equal values. std::fill_n is not vectorised at -O2.
+template <class T>
+inline void fill(T* x, std::size_t n, T value, stores /*how*/) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i) x[i] = value;
+}
+
 inline constexpr bool streams = false;
 template <class T>
 struct lines_of;

@@ -197,13 +197,6 @@ i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
     return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
 }
 
-/// std::fill_n is not vectorised at -O2.
-template <element T>
-void fill(T* x, std::size_t n, T value) noexcept
-{
-    for (std::size_t i = 0; i < n; ++i) x[i] = value;
-}
-
 /// What is unusual about a block of an addend.
 struct block_class {
     u32 a = 0, b = 0;  ///< class planes
