@@ -414,29 +414,11 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     r = _mm256_add_epi32(r, _mm256_permutevar8x32_epi32(total, repeat_256(equal().seven)));
 }
 
-CCOLL_INLINE __m256i in_all(float v) noexcept { return _mm256_castps_si256(_mm256_set1_ps(v)); }
-CCOLL_INLINE __m256i in_all(double v) noexcept { return _mm256_castpd_si256(_mm256_set1_pd(v)); }
-
-/// n equal values.
-/// @param how  streamed: `x` is a multiple of 4 bytes, and values that lie across the edges of registers are no matter
-template <class T>
-CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
-{
-    constexpr std::size_t bytes = 32, count = bytes / sizeof(T);
-    const std::size_t over = reinterpret_cast<std::uintptr_t>(x) % bytes;
-    std::size_t i = 0;
-    if (how == stores::streamed && over % sizeof(T) == 0) {
-        for (; i < n && (over + i * sizeof(T)) % bytes != 0; ++i) x[i] = value;
-        for (; n - i >= count; i += count) _mm256_stream_si256(reinterpret_cast<__m256i*>(x + i), in_all(value));
-    }
-    for (; n - i >= count; i += count) _mm256_storeu_si256(reinterpret_cast<__m256i*>(x + i), in_all(value));
-    for (; i < n; ++i) x[i] = value;
-}
-
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 {
     for (int i = 0; i < 4; ++i) q.v[i] = r;
 }
+#include <ccoll/codec/szp/avx2_fill.inl>
 #include <ccoll/codec/szp/restore.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64.inl>
@@ -446,27 +428,7 @@ namespace by_mask = specials::avx2;
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 
-using namespace lists;
-
-CCOLL_INLINE unsigned ones_of(u32 v) noexcept { return static_cast<unsigned>(_mm_popcnt_u32(v)); }
-CCOLL_INLINE void put_list(const few_planes& p, unsigned count, u8* to) noexcept { put_one_by_one(p, count, to); }
-CCOLL_INLINE few_planes get_list(const u8* from, unsigned count) noexcept
-{
-    // An entry of 0 adds nothing.
-    const __m256i v = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(_bzhi_u64(get<u64>(from), 8 * count))));
-    const __m256i place = _mm256_and_si256(v, _mm256_set1_epi32(31)), one = _mm256_set1_epi32(1);
-    const __m256i first = _mm256_sllv_epi32(_mm256_and_si256(_mm256_srli_epi32(v, 5), one), place);
-    const __m256i second = _mm256_sllv_epi32(_mm256_and_si256(_mm256_srli_epi32(v, 6), one), place);
-    const __m256i third = _mm256_sllv_epi32(_mm256_srli_epi32(v, 7), place);
-    const __m256i both = _mm256_or_si256(_mm256_unpacklo_epi32(first, second), _mm256_unpackhi_epi32(first, second));
-    __m128i low = _mm_or_si128(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-    __m128i high = _mm_or_si128(_mm256_castsi256_si128(third), _mm256_extracti128_si256(third, 1));
-    low = _mm_or_si128(low, _mm_unpackhi_epi64(low, low));
-    high = _mm_or_si128(high, _mm_unpackhi_epi64(high, high));
-    high = _mm_or_si128(high, _mm_shuffle_epi32(high, 0x55));
-    const u64 of_low = static_cast<u64>(_mm_cvtsi128_si64(low));
-    return {static_cast<u32>(of_low), static_cast<u32>(of_low >> 32), static_cast<u32>(_mm_cvtsi128_si32(high))};
-}
+#include <ccoll/codec/szp/avx2_lists.inl>
 #include <ccoll/codec/szp/lists.inl>
 
 }  // namespace avx2
