@@ -353,7 +353,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
     });
 }
 
-TEST_CASE("docs/reference/scan.md and bucket.md run", "[docs]")
+TEST_CASE("docs/reference/scan.md, neighbor.md and bucket.md run", "[docs]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const int me = comm.rank();
@@ -364,6 +364,24 @@ TEST_CASE("docs/reference/scan.md and bucket.md run", "[docs]")
         // [/doc:scan]
         const double expected[] = {0, 1, 3, 6};
         want(before[7] == expected[me] && std::fabs(upto[7] - expected[me + 1]) <= 3e-3, "prefixes");
+
+        const std::size_t n = 1000;
+        const int p = comm.size();
+        {
+            const auto own = static_cast<float>(me);
+            // [doc:neighbor]
+            const auto ring = ccoll::with_grid(comm, std::vector{comm.size()}, std::vector{1});
+            std::vector<float> edges(2 * n, own), halos(2 * n);  // left, right
+            ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, ring);
+
+            const std::vector<int> hears{(me + 1) % p}, tells{(me + p - 1) % p};
+            const auto chain = ccoll::with_neighbors(comm, hears, tells);
+            std::vector<float> field(n, own), next(n);
+            ccoll::neighbor_allgather<Codec::SZp, ErrorBound<1e-3>>(field, next, chain);
+            // [/doc:neighbor]
+            const float left = static_cast<float>((me + p - 1) % p), right = static_cast<float>((me + 1) % p);
+            want(near(halos[0], left, 1e-3) && near(halos[2 * n - 1], right, 1e-3) && near(next[7], right, 1e-3), "halos");
+        }
 
         // [doc:bucket]
         std::vector<std::vector<float>> gradients{std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};

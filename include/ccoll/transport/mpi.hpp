@@ -18,6 +18,7 @@
 
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
+#include <ccoll/transport/mpi_topology.hpp>
 #include <ccoll/transport/mpi_types.hpp>
 #include <ccoll/transport/transport.hpp>
 
@@ -109,6 +110,13 @@ public:
         return state_->nodes;
     }
     void set_nodes(std::span<const int> node_of_rank) { state_->nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
+
+    /// In the topology of the user's communicator; null if it has none. Local. It must not have been freed.
+    std::shared_ptr<const neighbor_list> neighbors()
+    {
+        if (state_->neighbors == nullptr) state_->neighbors = detail::neighbors_of_topology(state_->users, rank(), size());
+        return state_->neighbors;
+    }
 
     request post_send(int peer, int tag, const_byte_span data)
     {
