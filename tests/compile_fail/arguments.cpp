@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments that are missing, too many, or in another order; as call.cpp. Case 0 is the control: every form.
+#include <list>
 #include <system_error>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
 #include <ccoll/transport/threads.hpp>
+#include <ccoll/value.hpp>
 
 using namespace ccoll::policies;
 
@@ -57,6 +59,8 @@ void call(const arguments& a)
     ccoll::neighbor_alltoallv(a.p, a.list, nullptr, a.q, a.list, a.list, a.grid);
     ccoll::neighbor_allgatherv(a.x, a.y, a.counts, a.grid);
     ccoll::allreduce(a.x, a.grid);
+    ccoll::value::allreduce(a.x, a.comm, code);
+    ccoll::value::reduce<Codec::SZx, RuntimeBound>(1.0f, 0, a.comm, 1e-3);
 #elif CCOLL_CASE == 1   // expect: ccoll: the communicator is missing
     ccoll::allreduce(a.x, a.y);
 #elif CCOLL_CASE == 2   // expect: ccoll: the communicator is missing
@@ -117,5 +121,9 @@ void call(const arguments& a)
     ccoll::neighbor_alltoall<Algo::Bruck>(a.x, a.y, a.grid);
 #elif CCOLL_CASE == 30  // expect: it takes (send, recv, counts, comm), or with pointers (send, n, recv, counts, displacements, comm)
     ccoll::neighbor_allgatherv(a.y, a.counts, a.grid);
+#elif CCOLL_CASE == 31  // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
+    ccoll::value::allreduce(std::list<float>(3), a.comm);
+#elif CCOLL_CASE == 32  // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
+    ccoll::value::allgather(true, a.comm);
 #endif
 }
