@@ -385,6 +385,18 @@ TEST_CASE("docs/reference/scan.md, neighbor.md, value.md and bucket.md run", "[d
         }
 
         {
+            const std::size_t rows = 50, columns = 40;
+            std::vector<float> matrix(rows * columns, static_cast<float>(me));
+            const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody, tag = 1;
+            // [doc:gaps]
+            // A halo in a row-major matrix: the last column of ours goes right, and the first column comes from the left.
+            const auto column = [&](std::size_t j) { return ccoll::strided(matrix.data() + j, rows, 1, columns); };
+            ccoll::sendrecv<Codec::SZp, ErrorBound<1e-3>>(column(columns - 2), right, column(0), left, tag, comm);
+            // [/doc:gaps]
+            const float value = me > 0 ? static_cast<float>(me - 1) : 0;
+            want(near(matrix[0], value, 1e-3) && near(matrix[49 * 40], value, 1e-3) && matrix[1] == static_cast<float>(me), "columns");
+        }
+        {
             const std::vector<float> field(n, 1.0f);
             // [doc:value]
             auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // a std::vector<float>

@@ -16,6 +16,7 @@
 #include <ccoll/engine/decide.hpp>
 #include <ccoll/engine/guarded_call.hpp>
 #include <ccoll/engine/run_modes.hpp>
+#include <ccoll/policy/strided.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -153,8 +154,16 @@ constexpr auto as_elements(T* at)
 template <class How, class Collective, bool Loses, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
-    if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
-                  fault != call_fault::none) {
+    if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
+        refuse<call_fault::strided_later, Choice>();
+        return {};
+    } else if constexpr (is_strided<Send> || is_strided<Recv>) {
+        return with_packed(send, recv, [&](auto& from, auto& to) {
+            return call_ranges<How, Collective, Loses, decltype(from), decltype(to)>(choice, from, to, with, root, comm,
+                                                                                     std::forward<Extra>(extra)...);
+        });
+    } else if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
+                         fault != call_fault::none) {
         refuse<fault, Choice>();
         return {};
     } else {

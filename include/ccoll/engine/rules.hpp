@@ -19,6 +19,7 @@ enum class call_fault {
     none,
     plan,
     buffer,
+    strided_later,
     mixed_spaces,
     space,
     element,
@@ -216,8 +217,12 @@ constexpr void refuse()
 {
     refuse_plan<Choice::fault>();
     static_assert(Fault != call_fault::buffer,
-                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
+                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for elements with a stride pass "
+                  "ccoll::strided(pointer, count, length, stride) to a blocking call, "
                   "and for another container specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::strided_later,
+                  "ccoll: a strided view is copied together within a call, so it goes with blocking calls alone; copy the elements to a "
+                  "buffer of yours, which outlives the request");
     static_assert(Fault != call_fault::threads,
                   "ccoll: Exec:: says who does the work of host codecs, and these buffers are not in host memory; drop it");
     static_assert(Fault != call_fault::mixed_spaces,
