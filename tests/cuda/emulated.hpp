@@ -58,18 +58,14 @@ private:
 
 inline std::uint32_t chunks_of(std::size_t n) { return static_cast<std::uint32_t>((n + 8191) / 8192); }
 
-/// The host's encoder without kept chunks, which the device does not make.
+/// What kernels compute with.
 template <class T>
-struct unkept : ccoll::detail::szp::chunk_coder<T> {
-    static ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double eb) noexcept
-    {
-        return ccoll::detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, false);
-    }
-};
+using number_of = device::number_of_element<T>;
+
 template <class T>
 ccoll::encode_result encode_on_host(std::span<const T> x, ccoll::byte_span dst, double eb)
 {
-    return ccoll::detail::chunked<SZp, T, unkept<T>>::encode(x, dst, eb, {});
+    return ccoll::encode<SZp>(x, dst, eb);
 }
 
 struct encoded {
@@ -86,8 +82,8 @@ encoded encode(std::span<const T> x, double eb, const emulator::options& how = {
     frame_memory frame(ccoll::max_encoded_bytes<SZp, T>(n));
     scratch_memory scratch(chunks_of(n));
     encoded r;
-    const szp::grid<T> z = szp::grid_of<T>(eb);
-    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::movement_room<T>),
+    const auto z = device::for_chunks_of<T>(eb, szp::grid_of<number_of<T>>);
+    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::movement_room<number_of<T>>),
                      [&] { szp::encode<T>(x.data(), n, z, frame.data(), chunks_of(n), scratch.get(), &r.told); });
     r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
     r.clean = scratch.is_clean();
@@ -102,12 +98,12 @@ encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_by
     frame_memory frame(ccoll::max_addend_bytes<SZp, T>(n)), first(a), second(b);
     scratch_memory scratch(chunks_of(n));
     encoded r;
-    szp::grid<T> z;
-    if (a.empty()) z = szp::grid_of<T>(eb);
+    szp::grid<number_of<T>> z;
+    if (a.empty()) z = szp::grid_of<number_of<T>>(eb);
     else z.bound = -1;
     const szp::operand<T> x{values.data(), {a.empty() ? nullptr : first.data(), a.size()}};
     const szp::operand<T> y{nullptr, {b.empty() ? nullptr : second.data(), b.size()}};
-    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<T>), [&] {
+    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<number_of<T>>), [&] {
         if (a.empty()) szp::add<T, szp::addend_of::values>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
         else szp::add<T, szp::addend_of::frames>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told);
     });
@@ -124,10 +120,10 @@ encoded combine(std::int64_t p, ccoll::const_byte_span a, std::int64_t q, ccoll:
     frame_memory frame(ccoll::max_addend_bytes<SZp, T>(n)), first(a), second(b);
     scratch_memory scratch(chunks_of(n));
     encoded r;
-    szp::grid<T> z;
+    szp::grid<number_of<T>> z;
     z.bound = -1;
     const szp::operand<T> x{nullptr, {first.data(), a.size()}, p}, y{nullptr, {second.data(), b.size()}, q};
-    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<T>),
+    emulator::launch(how, std::max(1u, chunks_of(n)), device::team_threads, sizeof(szp::addend_room<number_of<T>>),
                      [&] { szp::add<T, szp::addend_of::multiples>(x, y, n, z, frame.data(), chunks_of(n), scratch.get(), &r.told); });
     r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
     r.clean = scratch.is_clean();
@@ -141,7 +137,7 @@ ccoll::status decode(ccoll::const_byte_span bytes, std::span<T> out, const emula
     frame_memory frame(bytes);
     scratch_memory scratch(0);
     device::outcome told;
-    emulator::launch(how, std::max(1u, chunks_of(out.size())), device::team_threads, sizeof(szp::decode_room<T>), [&] {
+    emulator::launch(how, std::max(1u, chunks_of(out.size())), device::team_threads, sizeof(szp::decode_room<number_of<T>>), [&] {
         szp::decode<T>(frame.data(), bytes.size(), out.size(), out.data(), chunks_of(out.size()), scratch.get(), &told);
     });
     return scratch.is_clean() ? static_cast<ccoll::status>(told.code) : ccoll::status::unsupported;
