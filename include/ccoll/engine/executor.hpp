@@ -253,7 +253,7 @@ private:
     /// this rank.
     void begin_step(lane& l)
     {
-        const step now = l.now = step_at(l);
+        const step now = l.now = task_.step_at(me_, p_, l.step);
         l.at = stage_of_step::encode;
         l.received = now.recv_from == nobody;
         if (!l.received) {
@@ -343,7 +343,7 @@ private:
         for (int i = 0; i < now.recv.count && trouble_.ok(); ++i) {
             block& b = at(l, now.recv, i);
             frame_view view;
-            if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
+            if (const verdict v = open_frame(task_, b, now.action, here_, rest, view); !v.ok()) return poison(v);
             show_codec(*l.inbox, view);
             byte_work<executor> transition{*this, l, b, &view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
@@ -356,19 +356,6 @@ private:
             rest = rest.subspan(view.bytes());
         }
         if (trouble_.ok() && !rest.empty()) poison(here_.found(status::corrupt));
-    }
-    /// Reads the frame at the start of `rest`. It must be a frame of this block, in this call.
-    verdict check_frame(block& b, const step& now, const_byte_span rest, frame_view& view)
-    {
-        const status s = task_.codec.open(rest, b.count, view);
-        if (s != status::ok && s != status::too_large && s != status::count_differs) return here_.found(s);
-        const std::uint64_t elements = view.header.elements;
-        if (task_.data.varied && now.action == on_receive::replace && elements <= task_.slice_elements)
-            b.count = static_cast<std::size_t>(elements);  // the sender knows the length of its part
-        if (task_.data.varied && elements != b.count)
-            return here_.found(status::count_differs, static_cast<double>(b.count), static_cast<double>(elements));
-        const bool fits = elements == b.count && view.header.bound == task_.eb && view.bytes() <= task_.max_frame_bytes(b.count);
-        return fits ? verdict{} : here_.found(status::corrupt);
     }
 
     /// Is a reduced block going to be encoded for a send next? Then its partial result need not be stored.
@@ -440,7 +427,6 @@ private:
 
     bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
-    step step_at(const lane& l) const { return task_.step_at(me_, p_, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
 
     const task<T>& task_;

@@ -111,17 +111,17 @@ public:
     }
     void set_nodes(std::span<const int> node_of_rank) { state_->nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
+    /// MPI finds out itself where a message is, if it is CUDA-aware.
+    status reach(const far_memory& memory) const noexcept
+    {
+        return memory.of_cuda && !is_gone() && detail::mpi_is_cuda_aware() ? status::ok : status::not_direct;
+    }
+
     /// In the topology of the user's communicator; null if it has none. Local. It must not have been freed.
     std::shared_ptr<const neighbor_list> neighbors()
     {
         if (state_->neighbors == nullptr) state_->neighbors = detail::neighbors_of_topology(state_->users, rank(), size());
         return state_->neighbors;
-    }
-
-    /// MPI finds out itself where a message is, if it is CUDA-aware.
-    status reach(const far_memory& memory) const noexcept
-    {
-        return memory.of_cuda && !is_gone() && detail::mpi_is_cuda_aware() ? status::ok : status::not_direct;
     }
 
     request post_send(int peer, int tag, const_byte_span data)
