@@ -29,7 +29,7 @@ public:
     /// @param agreed  ranks have compared their arguments, so none can have another schedule.
     executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
         : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk), agreed_(agreed), me_(link.rank()),
-          p_(link.size()), blocks_(what.path.blocks(p_)), steps_(what.path.steps(p_)), tags_(what.stamp.call),
+          p_(link.size()), blocks_(what.blocks(p_)), steps_(what.steps(p_)), tags_(what.stamp.call),
           store_(what, me_, p_, link.memory(), messages_, what.space.element_memory(link.memory()))
     {
         lanes_ = store_.template table<lane>(store_.lanes());
@@ -375,7 +375,7 @@ private:
     bool fuses(const lane& l, int b) const
     {
         return task_.rules.forward_encoded && !task_.rules.reduce_encoded && l.step + 1 < steps_ &&
-               task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
+               task_.step_at(me_, p_, l.step + 1).send.contains(b, blocks_);
     }
 
     /// Begins to deliver the blocks that no step after `number` touches. @param was  the step that has just been done
@@ -440,7 +440,7 @@ private:
 
     bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
-    step step_at(const lane& l) const { return task_.path.step_at(me_, p_, task_.root, l.step); }
+    step step_at(const lane& l) const { return task_.step_at(me_, p_, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
 
     const task<T>& task_;

@@ -209,7 +209,7 @@ private:
         ++out_.halfway;
     }
     /// The stamp of a message that the host cannot reach. The codec works behind it, on the same queue.
-    void put_stamp(slot& s, std::size_t number)
+    CCOLL_OPAQUE void put_stamp(slot& s, std::size_t number)
     {
         store(s.memory->host_room(), 0, stamp(number, out_.total));
         d_.space.far->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
@@ -270,9 +270,9 @@ private:
     }
 
     /// Can the host read the message that has arrived? If not, what it reads of it is being fetched.
-    bool can_read(slot& s)
+    bool can_read(slot& s) { return d_.space.far == nullptr || s.request.result != status::ok || has_fetched(s); }
+    CCOLL_OPAQUE bool has_fetched(slot& s)
     {
-        if (d_.space.far == nullptr || s.request.result != status::ok) return true;
         if (!std::exchange(s.fetched, true)) {
             s.memory->used = s.request.bytes;
             forget(*s.memory, 0);
