@@ -473,17 +473,21 @@ struct sums_of {
 
 }  // namespace far
 
-template <class Tag, ccoll::element T, class Exec>
-    requires ccoll::has_codec<Tag, T>
-struct ccoll::queued_codecs<Tag, T, far::space, Exec> {
-    static constexpr ccoll::queued_codec<T> frames = far::frames_of<Tag, T>::all;
+namespace ccoll {  // nvcc forgets the namespace of a specialisation that is written as ccoll::queued_codecs
+
+template <class Tag, element T, class Exec>
+    requires has_codec<Tag, T>
+struct queued_codecs<Tag, T, far::space, Exec> {
+    static constexpr queued_codec<T> frames = far::frames_of<Tag, T>::all;
 };
-template <class Tag, ccoll::element T, class Exec>
-    requires ccoll::has_homomorphic_codec<Tag, T>
-struct ccoll::queued_codecs<Tag, T, far::space, Exec> {
-    static constexpr ccoll::queued_codec<T> frames = far::frames_of<Tag, T>::all;
-    static constexpr ccoll::queued_addends<T> addends = far::sums_of<Tag, T>::all;
+template <class Tag, element T, class Exec>
+    requires has_homomorphic_codec<Tag, T>
+struct queued_codecs<Tag, T, far::space, Exec> {
+    static constexpr queued_codec<T> frames = far::frames_of<Tag, T>::all;
+    static constexpr queued_addends<T> addends = far::sums_of<Tag, T>::all;
 };
-template <class Tag, ccoll::element T, class Exec>
-    requires ccoll::has_codec<Tag, T>
-struct ccoll::queued_codecs<Tag, T, ccoll::direct<far::space>, Exec> : queued_codecs<Tag, T, far::space, Exec> {};
+template <class Tag, element T, class Exec>
+    requires has_codec<Tag, T>
+struct queued_codecs<Tag, T, direct<far::space>, Exec> : queued_codecs<Tag, T, far::space, Exec> {};
+
+}  // namespace ccoll

@@ -17,14 +17,42 @@ missing() { echo "gpu.sh: $1"; exit 77; }
 nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc 2> /dev/null | head -1)}
 [ -x "$nvcc" ] || missing "there is no nvcc; install the CUDA toolkit, or set NVCC"
 command -v g++ > /dev/null || missing "there is no g++, which nvcc needs"
-if [ "$only" != build ]; then
+case $only in everything | build | tests | benchmarks) ;; *) missing "ONLY is '$only'; it can be build, tests or benchmarks" ;; esac
+if [ "$only" = build ]; then
+    [ -n "${ARCH:-}" ] || missing "ONLY=build needs an ARCH, such as ARCH=sm_90, because it does not look for a GPU"
+else
     { command -v nvidia-smi > /dev/null && nvidia-smi -L > "$work/gpus" 2>&1 && grep -q "GPU 0" "$work/gpus"; } || missing "nvidia-smi finds no GPU"
     echo "gpu.sh: $(head -1 "$work/gpus")"
 fi
 
+
+# A program of a few lines: does nvcc get along with g++, and the driver with the toolkit?
+cat > "$work/probe.cu" << 'end'
+#include <concepts>
+#include <cstdio>
+#include <cuda_runtime.h>
+__global__ void set(int* to) { *to = 7; }
+int main()
+{
+    int *at = nullptr, found = 0;
+    cudaError_t e = cudaMalloc(&at, sizeof *at);
+    if (e == cudaSuccess) set<<<1, 1>>>(at);
+    if (e == cudaSuccess) e = cudaGetLastError();
+    if (e == cudaSuccess) e = cudaMemcpy(&found, at, sizeof found, cudaMemcpyDeviceToHost);
+    if (e == cudaSuccess && found == 7) return 0;
+    std::printf("%s\n", e == cudaSuccess ? "a kernel wrote nothing" : cudaGetErrorString(e));
+    return 1;
+}
+end
+"$nvcc" -std=c++20 "-arch=${ARCH:-native}" "$work/probe.cu" -o "$work/probe" > "$work/probe.log" 2>&1 ||
+    missing "nvcc cannot compile a program of a few lines as C++20: $(tail -3 "$work/probe.log")"
+if [ "$only" != build ]; then
+    timeout 60 "$work/probe" > "$work/probe.log" 2>&1 || missing "a program of a few lines does not run on the GPU: $(tail -3 "$work/probe.log")"
+fi
+
 flags=(-std=c++20 -O2 "-arch=${ARCH:-native}" -DCCOLL_NO_MPI "-I$root/include" "-I$root/tests" -lineinfo -Xcompiler -pthread)
 failed=0
-programs=()
+programs=() sanitizing=()
 build() { # build <name> <source>
     programs+=("$1")
     ( "$nvcc" "${flags[@]}" "$root/$2" -o "$work/$1" > "$work/build_$1.log" 2>&1; echo $? > "$work/build_$1.rc" ) &
@@ -57,11 +85,17 @@ if [ "$only" != benchmarks ]; then
     for name in "${programs[@]}"; do
         [[ $name == benchmark_* || ! -x $work/$name ]] && continue
         run 200 "$name" "$work/$name"
-        [ -n "$sanitizer" ] && [ "$name" != cuda_allreduce ] || continue
-        for tool in memcheck racecheck initcheck synccheck; do
-            run 60 "${name}_$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$work/$name" brief
-        done
     done
+    if [ -n "$sanitizer" ]; then  # all at once: each of them waits for itself most of the time
+        for name in "${programs[@]}"; do
+            [[ $name == benchmark_* || $name == cuda_allreduce || ! -x $work/$name ]] && continue
+            for tool in memcheck racecheck initcheck synccheck; do
+                (run 150 "${name}_$tool" "$sanitizer" --tool "$tool" --error-exitcode 1 "$work/$name" brief; exit $failed) &
+                sanitizing+=($!)
+            done
+        done
+        for job in "${sanitizing[@]}"; do wait "$job" || failed=1; done
+    fi
 fi
 
 if [ "$only" != tests ]; then

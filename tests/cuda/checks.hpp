@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the programs that run on a GPU share: memory of the device, and a count of what went wrong. They need nvcc and nothing else.
+// What the programs that run on a GPU share: memory of the device, checks of codecs, and a count of what went wrong. They need nvcc and
+// nothing else.
 #pragma once
 
 #include <ccoll/cuda.cuh>
 
+#include "same_bits.hpp"
+
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -67,10 +69,41 @@ private:
     std::size_t n_;
 };
 
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
+/// A frame of `x` and what it decodes to, beside those of the host.
+/// @param eb  the bound, or with ZFP bits per value
+template <class Codec, class T>
+void check_movement(const std::string& name, const std::vector<T>& x, double eb, ccoll::codec_stream& codecs)
 {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+    const std::string what = std::string(Codec::name) + ", " + name + (sizeof(T) == 4 ? " f32, n " : " f64, n ") +
+                             std::to_string(x.size()) + ", bound or rate " + std::to_string(eb);
+    std::vector<std::byte> host(ccoll::max_encoded_bytes<Codec, T>(x.size()));
+    const device_vector<T> in(x), out(x.size());
+    const device_vector<std::byte> frame(host.size());
+    const ccoll::encode_result expected = ccoll::encode<Codec>(x, host, eb);
+    host.resize(expected.bytes);
+    codecs.encode<Codec>(in.span(), frame.span(), eb);
+    const ccoll::encode_result r = codecs.result();
+    check(r.code == ccoll::status::ok && same_bits(frame.values(r.bytes), host), "encode " + what);
+    check(r.raw_blocks == expected.raw_blocks && r.special_values == expected.special_values, "counts of " + what);
+    std::vector<T> decoded(x.size());
+    static_cast<void>(ccoll::decode<Codec>(host, decoded));
+    codecs.decode<Codec>(ccoll::device_span<const std::byte>(frame.span().device_data(), r.bytes), out.span());
+    check(codecs.result().code == ccoll::status::ok && same_bits(out.values(), decoded), "decode " + what);
+}
+
+/// Ends the program with what was counted. @return  the exit code
+inline int report()
+{
+    std::printf("%d checks, %d failed\n", checks, failures);
+    return failures == 0 ? 0 : 1;
+}
+/// Calls work(n, codecs) for each length, or for one alone if a sanitizer runs the program.
+template <class Work>
+void for_lengths(bool brief, std::vector<std::size_t> lengths, Work work)
+{
+    ccoll::codec_stream codecs;
+    if (brief) lengths = {10000};
+    for (const std::size_t n : lengths) work(n, codecs);
 }
 
 }  // namespace gpu

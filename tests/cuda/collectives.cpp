@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives on device buffers, beside the same calls on host buffers: the same bits and the same bytes sent. The device is the
 // emulator, whose streams do their work late.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../fields.hpp"
 
-#include <cstring>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -20,7 +17,7 @@ namespace {
 template <class T>
 class cases {
 public:
-    explicit cases(ccoll::threads_comm& comm, std::string& wrong) : comm_(comm), wrong_(wrong), me_(comm.rank()), p_(comm.size()) {}
+    explicit cases(ccoll::threads_comm& comm, std::string& wrong) : comm_(comm), calls_(wrong), me_(comm.rank()), p_(comm.size()) {}
 
     template <class... P>
     void all_reduce(const char* what, std::size_t n)
@@ -80,51 +77,18 @@ private:
     template <class Call>
     void compare(const std::string& what, std::size_t sent, std::size_t received, Call call)
     {
-        const std::vector<T> x = input(sent);
-        std::vector<T> y(received, T(7));
-        const device_vector<T> on_device(x), result(y);
-        const ccoll::report expected = call(x, y), found = call(ccoll::device_span<const T>(on_device.span()), result.span());
-        check(what, expected, found, y, result.values());
-        if (on_device.values() != x) wrong_ += what + ": changed its input; ";
+        calls_.compare(what, input(sent), received, call);
     }
     template <class Call>
     void in_place(const std::string& what, std::size_t n, Call call)
     {
-        std::vector<T> x = input(n);
-        const device_vector<T> on_device(x);
-        const ccoll::report expected = call(x), found = call(on_device.span());
-        check(what, expected, found, x, on_device.values());
-    }
-    void check(const std::string& what, const ccoll::report& expected, const ccoll::report& found, const std::vector<T>& y,
-               const std::vector<T>& of_device)
-    {
-        if (y.size() != of_device.size() || (!y.empty() && std::memcmp(y.data(), of_device.data(), y.size() * sizeof(T)) != 0))
-            wrong_ += what + ": other bits; ";
-        if (std::string(expected.algorithm) != "MPI" && (found.sent_bytes != expected.sent_bytes || found.placement != expected.placement))
-            wrong_ += what + ": other bytes or another placement; ";
-        if (found.worst_case_error != expected.worst_case_error || found.exact != expected.exact ||
-            found.fallback_blocks != expected.fallback_blocks || found.special_values != expected.special_values)
-            wrong_ += what + ": another promise; ";
+        calls_.in_place(what, input(n), call);
     }
 
     ccoll::threads_comm& comm_;
-    std::string& wrong_;
+    beside_host<T, device_vector> calls_;
     int me_, p_;
 };
-
-template <class Work>
-void on_ranks(int p, Work work)
-{
-    std::mutex mutex;
-    std::string wrong;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-        std::string mine;
-        work(comm, mine);
-        const std::lock_guard lock(mutex);
-        wrong += mine;
-    });
-    CHECK(wrong == "");
-}
 
 using E = ErrorBound<1e-3>;
 
@@ -136,7 +100,7 @@ TEST_CASE("Device buffers: reductions give the bits and send the bytes of host b
     for (const int p : {1, 2, 3, 4})
         for (const std::size_t n : {std::size_t{40000}, std::size_t{37}, std::size_t{0}}) {
             INFO("p " << p << ", n " << n);
-            on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
+            const std::string differs = on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
                 cases<float> c(comm, wrong);
                 c.all_reduce<Algo::Ring, Codec::SZp, E>("Ring Homomorphic", n);
                 c.all_reduce<Algo::Ring, Codec::SZp, E, Placement::DecodeReduceEncode>("Ring DecodeReduceEncode", n);
@@ -152,6 +116,7 @@ TEST_CASE("Device buffers: reductions give the bits and send the bytes of host b
                 c.spike = true;
                 c.all_reduce<Algo::Ring, Codec::SZp, E>("what cannot be added", n);
             });
+            CHECK(differs == "");
         }
     CHECK(emulator::launches > before);
 }
@@ -161,12 +126,30 @@ TEST_CASE("Device buffers: data movement gives the bits and sends the bytes of h
     for (const int p : {2, 3})
         for (const std::size_t n : {std::size_t{20000}, std::size_t{37}}) {
             INFO("p " << p << ", n " << n);
-            on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
+            const std::string differs = on_ranks(p, [n](ccoll::threads_comm& comm, std::string& wrong) {
                 cases<float>(comm, wrong).movement<Codec::SZp, E>("SZp", n);
                 cases<double>(comm, wrong).all_reduce<Codec::SZp, E>("double", n);
                 cases<std::int32_t>(comm, wrong).all_reduce<Codec::Lossless, Algo::Ring>("integers, through the host", n);
             });
+            CHECK(differs == "");
         }
+}
+
+TEST_CASE("Reports are compared by what their names say, not by where the names stand", "[cuda][collectives]")
+{
+    const std::string once = "Once", again = once, other = "PerHop";
+    ccoll::report a, b;
+    a.placement = once.c_str();
+    b.placement = again.c_str();
+    CHECK(difference(a, b) == "");
+    b.placement = other.c_str();
+    CHECK(difference(a, b) != "");
+    b = a;
+    b.sent_bytes = 1;
+    CHECK(difference(a, b) != "");
+    b = a;
+    b.special_values = 1;
+    CHECK(difference(a, b) != "");
 }
 
 TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text, and the next call works", "[cuda][collectives]")

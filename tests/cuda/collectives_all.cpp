@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every collective, algorithm and placement on device buffers, with the cases of the far space: the bits of the host. The device is the
 // emulator, whose streams do their work late and in an order that follows from a seed.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../far_cases.hpp"
 
-#include <mutex>
 #include <string>
 
 using emulated::device_vector;
 using namespace ccoll::policies;
-
-namespace {
-
-template <class Work>
-std::string on_ranks(int p, Work work)
-{
-    std::mutex mutex;
-    std::string wrong;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-        std::string mine;
-        work(comm, mine);
-        const std::lock_guard lock(mutex);
-        wrong += mine;
-    });
-    return wrong;
-}
-
-}  // namespace
 
 TEST_CASE("Device buffers: every collective, algorithm and placement gives the bits of host buffers", "[cuda][collectives]")
 {

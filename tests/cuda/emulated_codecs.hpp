@@ -3,74 +3,49 @@
 #pragma once
 
 #include "emulated.hpp"
+#include "same_bits.hpp"
 
 #include "../catch.hpp"
 #include "../fields.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <cmath>
+#include <limits>
 #include <string>
 
 namespace emulated {
 
-/// Launches of a codec, for elements T. A codec's tests specialise it:
-///   chunk_elements
-///   encode(x, n, eb, frame, chunks, scratch, outcome, options), decode(frame, bytes, x, n, chunks, scratch, outcome, options)
-template <class Codec, class T>
-struct launches;
-
-template <class Codec, class T>
-std::uint32_t chunks_for(std::size_t n)
-{
-    constexpr std::size_t step = launches<Codec, T>::chunk_elements;
-    return static_cast<std::uint32_t>((n + step - 1) / step);
-}
-
-/// Bytes at a multiple of 16, and not one more than these.
-class exact_memory {
-public:
-    explicit exact_memory(std::size_t n) : bytes_(n), begin_(new std::byte[n])
-    {
-        static_assert(__STDCPP_DEFAULT_NEW_ALIGNMENT__ % 16 == 0);
-        std::fill_n(begin_.get(), n, std::byte{0x5a});
-    }
-    explicit exact_memory(ccoll::const_byte_span from) : exact_memory(from.size()) { std::copy(from.begin(), from.end(), begin_.get()); }
-    ccoll::byte_span span() { return {begin_.get(), bytes_}; }
-    std::uint8_t* data() { return reinterpret_cast<std::uint8_t*>(begin_.get()); }
-
-private:
-    std::size_t bytes_;
-    std::unique_ptr<std::byte[]> begin_;
-};
-
-template <class Codec, class T>
-encoded encode_with(std::span<const T> x, double eb, const emulator::options& how = {})
-{
-    const std::size_t n = x.size();
-    const std::uint32_t chunks = chunks_for<Codec, T>(n);
-    exact_memory frame(ccoll::max_encoded_bytes<Codec, T>(n));
-    scratch_memory scratch(chunks);
-    encoded r;
-    launches<Codec, T>::encode(x.data(), n, eb, frame.data(), chunks, scratch.get(), &r.told, how);
-    r.bytes.assign(frame.span().begin(), frame.span().begin() + static_cast<std::ptrdiff_t>(r.told.bytes));
-    r.clean = scratch.is_clean();
-    return r;
-}
-template <class Codec, class T>
-ccoll::status decode_with(ccoll::const_byte_span bytes, std::span<T> out, const emulator::options& how = {})
-{
-    exact_memory frame(bytes);
-    scratch_memory scratch(0);
-    device::outcome told;
-    launches<Codec, T>::decode(frame.data(), bytes.size(), out.data(), out.size(), chunks_for<Codec, T>(out.size()), scratch.get(), &told,
-                               how);
-    return scratch.is_clean() ? static_cast<ccoll::status>(told.code) : ccoll::status::unsupported;
-}
-
+/// What ordinary fields do not have: fill values, marked values, data on a grid, spikes, noise beside calm.
 template <class T>
-bool same_bits(std::span<const T> a, std::span<const T> b)
+std::vector<fields::named<T>> unusual(std::size_t n)
 {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+    std::vector<fields::named<T>> all;
+    const auto add = [&](const char* name, auto change) {
+        std::vector<T> x = fields::smooth<T>(n);
+        for (std::size_t i = 0; i < n; ++i) change(i, x[i]);
+        all.push_back({name, x});
+    };
+    const auto coast = [](std::size_t i) { return static_cast<std::size_t>(40 * (1 + std::sin(static_cast<double>(i / 128) * 0.3))) + 10; };
+    add("land of 1e20", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(1e20) : v; });
+    add("land of NaN", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? std::numeric_limits<T>::quiet_NaN() : v; });
+    add("land of -9999", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(-9999) : v; });
+    add("two markers", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(-9999) : i % 777 < 3 ? T(-500) : v; });
+    add("islands", [](std::size_t i, T& v) { v = i % 500 < 2 ? T(1e20) : i % 1300 == 7 ? T(-3e33) : v; });
+    add("long runs", [](std::size_t i, T& v) { v = i % 3000 > 700 && i % 3000 < 1900 ? T(1e20) : v; });
+    add("many values", [](std::size_t i, T& v) { v = i % 97 < 2 ? static_cast<T>(1e20 * (1 + static_cast<double>(i % 1000))) : v; });
+    add("begins and ends special", [n](std::size_t i, T& v) { v = i < 300 || i + 300 > n ? T(1e30) : v; });
+    add("all special",
+        [](std::size_t i, T& v) { v = i % 2 == 0 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN(); });
+    add("packed to 1/16", [](std::size_t, T& v) { v = std::nearbyint((v * 20 + 270) * 16) / 16; });
+    add("packed, land of NaN",
+        [](std::size_t i, T& v) { v = i % 200 < 60 ? std::numeric_limits<T>::quiet_NaN() : std::nearbyint((v * 20 + 270) * 16) / 16; });
+    add("mostly equal", [](std::size_t i, T& v) { v = i % 41 == 0 ? v : T(0.5); });
+    add("spikes", [](std::size_t i, T& v) { v = i % 3001 == 5 ? T(1e30) : v; });
+    add("noise, few special",
+        [r = fields::generator(3)](std::size_t i, T& v) mutable { v = i % 800 == 0 ? T(1e25) : static_cast<T>(r.unit()); });
+    add("noise and calm",
+        [r = fields::generator(5)](std::size_t i, T& v) mutable { v = static_cast<T>(r.unit() * (i / 2048 % 2 == 0 ? 1 : 1e-3)); });
+    return all;
 }
 
 /// The host's frame, after everything has been compared with it.
@@ -94,9 +69,9 @@ std::vector<std::byte> compare_with_host(std::span<const T> x, double eb, const 
     REQUIRE(ccoll::decode<Codec>(host, theirs) == ccoll::status::ok);
     CHECK(decode_with<Codec, T>(host, ours, how) == ccoll::status::ok);
     for (std::size_t i = 0; i < x.size(); ++i)
-        if (!same_bits<T>(std::span(ours).subspan(i, 1), std::span(theirs).subspan(i, 1))) {
+        if (!same_bits(std::span(ours).subspan(i, 1), std::span(theirs).subspan(i, 1))) {
             INFO("the first value that differs is " << i << ": " << ours[i] << " instead of " << theirs[i] << ", was " << x[i]);
-            CHECK(same_bits<T>(ours, theirs));
+            CHECK(same_bits(ours, theirs));
             break;
         }
     return host;
@@ -107,9 +82,8 @@ struct damaged_frames {
     unsigned accepted = 0, refused = 0, apart = 0;
 };
 
-/// Changes a few bits of a frame, mostly in front, where heads and codes are, and reads it with host and device.
-template <class Codec, class T>
-void read_damaged(std::vector<std::byte> frame, std::size_t n, fields::generator& random, std::uint64_t seed, damaged_frames& all)
+/// Changes a few bits of a frame, mostly in front, where heads and codes are, and sometimes its length.
+inline void damage(std::vector<std::byte>& frame, fields::generator& random)
 {
     const std::size_t times = 1 + random.below(3);
     for (std::size_t i = 0; i < times; ++i) {
@@ -118,6 +92,13 @@ void read_damaged(std::vector<std::byte> frame, std::size_t n, fields::generator
             static_cast<std::byte>(1u << random.below(8));
     }
     if (random.below(10) == 0) frame.resize(random.below(frame.size()));
+}
+
+/// Damages a frame and reads it with host and device.
+template <class Codec, class T>
+void read_damaged(std::vector<std::byte> frame, std::size_t n, fields::generator& random, std::uint64_t seed, damaged_frames& all)
+{
+    damage(frame, random);
     std::vector<T> theirs(n), ours(n);
     const ccoll::status expected = ccoll::decode<Codec>(frame, theirs), found = decode_with<Codec, T>(frame, ours, {seed});
     if ((expected == ccoll::status::ok) != (found == ccoll::status::ok)) {
@@ -127,7 +108,7 @@ void read_damaged(std::vector<std::byte> frame, std::size_t n, fields::generator
     } else if (expected == ccoll::status::ok) {
         ++all.accepted;
         INFO("seed " << seed);
-        CHECK(same_bits<T>(ours, theirs));
+        CHECK(same_bits(ours, theirs));
     } else {
         ++all.refused;
     }

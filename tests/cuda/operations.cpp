@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations and surveys on the device: the bits of the host.
 #include "device_vector.hpp"
+#include "same_bits.hpp"
 
 #include <ccoll/transport/threads.hpp>
 
@@ -62,12 +63,6 @@ std::vector<T> values(std::size_t n, unsigned seed)
         }
     }
     return x;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 template <class Op, class T>

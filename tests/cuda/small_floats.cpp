@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device kernels for half and bfloat16, under the emulator: the bytes and bits of the host codec, for all codecs that have kernels.
-#include "emulated_szp.hpp"
+#include "emulated_codecs.hpp"
 
 #include <ccoll/cuda/szx/decode.cuh>
 #include <ccoll/cuda/szx/encode.cuh>
@@ -19,52 +19,6 @@ using Zfp = ccoll::policies::Codec::ZfpAtRate;
 using Sum = ccoll::policies::Op::Sum;
 namespace szx = ccoll::detail::device::szx;
 namespace zfp = ccoll::detail::device::zfp;
-
-namespace {
-
-template <class Format, class T>
-struct launches_of_szx {
-    static constexpr std::size_t chunk_elements = Format::chunk_elements;
-
-    static void encode(const T* x, std::size_t n, double eb, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        const auto z = device::for_chunks_of<T>(eb, szx::scale_of<float>);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::encode_room<Format, float>),
-                         [&] { szx::encode<Format, T>(x, n, z, frame, chunks, s, told); });
-    }
-    static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::decode_room<Format, float>),
-                         [&] { szx::decode<Format, T>(frame, bytes, n, x, chunks, s, told); });
-    }
-};
-
-}  // namespace
-
-template <ccoll::small_float T>
-struct emulated::launches<SZx, T> : launches_of_szx<szx::format, T> {};
-template <ccoll::small_float T>
-struct emulated::launches<PipeSZx, T> : launches_of_szx<szx::pipe_format, T> {};
-template <ccoll::small_float T>
-struct emulated::launches<Zfp, T> {
-    static constexpr std::size_t chunk_elements = zfp::chunk_elements;
-
-    static void encode(const T* x, std::size_t n, double rate, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        const std::uint32_t bits = zfp::block_bits_at(rate, zfp::header_bits<float>);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<float>) + zfp::image_bytes<float>(bits),
-                         [&] { zfp::encode<T>(x, n, rate, bits, frame, chunks, s, told); });
-    }
-    static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<float>),
-                         [&] { zfp::decode<T>(frame, bytes, n, x, chunks, s, told); });
-    }
-};
 
 namespace {
 
@@ -190,7 +144,7 @@ TEMPLATE_TEST_CASE("Emulated kernels add two-byte numbers with the bytes of the 
                 const ccoll::status expected = ccoll::decode<SZp>(frame, theirs);
                 CHECK(decode<TestType>(frame, std::span(ours), {seed++}) == expected);
                 if (expected != ccoll::status::ok) continue;
-                CHECK(same_bits<TestType>(ours, theirs));
+                CHECK(same_bits(ours, theirs));
                 for (std::size_t i = 0; i < n; ++i) infinite += std::isinf(float{theirs[i]}) && std::isfinite(float{x[i]});
             }
         }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of SZp and device buffers in collectives, on a GPU: the bytes and bits of the host. Arguments: 'brief' for a sanitizer.
+#include "beside_host.hpp"
 #include "checks.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../fields.hpp"
 
-#include <mutex>
+#include <cmath>
+#include <memory>
 
 using namespace ccoll::policies;
 using SZp = Codec::SZp;
@@ -14,37 +14,31 @@ using bytes = std::vector<std::byte>;
 
 namespace {
 
+/// Frames for movement, and addends made, added, combined and decoded.
 template <class T>
 void codec(const std::string& name, const std::vector<T>& x, double eb, ccoll::codec_stream& codecs)
 {
+    gpu::check_movement<SZp, T>(name, x, eb, codecs);
     const std::string what = name + (sizeof(T) == 4 ? " f32" : " f64") + " n " + std::to_string(x.size()) + " bound " + std::to_string(eb);
-    bytes host(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-    host.resize(ccoll::encode<SZp>(x, host, eb).bytes);
     const gpu::device_vector<T> in(x), out(x.size());
-    const gpu::device_vector<std::byte> frame(ccoll::max_addend_bytes<SZp, T>(x.size())), sum(ccoll::max_addend_bytes<SZp, T>(x.size()));
-    codecs.encode<SZp>(in.span(), frame.span(), eb);
-    const ccoll::encode_result r = codecs.result();
-    gpu::check(r.code == ccoll::status::ok && gpu::same(frame.values(r.bytes), host), "encode " + what);
+    const std::size_t room = ccoll::max_addend_bytes<SZp, T>(x.size());
+    const gpu::device_vector<std::byte> frame(room), sum(room);
     std::vector<T> expected(x.size());
-    static_cast<void>(ccoll::decode<SZp>(host, expected));
-    codecs.decode<SZp>(ccoll::device_span<const std::byte>(frame.span().device_data(), r.bytes), out.span());
-    gpu::check(codecs.result().code == ccoll::status::ok && gpu::same(out.values(), expected), "decode " + what);
-
     bytes addend(ccoll::max_addend_bytes<SZp, T>(x.size())), twice(addend);
     const auto a = ccoll::encode_addend<SZp>(x, addend, eb);
     addend.resize(a.bytes);
     codecs.encode_addend<SZp>(in.span(), frame.span(), eb);
     const ccoll::encode_result d = codecs.result();
-    gpu::check(d.code == a.code && gpu::same(frame.values(d.bytes), addend), "encode_addend " + what);
+    gpu::check(d.code == a.code && same_bits(frame.values(d.bytes), addend), "encode_addend " + what);
     const ccoll::device_span<const std::byte> encoded(frame.span().device_data(), d.bytes);
     const auto t = ccoll::reduce_encoded<SZp, Op::Sum, T>(addend, addend, twice);
     twice.resize(t.bytes);
     codecs.reduce_encoded<SZp, Op::Sum, T>(encoded, encoded, x.size(), sum.span());
     const ccoll::encode_result s = codecs.result();
-    gpu::check(s.code == t.code && gpu::same(sum.values(s.bytes), twice), "reduce_encoded " + what);
+    gpu::check(s.code == t.code && same_bits(sum.values(s.bytes), twice), "reduce_encoded " + what);
     codecs.encode_add<SZp>(in.span(), encoded, sum.span(), eb);
     const ccoll::encode_result f = codecs.result();
-    gpu::check(f.code == t.code && gpu::same(sum.values(f.bytes), twice), "encode_add " + what);
+    gpu::check(f.code == t.code && same_bits(sum.values(f.bytes), twice), "encode_add " + what);
     if (t.code != ccoll::status::ok) return;
     bytes difference(ccoll::max_addend_bytes<SZp, T>(x.size()));
     const auto c = ccoll::combine_encoded<SZp, T>(3, addend, -1, addend, difference);
@@ -52,13 +46,13 @@ void codec(const std::string& name, const std::vector<T>& x, double eb, ccoll::c
     const gpu::device_vector<std::byte> other(ccoll::max_addend_bytes<SZp, T>(x.size()));
     codecs.combine_encoded<SZp, T>(3, encoded, -1, encoded, x.size(), other.span());
     const ccoll::encode_result m = codecs.result();
-    gpu::check(m.code == c.code && gpu::same(other.values(m.bytes), difference), "combine_encoded " + what);
+    gpu::check(m.code == c.code && same_bits(other.values(m.bytes), difference), "combine_encoded " + what);
     static_cast<void>(ccoll::decode<SZp>(twice, expected));
     codecs.decode<SZp>(ccoll::device_span<const std::byte>(sum.span().device_data(), f.bytes), out.span());
-    gpu::check(codecs.result().code == ccoll::status::ok && gpu::same(out.values(), expected), "decode a sum, " + what);
+    gpu::check(codecs.result().code == ccoll::status::ok && same_bits(out.values(), expected), "decode a sum, " + what);
     codecs.reduce_encoded<SZp, Op::Sum, T>(encoded, encoded, x.size(), frame.span());
     const ccoll::encode_result i = codecs.result();
-    gpu::check(i.code == t.code && gpu::same(frame.values(i.bytes), twice), "reduce_encoded in place " + what);
+    gpu::check(i.code == t.code && same_bits(frame.values(i.bytes), twice), "reduce_encoded in place " + what);
 }
 
 template <class T>
@@ -78,35 +72,30 @@ void codecs_of(std::size_t n, ccoll::codec_stream& codecs)
 }
 
 template <class Call>
-void on_ranks(const std::string& what, int p, std::size_t n, Call call)
+void check_call(const std::string& what, int p, std::size_t n, Call call)
 {
-    std::mutex mutex;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-        const std::vector<float> x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
-        std::vector<float> y(n);
-        const gpu::device_vector<float> in(x), out(y);
-        const ccoll::report expected = call(x, y, comm);
-        const ccoll::report found = call(ccoll::device_span<const float>(in.span()), out.span(), comm);
-        const std::lock_guard lock(mutex);
-        gpu::check(gpu::same(out.values(), y) && expected.sent_bytes == found.sent_bytes, what + " on " + std::to_string(p) + " ranks");
+    const std::string wrong = on_ranks(p, [&](ccoll::threads_comm& comm, std::string& mine) {
+        beside_host<float, gpu::device_vector>(mine).compare("", fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1), n,
+                                                             [&](auto&& x, auto&& y) { return call(x, y, comm); });
     });
+    gpu::check(wrong.empty(), what + " on " + std::to_string(p) + " ranks" + wrong);
 }
 
 void collectives(std::size_t n)
 {
     using E = ErrorBound<1e-3>;
     for (const int p : {1, 2, 4}) {
-        on_ranks("allreduce, encoded streams are added", p, n,
-                 [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E>(x, y, comm); });
-        on_ranks("allreduce, decoded and encoded", p, n, [](auto&& x, auto&& y, auto& comm) {
+        check_call("allreduce, encoded streams are added", p, n,
+                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E>(x, y, comm); });
+        check_call("allreduce, decoded and encoded", p, n, [](auto&& x, auto&& y, auto& comm) {
             return ccoll::allreduce<Algo::Ring, SZp, E, Placement::DecodeReduceEncode>(x, y, comm);
         });
-        on_ranks("allreduce, Max", p, n,
-                 [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E, Op::Max>(x, y, comm); });
-        on_ranks("allreduce, through the host", p, n,
-                 [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::SZx, E>(x, y, comm); });
-        on_ranks("allreduce, exact", p, n,
-                 [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::None>(x, y, comm); });
+        check_call("allreduce, Max", p, n,
+                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E, Op::Max>(x, y, comm); });
+        check_call("allreduce, through the host", p, n,
+                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::Zfp, E>(x, y, comm); });
+        check_call("allreduce, exact", p, n,
+                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::None>(x, y, comm); });
     }
 }
 
@@ -132,7 +121,7 @@ void streams()
         bytes host(ccoll::max_encoded_bytes<SZp, float>(n));
         host.resize(ccoll::encode<SZp>(in[k]->values(), host, 1e-3).bytes);
         const auto r = codecs[k]->result();
-        gpu::check(gpu::same(out[k]->values(r.bytes), host), "streams at once");
+        gpu::check(same_bits(out[k]->values(r.bytes), host), "streams at once");
     }
     cudaGraph_t graph;
     cudaGraphExec_t replay;
@@ -144,7 +133,7 @@ void streams()
     bytes host(ccoll::max_encoded_bytes<SZp, float>(n));
     host.resize(ccoll::encode<SZp>(in[0]->values(), host, 1e-2).bytes);
     const auto r = codecs[0]->result();
-    gpu::check(gpu::same(out[0]->values(r.bytes), host), "a graph that is replayed");
+    gpu::check(same_bits(out[0]->values(r.bytes), host), "a graph that is replayed");
     cudaGraphExecDestroy(replay);
     cudaGraphDestroy(graph);
     codecs.clear();
@@ -157,14 +146,11 @@ int main(int argc, char**)
 {
     gpu::need_gpu();
     const bool brief = argc > 1;
-    ccoll::codec_stream codecs;
-    for (const std::size_t n :
-         brief ? std::vector<std::size_t>{10000} : std::vector<std::size_t>{0, 1, 33, 8191, 8192, 8193, 100000, 3000001}) {
+    gpu::for_lengths(brief, {0, 1, 33, 8191, 8192, 8193, 100000, 3000001}, [](std::size_t n, ccoll::codec_stream& codecs) {
         codecs_of<float>(n, codecs);
         codecs_of<double>(n, codecs);
-    }
+    });
     if (!brief) streams();
     collectives(brief ? 20000 : 2000003);
-    std::printf("%d checks, %d failed\n", gpu::checks, gpu::failures);
-    return gpu::failures == 0 ? 0 : 1;
+    return gpu::report();
 }

@@ -1,55 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Damaged frames: the device kernels of SZp, under the emulator, accept what the host accepts and refuse what it refuses. Memory is exactly
 // as long as it may be, so that a sanitizer sees every access beyond it.
-#include "emulated.hpp"
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "emulated_codecs.hpp"
 
 using namespace emulated;
 
-namespace {
-
 using bytes = std::vector<std::byte>;
-
-/// Changes a few bits: mostly in front, where heads and codes are.
-void damage(bytes& frame, fields::generator& random)
-{
-    const std::size_t times = 1 + random.below(3);
-    for (std::size_t i = 0; i < times; ++i) {
-        const std::size_t reach = random.below(3) == 0 ? frame.size() : std::min<std::size_t>(frame.size(), 260);
-        frame[random.below(reach)] ^= static_cast<std::byte>(1u << random.below(8));
-    }
-    if (random.below(10) == 0) frame.resize(random.below(frame.size()));
-}
-
-struct seen {
-    unsigned accepted = 0, refused = 0, apart = 0;
-};
-
-template <class T>
-void decodes_alike(const bytes& frame, std::size_t n, std::uint64_t seed, seen& all)
-{
-    std::vector<T> theirs(n), ours(n);
-    const ccoll::status expected = ccoll::decode<SZp>(frame, theirs), found = decode<T>(frame, ours, {seed});
-    if ((expected == ccoll::status::ok) != (found == ccoll::status::ok)) {
-        ++all.apart;
-        INFO("host: " << ccoll::describe(expected) << "; device: " << ccoll::describe(found) << "; seed " << seed);
-        CHECK(expected == found);
-    } else if (expected == ccoll::status::ok) {
-        ++all.accepted;
-        INFO("seed " << seed);
-        CHECK(std::memcmp(ours.data(), theirs.data(), n * sizeof(T)) == 0);
-    } else {
-        ++all.refused;
-    }
-}
-
-}  // namespace
 
 TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda][szp][hostile]", float, double)
 {
     fields::generator random(5);
-    seen all;
+    damaged_frames all;
     std::vector<TestType> land = fields::smooth<TestType>(9000);
     for (std::size_t i = 0; i < land.size(); ++i)
         if (i % 150 < 40 || i % 150 == 77) land[i] = i % 150 == 77 ? TestType(-3e25) : TestType(1e20);
@@ -60,9 +21,8 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda]
         const auto& x = list[seed % list.size()];
         const double eb = seed % 4 == 0 ? 0.3 : 1e-3;
         bytes frame(ccoll::max_addend_bytes<SZp, TestType>(x.size()));
-        frame.resize(seed % 3 == 0 ? ccoll::encode_addend<SZp>(x, frame, eb).bytes : encode_on_host<TestType>(x, frame, eb).bytes);
-        damage(frame, random);
-        decodes_alike<TestType>(frame, x.size(), seed, all);
+        frame.resize(seed % 3 == 0 ? ccoll::encode_addend<SZp>(x, frame, eb).bytes : ccoll::encode<SZp>(x, frame, eb).bytes);
+        read_damaged<SZp, TestType>(std::move(frame), x.size(), random, seed, all);
     }
     CHECK(all.accepted > 20);
     CHECK(all.refused > 20);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Chunks that SZp keeps exactly because no grid shortens them, written and read by the device kernels under the emulator.
-#include "emulated_szp.hpp"
+#include "emulated_codecs.hpp"
 
 #include <bit>
 #include <cmath>

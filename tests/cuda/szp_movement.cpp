@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The device encoder and decoder of SZp for movement, under the emulator: the bytes and bits of the host codec.
-#include "emulated.hpp"
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "emulated_codecs.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 
@@ -42,69 +38,9 @@ void note_forms(ccoll::const_byte_span frame)
 }
 
 template <class T>
-bool same(std::span<const T> a, std::span<const T> b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
-}
-
-template <class T>
 void compare(std::span<const T> x, double eb, const emulator::options& how)
 {
-    std::vector<std::byte> host(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-    const ccoll::encode_result expected = encode_on_host<T>(x, host, eb);
-    REQUIRE(expected.code == ccoll::status::ok);
-    host.resize(expected.bytes);
-    note_forms(host);
-    const encoded found = encode(x, eb, how);
-    CHECK(found.told.code == 0);
-    CHECK(found.clean);
-    CHECK(found.told.bytes == expected.bytes);
-    CHECK(found.told.raw_chunks == expected.raw_blocks);
-    CHECK(found.told.special_values == expected.special_values);
-    const auto differ = std::mismatch(found.bytes.begin(), found.bytes.end(), host.begin(), host.end());
-    INFO("the first byte that differs is " << differ.first - found.bytes.begin());
-    CHECK(found.bytes == host);
-    std::vector<T> theirs(x.size()), ours(x.size(), T(-77));
-    REQUIRE(ccoll::decode<SZp>(host, theirs) == ccoll::status::ok);
-    CHECK(decode<T>(host, ours, how) == ccoll::status::ok);
-    for (std::size_t i = 0; i < x.size(); ++i)
-        if (!same<T>(std::span(ours).subspan(i, 1), std::span(theirs).subspan(i, 1))) {
-            INFO("the first value that differs is " << i << ": " << ours[i] << " instead of " << theirs[i] << ", was " << x[i]);
-            CHECK(same<T>(ours, theirs));
-            break;
-        }
-}
-
-template <class T>
-std::vector<fields::named<T>> unusual(std::size_t n)
-{
-    std::vector<fields::named<T>> all;
-    const auto add = [&](const char* name, auto change) {
-        std::vector<T> x = fields::smooth<T>(n);
-        for (std::size_t i = 0; i < n; ++i) change(i, x[i]);
-        all.push_back({name, x});
-    };
-    const auto coast = [](std::size_t i) { return static_cast<std::size_t>(40 * (1 + std::sin(static_cast<double>(i / 128) * 0.3))) + 10; };
-    add("land of 1e20", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(1e20) : v; });
-    add("land of NaN", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? std::numeric_limits<T>::quiet_NaN() : v; });
-    add("land of -9999", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(-9999) : v; });
-    add("two markers", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(-9999) : i % 777 < 3 ? T(-500) : v; });
-    add("islands", [](std::size_t i, T& v) { v = i % 500 < 2 ? T(1e20) : i % 1300 == 7 ? T(-3e33) : v; });
-    add("long runs", [](std::size_t i, T& v) { v = i % 3000 > 700 && i % 3000 < 1900 ? T(1e20) : v; });
-    add("many values", [](std::size_t i, T& v) { v = i % 97 < 2 ? static_cast<T>(1e20 * (1 + static_cast<double>(i % 1000))) : v; });
-    add("begins and ends special", [n](std::size_t i, T& v) { v = i < 300 || i + 300 > n ? T(1e30) : v; });
-    add("all special",
-        [](std::size_t i, T& v) { v = i % 2 == 0 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN(); });
-    add("packed to 1/16", [](std::size_t, T& v) { v = std::nearbyint((v * 20 + 270) * 16) / 16; });
-    add("packed, land of NaN",
-        [](std::size_t i, T& v) { v = i % 200 < 60 ? std::numeric_limits<T>::quiet_NaN() : std::nearbyint((v * 20 + 270) * 16) / 16; });
-    add("mostly equal", [](std::size_t i, T& v) { v = i % 41 == 0 ? v : T(0.5); });
-    add("spikes", [](std::size_t i, T& v) { v = i % 3001 == 5 ? T(1e30) : v; });
-    add("noise, few special",
-        [r = fields::generator(3)](std::size_t i, T& v) mutable { v = i % 800 == 0 ? T(1e25) : static_cast<T>(r.unit()); });
-    add("noise and calm",
-        [r = fields::generator(5)](std::size_t i, T& v) mutable { v = static_cast<T>(r.unit() * (i / 2048 % 2 == 0 ? 1 : 1e-3)); });
-    return all;
+    note_forms(compare_with_host<SZp, T>(x, eb, how));
 }
 
 template <class T>

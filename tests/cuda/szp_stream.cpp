@@ -1,45 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec_stream and sums of encoded streams on device buffers, beside the host's: sums in the memory of an operand, linear combinations, and
 // homomorphic collectives of fields with a fill value. The device is the emulator.
-#include "emulator/runtime.hpp"
+#include "beside_host.hpp"
+#include "device_vector.hpp"
 
-#include <ccoll/cuda.cuh>
-#include <ccoll/transport/threads.hpp>
-
-#include "../catch.hpp"
 #include "../fields.hpp"
 
 #include <cmath>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <vector>
 
 using namespace ccoll::policies;
+using emulated::device_vector;
 using SZp = Codec::SZp;
 using bytes = std::vector<std::byte>;
 
 namespace {
-
-/// Memory of the device.
-template <class T>
-struct on_device {
-    explicit on_device(const std::vector<T>& from) : size(from.size())
-    {
-        void* p = nullptr;
-        REQUIRE(cudaMalloc(&p, size * sizeof(T) + 1) == cudaSuccess);
-        at = static_cast<T*>(p);
-        if (size > 0) std::memcpy(static_cast<void*>(at), from.data(), size * sizeof(T));
-    }
-    on_device(const on_device&) = delete;
-    on_device& operator=(const on_device&) = delete;
-    ~on_device() { cudaFree(at); }
-    ccoll::device_span<T> span() const { return {at, size}; }
-    std::vector<T> values() const { return {at, at + size}; }
-
-    std::size_t size;
-    T* at = nullptr;
-};
 
 std::vector<float> coast(std::size_t n, unsigned seed, unsigned width)
 {
@@ -62,32 +39,34 @@ TEST_CASE("codec_stream adds in the memory of an operand and combines, with the 
     sum.resize(ccoll::reduce_encoded<SZp, Op::Sum, float>(only_a, only_b, sum).bytes);
     difference.resize(ccoll::combine_encoded<SZp, float>(3, only_a, -2, only_b, difference).bytes);
     ccoll::codec_stream codecs;
-    const on_device<float> values(x);
-    const auto same = [&](const on_device<std::byte>& found, const bytes& expected) {
+    const device_vector<float> values(x);
+    const auto same = [&](const device_vector<std::byte>& found, const bytes& expected) {
         const ccoll::encode_result r = codecs.result();
         CHECK(r.code == ccoll::status::ok);
         CHECK(r.bytes == expected.size());
         const bytes all = found.values();
         CHECK(std::memcmp(all.data(), expected.data(), expected.size()) == 0);
     };
-    const auto frame = [](const on_device<std::byte>& in, std::size_t size) { return ccoll::device_span<const std::byte>(in.at, size); };
+    const auto frame = [](const device_vector<std::byte>& in, std::size_t size) {
+        return ccoll::device_span<const std::byte>(in.address(), size);
+    };
     {
-        const on_device<std::byte> p(a), q(b);
+        const device_vector<std::byte> p(a), q(b);
         codecs.reduce_encoded<SZp, Op::Sum, float>(frame(p, of_a), frame(q, of_b), n, p.span());
         same(p, sum);
     }
     {
-        const on_device<std::byte> p(a), q(b);
+        const device_vector<std::byte> p(a), q(b);
         codecs.reduce_encoded<SZp, Op::Sum, float>(frame(p, of_a), frame(q, of_b), n, q.span());
         same(q, sum);
     }
     {
-        const on_device<std::byte> q(b);
+        const device_vector<std::byte> q(b);
         codecs.encode_add<SZp>(values.span(), frame(q, of_b), q.span(), 1e-3);
         same(q, sum);
     }
     {
-        const on_device<std::byte> p(a), q(b);
+        const device_vector<std::byte> p(a), q(b);
         codecs.combine_encoded<SZp, float>(3, frame(p, of_a), -2, frame(q, of_b), n, p.span());
         same(p, difference);
     }
@@ -102,13 +81,13 @@ TEST_CASE("A chunk that the host keeps exactly is read and written by the kernel
     ccoll::frame_view view;
     REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
     REQUIRE(ccoll::load<std::uint32_t>(view.chunk(0).data, 0) == 5);
-    const on_device<std::byte> in(frame);
-    const on_device<float> values(x), out(std::vector<float>(x.size()));
+    const device_vector<std::byte> in(frame);
+    const device_vector<float> values(x), out(std::vector<float>(x.size()));
     ccoll::codec_stream codecs;
-    codecs.decode<SZp>(ccoll::device_span<const std::byte>(in.at, in.size), out.span());
+    codecs.decode<SZp>(ccoll::device_span<const std::byte>(in.address(), in.elements()), out.span());
     CHECK(codecs.result().code == ccoll::status::ok);
     CHECK(out.values() == x);
-    const on_device<std::byte> written(bytes(ccoll::max_encoded_bytes<SZp, float>(x.size())));
+    const device_vector<std::byte> written(bytes(ccoll::max_encoded_bytes<SZp, float>(x.size())));
     codecs.encode<SZp>(values.span(), written.span(), 1e-3);
     CHECK(codecs.result().bytes == frame.size());
     bytes found = written.values();
@@ -120,20 +99,11 @@ TEST_CASE("Device buffers: fill values are added and averaged with the bits of h
 {
     using E = ErrorBound<1e-3>;
     const auto run = [](int p, std::size_t n, unsigned width_of_others, auto call) {
-        std::mutex mutex;
-        std::string wrong;
-        ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-            const unsigned me = static_cast<unsigned>(comm.rank());
-            const auto x = coast(n, me + 1, me == 0 ? 30 : width_of_others);
-            std::vector<float> y(n);
-            const on_device<float> in(x), out(y);
-            const ccoll::report expected = call(x, y, comm), found = call(in.span(), out.span(), comm);
-            const std::lock_guard lock(mutex);
-            if (std::memcmp(out.values().data(), y.data(), n * sizeof(float)) != 0) wrong += "other bits; ";
-            if (expected.sent_bytes != found.sent_bytes || expected.placement != found.placement) wrong += "another placement; ";
-            if (expected.worst_case_error != found.worst_case_error || expected.exact != found.exact) wrong += "another promise; ";
-        });
-        CHECK(wrong == "");
+        CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
+                  const auto me = static_cast<unsigned>(comm.rank());
+                  beside_host<float, device_vector>(wrong).compare("", coast(n, me + 1, me == 0 ? 30 : width_of_others), n,
+                                                                   [&](auto&& x, auto&& y) { return call(x, y, comm); });
+              }) == "");
     };
     for (const unsigned width : {30u, 47u, 0u}) {
         INFO("land of other ranks " << width);

@@ -2,37 +2,11 @@
 // The device kernels of SZx and PipeSZx, under the emulator: the bytes and bits of the host codec.
 #include "emulated_codecs.hpp"
 
-#include <ccoll/cuda/szx/decode.cuh>
-#include <ccoll/cuda/szx/encode.cuh>
-
-#include <cmath>
 #include <map>
 
 using namespace emulated;
-using ccoll::policies::Codec::PipeSZx;
-using ccoll::policies::Codec::SZx;
-namespace szx = ccoll::detail::device::szx;
 
 namespace {
-
-template <class Format, class T>
-struct launches_of {
-    static constexpr std::size_t chunk_elements = Format::chunk_elements;
-
-    static void encode(const T* x, std::size_t n, double eb, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        const szx::scale<T> z = szx::scale_of<T>(eb);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::encode_room<Format, T>),
-                         [&] { szx::encode<Format, T>(x, n, z, frame, chunks, s, told); });
-    }
-    static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::decode_room<Format, T>),
-                         [&] { szx::decode<Format, T>(frame, bytes, n, x, chunks, s, told); });
-    }
-};
 
 /// The codes of blocks and the forms of chunks that were met, so that a test can see that none is missing.
 std::map<std::string, unsigned> met;
@@ -62,30 +36,6 @@ void compare(std::span<const T> x, double eb, const emulator::options& how)
     note_forms<T>(compare_with_host<Codec, T>(x, eb, how));
 }
 
-template <class T>
-std::vector<fields::named<T>> unusual(std::size_t n)
-{
-    std::vector<fields::named<T>> all;
-    const auto add = [&](const char* name, auto change) {
-        std::vector<T> x = fields::smooth<T>(n);
-        for (std::size_t i = 0; i < n; ++i) change(i, x[i]);
-        all.push_back({name, x});
-    };
-    const auto coast = [](std::size_t i) { return static_cast<std::size_t>(40 * (1 + std::sin(static_cast<double>(i / 128) * 0.3))) + 10; };
-    add("land of 1e20", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? T(1e20) : v; });
-    add("land of NaN", [&](std::size_t i, T& v) { v = i % 128 < coast(i) ? std::numeric_limits<T>::quiet_NaN() : v; });
-    add("islands", [](std::size_t i, T& v) { v = i % 500 < 2 ? T(1e20) : i % 1300 == 7 ? T(-3e33) : v; });
-    add("long runs", [](std::size_t i, T& v) { v = i % 3000 > 700 && i % 3000 < 1900 ? T(1e20) : v; });
-    add("many values", [](std::size_t i, T& v) { v = i % 97 < 2 ? static_cast<T>(1e20 * (1 + static_cast<double>(i % 1000))) : v; });
-    add("begins and ends special", [n](std::size_t i, T& v) { v = i < 300 || i + 300 > n ? T(1e30) : v; });
-    add("all special",
-        [](std::size_t i, T& v) { v = i % 2 == 0 ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN(); });
-    add("spikes", [](std::size_t i, T& v) { v = i % 3001 == 5 ? T(1e30) : v; });
-    add("noise, few special",
-        [r = fields::generator(3)](std::size_t i, T& v) mutable { v = i % 800 == 0 ? T(1e25) : static_cast<T>(r.unit()); });
-    return all;
-}
-
 /// Blocks that are constant, and blocks that are too wide for counts of steps, without values so far from 0 that they would be special.
 template <class T>
 std::vector<T> calm_and_noise(std::size_t n)
@@ -96,11 +46,6 @@ std::vector<T> calm_and_noise(std::size_t n)
 }
 
 }  // namespace
-
-template <class T>
-struct emulated::launches<SZx, T> : launches_of<szx::format, T> {};
-template <class T>
-struct emulated::launches<PipeSZx, T> : launches_of<szx::pipe_format, T> {};
 
 TEMPLATE_TEST_CASE("Emulated SZx writes the bytes of the host codec and reads its bits: all fields, bounds from loose to tight",
                    "[cuda][szx]", float, double)

@@ -2,31 +2,7 @@
 // The device kernels of ZFP at a fixed rate, under the emulator: the bytes and bits of the host codec, whose streams libzfp reads.
 #include "emulated_codecs.hpp"
 
-#include <ccoll/cuda/zfp/decode.cuh>
-#include <ccoll/cuda/zfp/encode.cuh>
-
 using namespace emulated;
-using Zfp = ccoll::policies::Codec::ZfpAtRate;
-namespace zfp = ccoll::detail::device::zfp;
-
-template <class T>
-struct emulated::launches<Zfp, T> {
-    static constexpr std::size_t chunk_elements = zfp::chunk_elements;
-
-    static void encode(const T* x, std::size_t n, double rate, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        const std::uint32_t bits = zfp::block_bits_at(rate, zfp::header_bits<T>);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<T>) + zfp::image_bytes<T>(bits),
-                         [&] { zfp::encode<T>(x, n, rate, bits, frame, chunks, s, told); });
-    }
-    static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
-                       device::outcome* told, const emulator::options& how)
-    {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<T>),
-                         [&] { zfp::decode<T>(frame, bytes, n, x, chunks, s, told); });
-    }
-};
 
 TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec and reads its bits: all fields, rates from the least to raw",
                    "[cuda][zfp]", float, double)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Two designs of an all-to-all of device buffers from the literature, to be compared with ccoll::alltoall: Zhou et al., "Accelerating
-// MPI All-to-All Communication with Online Compression on Modern GPU Clusters" (ISC 2022), with SZp in place of ZFP.
+// MPI All-to-All Communication with Online Compression on Modern GPU Clusters" (ISC 2022). Their codec is ZFP at a fixed rate; any codec
+// with kernels will do.
 //
 //   compress_then_exchange   everything is compressed on one stream, then it leaves (their baseline: a collective on compressed buffers)
 //   compress_by_destination  their proposal: a stream for each destination, pairwise exchange; what is compressed leaves at once
@@ -12,17 +13,18 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 namespace rivals {
 
-using ccoll::policies::Codec::SZp;
-
 /// What both have, made once: streams, codecs, and room for the frames of all destinations on the device and on the host.
+/// @tparam Codec  Codec::ZfpAtRate, Codec::SZp
+template <class Codec>
 class workshop {
 public:
     workshop(int ranks, std::size_t block)
-        : p_(static_cast<std::size_t>(ranks)), block_(block), room_(ccoll::max_encoded_bytes<SZp, float>(block))
+        : p_(static_cast<std::size_t>(ranks)), block_(block), room_(ccoll::max_encoded_bytes<Codec, float>(block))
     {
         room_ = (room_ + 255) / 256 * 256;
         for (std::size_t i = 0; i < p_; ++i) {
@@ -54,13 +56,14 @@ public:
         for (std::byte* each : {to_send_, received_}) cudaFreeHost(each);
     }
 
-    /// @param send, recv  p blocks each, on the device
+    /// @param send, recv  p blocks each, on the device    @param eb  the bound, or with ZFP bits per value
+    /// @return  bytes of the frames of all destinations
     template <class Comm>
-    void compress_then_exchange(const float* send, float* recv, double eb, const Comm& comm)
+    std::size_t compress_then_exchange(const float* send, float* recv, double eb, const Comm& comm)
     {
         std::vector<std::uint64_t> mine(p_), theirs(p_);
         for (std::size_t i = 0; i < p_; ++i) {
-            codecs_[0]->template encode<SZp>(block(send, i), frame(leaving_, i), eb);
+            codecs_[0]->template encode<Codec>(block(send, i), frame(leaving_, i), eb);
             mine[i] = codecs_[0]->result().bytes;
             must(cudaMemcpyAsync(at(to_send_, i), at(leaving_, i), mine[i], cudaMemcpyDeviceToHost, streams_[0]));
         }
@@ -73,20 +76,21 @@ public:
         ccoll::alltoallv(from, ccoll::parts(mine, places), to, ccoll::parts(theirs, places), comm);
         for (std::size_t i = 0; i < p_; ++i) {
             must(cudaMemcpyAsync(at(arriving_, i), at(received_, i), theirs[i], cudaMemcpyHostToDevice, streams_[0]));
-            codecs_[0]->template decode<SZp>(whole(i, theirs[i]), block(recv, i));
+            codecs_[0]->template decode<Codec>(whole(i, theirs[i]), block(recv, i));
         }
         must(cudaStreamSynchronize(streams_[0]));
+        return std::accumulate(mine.begin(), mine.end(), std::size_t{0});
     }
 
     template <class Comm>
-    void compress_by_destination(const float* send, float* recv, double eb, const Comm& comm, int me)
+    std::size_t compress_by_destination(const float* send, float* recv, double eb, const Comm& comm, int me)
     {
         const int p = static_cast<int>(p_);
         std::vector<std::uint64_t> mine(p_), theirs(p_);
         std::vector<ccoll::request> sent;
         const auto to = [&](int k) { return static_cast<std::size_t>((me + k) % p); };
         const auto from = [&](int k) { return static_cast<std::size_t>((me + p - k) % p); };
-        for (int k = 0; k < p; ++k) codecs_[to(k)]->template encode<SZp>(block(send, to(k)), frame(leaving_, to(k)), eb);
+        for (int k = 0; k < p; ++k) codecs_[to(k)]->template encode<Codec>(block(send, to(k)), frame(leaving_, to(k)), eb);
         for (int k = 0; k < p; ++k) {
             const std::size_t i = to(k), j = from(k);
             mine[i] = codecs_[i]->result().bytes;
@@ -97,10 +101,11 @@ public:
             ccoll::recv(std::span<std::uint64_t>(&theirs[j], 1), static_cast<int>(j), 1, comm);
             ccoll::recv(std::span<std::byte>(at(received_, j), theirs[j]), static_cast<int>(j), 2, comm);
             must(cudaMemcpyAsync(at(arriving_, j), at(received_, j), theirs[j], cudaMemcpyHostToDevice, streams_[j]));
-            readers_[j]->template decode<SZp>(whole(j, theirs[j]), block(recv, j));
+            readers_[j]->template decode<Codec>(whole(j, theirs[j]), block(recv, j));
         }
         ccoll::wait_all(sent);
         for (const cudaStream_t s : streams_) must(cudaStreamSynchronize(s));
+        return std::accumulate(mine.begin(), mine.end(), std::size_t{0});
     }
 
 private:

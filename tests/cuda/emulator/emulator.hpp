@@ -119,6 +119,9 @@ inline line_met lines_met[512];
 inline unsigned lines_met_count = 0;
 inline bool watching = false;
 
+/// Asked whenever a thread has stopped. A launch ends with a fault when it says true.
+inline bool (*interrupted)() = nullptr;
+
 namespace detail {
 
 inline bool same_line(const location& a, const location& b) { return a.line == b.line && std::strcmp(a.file, b.file) == 0; }
@@ -437,6 +440,7 @@ inline void run(machine& m)
         ++total.switches;
         change(m.self, *f);
         now = nullptr;
+        if (interrupted != nullptr && interrupted()) throw fault("interrupted");
         serve(m, *f);
     }
 }
