@@ -62,10 +62,13 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
+/// What kernels compute with: float for elements of two bytes.
+template <class T>
+using number_of = device::number_of_element<T>;
+
 /// Launches of a codec, for elements T:
 ///   chunk_elements
 ///   encode(x, n, eb, frame, chunks, scratch, outcome, options), decode(frame, bytes, x, n, chunks, scratch, outcome, options)
-///   encode_on_host(x, frame, eb)    optional: the encoder with whose bytes these are compared; else ccoll::encode
 template <class Codec, class T>
 struct launches;
 
@@ -120,14 +123,14 @@ struct launches_of_szx {
     static void encode(const T* x, std::size_t n, double eb, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        const szx::scale<T> z = szx::scale_of<T>(eb);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::encode_room<Format, T>),
+        const auto z = device::for_chunks_of<T>(eb, szx::scale_of<number_of<T>>);
+        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::encode_room<Format, number_of<T>>),
                          [&] { szx::encode<Format, T>(x, n, z, frame, chunks, s, told); });
     }
     static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::decode_room<Format, T>),
+        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szx::decode_room<Format, number_of<T>>),
                          [&] { szx::decode<Format, T>(frame, bytes, n, x, chunks, s, told); });
     }
 };
@@ -143,53 +146,36 @@ struct launches<Zfp, T> {
     static void encode(const T* x, std::size_t n, double rate, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        const std::uint32_t bits = zfp::block_bits_at(rate, zfp::header_bits<T>);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<T>) + zfp::image_bytes<T>(bits),
+        const std::uint32_t bits = zfp::block_bits_at(rate, zfp::header_bits<number_of<T>>);
+        emulator::launch(how, std::max(1u, chunks), device::team_threads,
+                         sizeof(zfp::chunk_room<number_of<T>>) + zfp::image_bytes<number_of<T>>(bits),
                          [&] { zfp::encode<T>(x, n, rate, bits, frame, chunks, s, told); });
     }
     static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<T>),
+        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(zfp::chunk_room<number_of<T>>),
                          [&] { zfp::decode<T>(frame, bytes, n, x, chunks, s, told); });
     }
 };
 
 // ---- SZp ----
 
-/// The host's encoder without kept chunks, which the device does not make.
-template <class T>
-struct unkept : ccoll::detail::szp::chunk_coder<T> {
-    static ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double eb) noexcept
-    {
-        return ccoll::detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, false);
-    }
-};
-template <class T>
-ccoll::encode_result encode_on_host(std::span<const T> x, ccoll::byte_span dst, double eb)
-{
-    return ccoll::detail::chunked<SZp, T, unkept<T>>::encode(x, dst, eb, {});
-}
-
 template <class T>
 struct launches<SZp, T> {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
 
-    static ccoll::encode_result encode_on_host(std::span<const T> x, ccoll::byte_span dst, double eb)
-    {
-        return emulated::encode_on_host<T>(x, dst, eb);
-    }
     static void encode(const T* x, std::size_t n, double eb, std::uint8_t* frame, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        const szp::grid<T> z = szp::grid_of<T>(eb);
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::movement_room<T>),
+        const auto z = device::for_chunks_of<T>(eb, szp::grid_of<number_of<T>>);
+        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::movement_room<number_of<T>>),
                          [&] { szp::encode<T>(x, n, z, frame, chunks, s, told); });
     }
     static void decode(const std::uint8_t* frame, std::size_t bytes, T* x, std::size_t n, std::uint32_t chunks, device::scratch* s,
                        device::outcome* told, const emulator::options& how)
     {
-        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::decode_room<T>),
+        emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::decode_room<number_of<T>>),
                          [&] { szp::decode<T>(frame, bytes, n, x, chunks, s, told); });
     }
 };
@@ -202,7 +188,7 @@ encoded make_addend(std::size_t n, const emulator::options& how, Kernel kernel)
     exact_memory frame(ccoll::max_addend_bytes<SZp, T>(n));
     scratch_memory scratch(chunks);
     device::outcome told;
-    emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::addend_room<T>),
+    emulator::launch(how, std::max(1u, chunks), device::team_threads, sizeof(szp::addend_room<number_of<T>>),
                      [&] { kernel(frame.data(), chunks, scratch.get(), &told); });
     return written_to(frame, told, scratch);
 }
@@ -213,8 +199,8 @@ encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_by
             const emulator::options& how = {})
 {
     exact_memory first(a), second(b);
-    szp::grid<T> z;
-    if (a.empty()) z = szp::grid_of<T>(eb);
+    szp::grid<number_of<T>> z;
+    if (a.empty()) z = szp::grid_of<number_of<T>>(eb);
     else z.bound = -1;
     const szp::operand<T> x{values.data(), {a.empty() ? nullptr : first.data(), a.size()}};
     const szp::operand<T> y{nullptr, {b.empty() ? nullptr : second.data(), b.size()}};
@@ -230,7 +216,7 @@ encoded combine(std::int64_t p, ccoll::const_byte_span a, std::int64_t q, ccoll:
                 const emulator::options& how = {})
 {
     exact_memory first(a), second(b);
-    szp::grid<T> z;
+    szp::grid<number_of<T>> z;
     z.bound = -1;
     const szp::operand<T> x{nullptr, {first.data(), a.size()}, p}, y{nullptr, {second.data(), b.size()}, q};
     return make_addend<T>(n, how, [&](std::uint8_t* frame, std::uint32_t chunks, device::scratch* s, device::outcome* told) {

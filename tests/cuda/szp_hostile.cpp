@@ -21,7 +21,7 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda]
         const auto& x = list[seed % list.size()];
         const double eb = seed % 4 == 0 ? 0.3 : 1e-3;
         bytes frame(ccoll::max_addend_bytes<SZp, TestType>(x.size()));
-        frame.resize(seed % 3 == 0 ? ccoll::encode_addend<SZp>(x, frame, eb).bytes : encode_on_host<TestType>(x, frame, eb).bytes);
+        frame.resize(seed % 3 == 0 ? ccoll::encode_addend<SZp>(x, frame, eb).bytes : ccoll::encode<SZp>(x, frame, eb).bytes);
         read_damaged<SZp, TestType>(std::move(frame), x.size(), random, seed, all);
     }
     CHECK(all.accepted > 20);

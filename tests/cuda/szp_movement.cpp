@@ -22,6 +22,10 @@ void note_forms(ccoll::const_byte_span frame)
             ++met["raw"];
             continue;
         }
+        if (ccoll::detail::szp::kept::is_kept(piece.data)) {
+            ++met["kept"];
+            continue;
+        }
         const ccoll::detail::szp::chunk_head head(ccoll::load<std::uint32_t>(piece.data, 0));
         const char* const kinds[] = {"narrow", "flat", "fine"};
         std::string form = kinds[static_cast<unsigned>(head.what)];

@@ -48,6 +48,13 @@
 #define CCOLL_EXACT_BODY
 #endif
 
+/// A function of the host that kernels call as well. Its body must not call others, std::bit_cast included.
+#if defined(__CUDACC__)
+#define CCOLL_HOST_DEVICE __host__ __device__
+#else
+#define CCOLL_HOST_DEVICE
+#endif
+
 /// The kernels that this compiler can build beside the portable ones. Functions carry their instruction set as an
 /// attribute, so the user's -march does not matter; isa.hpp asks the machine at run time. aarch64 always has NEON.
 #if defined(__x86_64__) && defined(__GNUC__)

@@ -16,13 +16,14 @@ namespace detail {
 CCOLL_EXACT_BEGIN
 
 /// `which ? yes : no` without a branch, because a branch would keep compilers from vectorising loops.
-constexpr std::int32_t select(bool which, std::int32_t yes, std::int32_t no) noexcept
+CCOLL_HOST_DEVICE constexpr std::int32_t select(bool which, std::int32_t yes, std::int32_t no) noexcept
 {
     return no ^ ((yes ^ no) & -static_cast<std::int32_t>(which));
 }
 
 /// A format of two bytes, named by the number of its exponent bits. Conversions keep as many bits of a NaN as fit. They give the same bits
 /// in every rounding mode, and whether or not the processor flushes denormals, because they use only integers and arithmetic that is exact.
+/// They give them in kernels as well.
 template <int ExponentBits>
 struct float16_format;
 
@@ -31,25 +32,25 @@ template <>
 struct float16_format<5> {
     static constexpr std::uint16_t largest = 0x7bff;
 
-    static constexpr float to_float(std::uint16_t h) noexcept
+    CCOLL_HOST_DEVICE static constexpr float to_float(std::uint16_t h) noexcept
     {
         CCOLL_EXACT_BODY
         const std::int32_t magnitude = h & 0x7fff, sign = h - magnitude;
         const std::int32_t normal = (magnitude << 13) + select(magnitude >= 0x7c00, 0x70000000, 0x38000000);
-        const auto denormal = std::bit_cast<std::int32_t>(static_cast<float>(magnitude) * 0x1p-24f);
-        return std::bit_cast<float>(static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) |
-                                    static_cast<std::uint32_t>(sign) << 16);
+        const auto denormal = __builtin_bit_cast(std::int32_t, static_cast<float>(magnitude) * 0x1p-24f);
+        return __builtin_bit_cast(
+            float, static_cast<std::uint32_t>(select(magnitude < 0x400, denormal, normal)) | static_cast<std::uint32_t>(sign) << 16);
     }
     /// Rounds to nearest, ties to even. 65520 and above become infinity.
-    static constexpr std::uint16_t from_float(float x) noexcept
+    CCOLL_HOST_DEVICE static constexpr std::uint16_t from_float(float x) noexcept
     {
         CCOLL_EXACT_BODY
-        const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff;
+        const auto bits = __builtin_bit_cast(std::int32_t, x), magnitude = bits & 0x7fffffff;
         constexpr std::int32_t infinity = 0x7f800000, least_normal = 0x38800000, beyond = 0x477ff000;  // 2^-14, 65520
         const std::int32_t payload = magnitude >> 13 & 0x3ff, nan = payload | (static_cast<std::int32_t>(payload == 0) << 9);
         const std::int32_t special = 0x7c00 | select(magnitude > infinity, nan, 0);
         const std::int32_t normal = (magnitude - 0x38000000 + 0xfff + (magnitude >> 13 & 1)) >> 13;
-        const float steps = std::bit_cast<float>(select(magnitude < least_normal, magnitude, 0)) * 0x1p24f;  // in units of 2^-24
+        const float steps = __builtin_bit_cast(float, select(magnitude < least_normal, magnitude, 0)) * 0x1p24f;  // in units of 2^-24
         const auto whole = static_cast<std::int32_t>(steps);
         const float rest = steps - static_cast<float>(whole);
         const std::int32_t denormal = whole + (static_cast<std::int32_t>(rest > 0.5f) | (static_cast<std::int32_t>(rest == 0.5f) & whole));
@@ -63,10 +64,13 @@ template <>
 struct float16_format<8> {
     static constexpr std::uint16_t largest = 0x7f7f;
 
-    static constexpr float to_float(std::uint16_t h) noexcept { return std::bit_cast<float>(std::uint32_t{h} << 16); }
-    static constexpr std::uint16_t from_float(float x) noexcept
+    CCOLL_HOST_DEVICE static constexpr float to_float(std::uint16_t h) noexcept
     {
-        const auto bits = std::bit_cast<std::int32_t>(x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
+        return __builtin_bit_cast(float, std::uint32_t{h} << 16);
+    }
+    CCOLL_HOST_DEVICE static constexpr std::uint16_t from_float(float x) noexcept
+    {
+        const auto bits = __builtin_bit_cast(std::int32_t, x), magnitude = bits & 0x7fffffff, top = magnitude >> 16;
         const std::int32_t nan = top | (static_cast<std::int32_t>((top & 0x7f) == 0) << 6);
         // Unsigned, because for the largest NaN the sum does not fit into 31 bits.
         const std::uint32_t nearest = static_cast<std::uint32_t>(magnitude) + 0x7fff + static_cast<std::uint32_t>(top & 1);
@@ -91,23 +95,23 @@ public:
     /// Rounds to nearest, ties to even.
     template <class Number>
         requires std::same_as<Number, float> || std::integral<Number>
-    explicit constexpr float16(Number x) noexcept : bits_(format::from_float(static_cast<float>(x)))
+    CCOLL_HOST_DEVICE explicit constexpr float16(Number x) noexcept : bits_(format::from_float(static_cast<float>(x)))
     {}
-    static constexpr float16 of_bits(std::uint16_t bits) noexcept { return std::bit_cast<float16>(bits); }
-    constexpr std::uint16_t bits() const noexcept { return bits_; }
+    CCOLL_HOST_DEVICE static constexpr float16 of_bits(std::uint16_t bits) noexcept { return __builtin_bit_cast(float16, bits); }
+    CCOLL_HOST_DEVICE constexpr std::uint16_t bits() const noexcept { return bits_; }
 
     /// Exact. Comparisons use it, so they are those of float.
-    constexpr operator float() const noexcept { return format::to_float(bits_); }
+    CCOLL_HOST_DEVICE constexpr operator float() const noexcept { return format::to_float(bits_); }
 
-    constexpr float16 operator-() const noexcept { return of_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u)); }
-    friend constexpr float16 operator+(float16 a, float16 b) noexcept { return float16(float{a} + float{b}); }
-    friend constexpr float16 operator-(float16 a, float16 b) noexcept { return float16(float{a} - float{b}); }
-    friend constexpr float16 operator*(float16 a, float16 b) noexcept { return float16(float{a} * float{b}); }
-    friend constexpr float16 operator/(float16 a, float16 b) noexcept { return float16(float{a} / float{b}); }
-    constexpr float16& operator+=(float16 b) noexcept { return *this = *this + b; }
-    constexpr float16& operator-=(float16 b) noexcept { return *this = *this - b; }
-    constexpr float16& operator*=(float16 b) noexcept { return *this = *this * b; }
-    constexpr float16& operator/=(float16 b) noexcept { return *this = *this / b; }
+    CCOLL_HOST_DEVICE constexpr float16 operator-() const noexcept { return of_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u)); }
+    CCOLL_HOST_DEVICE friend constexpr float16 operator+(float16 a, float16 b) noexcept { return float16(float{a} + float{b}); }
+    CCOLL_HOST_DEVICE friend constexpr float16 operator-(float16 a, float16 b) noexcept { return float16(float{a} - float{b}); }
+    CCOLL_HOST_DEVICE friend constexpr float16 operator*(float16 a, float16 b) noexcept { return float16(float{a} * float{b}); }
+    CCOLL_HOST_DEVICE friend constexpr float16 operator/(float16 a, float16 b) noexcept { return float16(float{a} / float{b}); }
+    CCOLL_HOST_DEVICE constexpr float16& operator+=(float16 b) noexcept { return *this = *this + b; }
+    CCOLL_HOST_DEVICE constexpr float16& operator-=(float16 b) noexcept { return *this = *this - b; }
+    CCOLL_HOST_DEVICE constexpr float16& operator*=(float16 b) noexcept { return *this = *this * b; }
+    CCOLL_HOST_DEVICE constexpr float16& operator/=(float16 b) noexcept { return *this = *this / b; }
 
 private:
     std::uint16_t bits_;

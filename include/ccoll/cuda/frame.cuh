@@ -2,11 +2,14 @@
 // cuda/frame.cuh - floor 4. What all kernels of codecs do with the frame around their chunks: header and index are written and read, and a
 // launch ends. wire/frame.hpp has the bytes. A format says whose frame it is:
 //
-//   struct format { static constexpr u32 codec, chunk_elements; static constexpr quality kind; };
+//   struct format { static constexpr u32 codec, chunk_elements; static constexpr quality kind; static constexpr bool adds; };
+//
+// `adds`: there are addends, too. E is the type of the elements.
 #pragma once
 
 #include <ccoll/base/error.hpp>
-#include <ccoll/cuda/team.cuh>
+#include <ccoll/cuda/element.cuh>
+#include <ccoll/policy/element.hpp>
 #include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
@@ -15,14 +18,12 @@ namespace ccoll::inline CCOLL_ABI::detail::device {
 CCOLL_DEVICE u64 payload_begin(u32 chunks) { return sizeof(frame_header) + (u64{5} * chunks + 15) / 16 * 16; }
 
 /// A frame of n elements as a kernel writes it. It begins at a multiple of 16 bytes.
-template <class Format, class T>
+template <class Format, class E>
 struct frame_output {
     u8* frame;
     u32 chunks;
 
-    /// Bytes of an element, which also tell its type: f32 or f64.
-    static constexpr u32 dtype = sizeof(T) == 4 ? 0 : 1;
-
+    CCOLL_DEVICE u8* payload() const { return frame + payload_begin(chunks); }
     /// @param end  where the chunk ends, in units of 16 bytes    @param fill  bytes of 0 behind the chunk
     CCOLL_DEVICE void put_entry(u32 chunk, u32 end, u32 fill, bool raw) const
     {
@@ -30,11 +31,12 @@ struct frame_output {
         frame[sizeof(frame_header) + u64{4} * chunks + chunk] = static_cast<u8>(fill);
     }
     /// Header, and the zeros behind the index. By the first threads of a block.
-    CCOLL_DEVICE void put_header(u64 n, double bound) const
+    CCOLL_DEVICE void put_header(u64 n, double bound, u32 flags = 0) const
     {
+        constexpr u32 dtype = dtype_of<E>;
         const u64 eb = bits_of(bound);
         if (me() == 0) {
-            const u32 first = u32{wire_version} | Format::codec << 8 | dtype << 16;
+            const u32 first = u32{wire_version} | Format::codec << 8 | dtype << 16 | flags << 24;
             store_as(frame, uint4{0x4C4F4343u, first, static_cast<u32>(n), static_cast<u32>(n >> 32)});
             store_as(frame + 16, uint4{static_cast<u32>(eb), static_cast<u32>(eb >> 32), Format::chunk_elements, chunks});
             store_as(frame + 32, uint4{static_cast<u32>(Format::kind), 0, 0, 0});
@@ -64,17 +66,26 @@ CCOLL_DEVICE void put_pieces(const u8* image, u32 pieces, u8* to)
     CCOLL_NO_UNROLL
     for (u32 i = me(); i < pieces; i += team_threads) store_as(to + 16 * i, load_as<uint4>(image + 16 * i));
 }
-/// The elements of a chunk that travels raw, and zeros up to a multiple of 16 bytes. By all threads.
-template <class T>
-CCOLL_DEVICE void put_elements(const T* x, u32 count, u8* to)
-{
-    const u32 words = count * static_cast<u32>(sizeof(T)) / 4, filled = (words + 3) / 4 * 4;
-    const u8* const from = reinterpret_cast<const u8*>(x);
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < filled; i += team_threads) store_as<u32>(to + 4 * i, i < words ? load_as<u32>(from + 4 * i) : 0);
-}
 
 // ---- reading: any bytes are safe ----
+
+/// Words from any address, by whole words. Nothing is read from `end` on, but for the rest of its last word.
+struct word_reader {
+    const u8* at;
+    const u8* end;
+    u32 shift;  ///< bits
+
+    CCOLL_DEVICE word_reader(const u8* from, const u8* behind)
+        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind), shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
+    {}
+    CCOLL_DEVICE u32 word(u32 i) const
+    {
+        const u8* const p = at + 4 * i;
+        u32 w = p < end ? load_as<u32>(p) : 0;
+        if (shift > 0) w = w >> shift | (p + 4 < end ? load_as<u32>(p + 4) << (32 - shift) : 0);
+        return w;
+    }
+};
 
 /// Are the last `fill` bytes, up to 15, of the 16 that end at `end` all 0?
 CCOLL_DEVICE bool are_zeros(const u8* end, u32 fill)
@@ -93,7 +104,7 @@ struct chunk_bytes {
 };
 
 /// A frame that begins at a multiple of 16 bytes, and of which `bytes` bytes may be read.
-template <class Format, class T>
+template <class Format, class E>
 struct frame_input {
     const u8* frame;
     u64 bytes;
@@ -103,43 +114,59 @@ struct frame_input {
     {
         return load_as<V>(frame + at);
     }
-    /// Of a frame whose header is good.
+    // Of a frame whose header is good.
+    CCOLL_DEVICE u32 flags() const { return Format::adds ? frame[7] : 0; }
     CCOLL_DEVICE double bound() const { return number_of(field<u64>(16)); }
 
-    /// Is this the header of a frame of n values of T that this version reads?
+    /// Is this the header of a frame of n elements that this version reads?
     CCOLL_DEVICE status check_header(u64 n, u32 chunks) const
     {
         if (bytes < sizeof(frame_header) || field<u32>(0) != 0x4C4F4343u) return status::corrupt;
-        const u32 word = field<u32>(4);
+        constexpr u32 dtype = dtype_of<E>;
+        const u32 word = field<u32>(4), of_frame = word >> 24;
         if ((word & 255) != wire_version) return status::wire_version;
-        if ((word >> 8 & 0xffff) != (Format::codec | frame_output<Format, T>::dtype << 8) || field<u32>(24) != Format::chunk_elements)
-            return status::foreign_frame;
+        if ((word >> 8 & 0xffff) != (Format::codec | dtype << 8) || field<u32>(24) != Format::chunk_elements) return status::foreign_frame;
         if (field<u64>(8) != n) return status::count_differs;
         const u64 in_front = payload_begin(chunks);
         const double b = bound();
-        const bool good = word >> 24 == 0 && field<u32>(28) == chunks && b > 0 && b < 1e300 &&
+        const bool is_addend = Format::adds && (of_frame == addend_flag || of_frame == (addend_flag | too_large_flag));
+        const bool good = (of_frame == 0 || is_addend) && field<u32>(28) == chunks && b > 0 && b < 1e300 &&
                           field<u64>(32) == static_cast<u64>(Format::kind) && field<u64>(40) == 0 && bytes >= in_front;
         if (!good) return status::corrupt;
         return are_zeros(frame + in_front, static_cast<u32>(in_front - sizeof(frame_header) - u64{5} * chunks)) ? status::ok
                                                                                                                 : status::corrupt;
     }
     /// A chunk of `count` values. The header is good.
-    CCOLL_DEVICE chunk_bytes find(u32 chunks, u32 chunk, u32 count) const
+    /// @param longest  bytes that a chunk of an addend may have; such chunks are not raw
+    CCOLL_DEVICE chunk_bytes find(u32 chunks, u32 chunk, u32 count, u32 longest = 0) const
     {
         constexpr u32 index = sizeof(frame_header);
         const u32 entry = load_as<u32>(frame + index + u64{4} * chunk);
         const u32 before = chunk > 0 ? load_as<u32>(frame + index + u64{4} * (chunk - 1)) & ~raw_chunk : 0;
-        const u32 end = entry & ~raw_chunk, fill = frame[index + u64{4} * chunks + chunk], raw_bytes = count * static_cast<u32>(sizeof(T));
+        const u32 end = entry & ~raw_chunk, fill = frame[index + u64{4} * chunks + chunk], raw_bytes = count * static_cast<u32>(sizeof(E));
+        const bool is_addend = flags() != 0;
         const u64 in_front = payload_begin(chunks);
         chunk_bytes p;
         p.raw = (entry & raw_chunk) != 0;
         if (end < before || fill >= frame_unit || in_front + u64{frame_unit} * end > bytes) return p;
         const u64 length = u64{frame_unit} * (end - before);
-        if (fill > length || length - fill > raw_bytes) return p;
+        if (fill > length || length - fill > (is_addend ? longest : raw_bytes)) return p;
         p.at = frame + in_front + u64{frame_unit} * before;
         p.bytes = static_cast<u32>(length) - fill;
-        p.good = (p.raw ? p.bytes == raw_bytes : p.bytes < raw_bytes) && (fill == 0 || are_zeros(p.at + length, fill));
+        p.good = is_addend ? !p.raw : p.raw ? p.bytes == raw_bytes : p.bytes < raw_bytes;
+        p.good = p.good && (fill == 0 || are_zeros(p.at + length, fill));
         return p;
+    }
+    /// Takes the exponent of the bound from the end of a chunk of two-byte numbers that is not raw. @return the bound of the chunk
+    CCOLL_DEVICE double take_bound(chunk_bytes& chunk) const
+    {
+        if constexpr (is_small<E>) {
+            if (flags() == 0) {
+                if (chunk.bytes == 0) return 0;
+                return bound_of_chunk(bound(), static_cast<std::int8_t>(chunk.at[--chunk.bytes]));
+            }
+        }
+        return bound();
     }
 };
 

@@ -12,7 +12,6 @@ namespace ccoll::inline CCOLL_ABI::detail::device {
 ///   chunk_elements
 ///   encode(const T* x, size_t n, double eb, void* frame, scratch* s, outcome*, cudaStream_t) -> cudaError_t
 ///   decode(const void* frame, size_t bytes, T* x, size_t n, scratch* s, outcome*, cudaStream_t) -> cudaError_t
-///   can_read(const frame_view&) -> bool    optional: false, and the host decodes the frame
 template <class Codec, class T>
 struct launches_of;
 

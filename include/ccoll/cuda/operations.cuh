@@ -8,6 +8,7 @@
 #include <cub/device/device_transform.cuh>
 #endif
 
+#include <ccoll/cuda/element.cuh>
 #include <ccoll/cuda/runtime.cuh>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
@@ -18,7 +19,21 @@ namespace ccoll::inline CCOLL_ABI::detail::device {
 
 /// Numbers that a device has as the host has them.
 template <class T>
-concept device_number = native_float<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
+concept device_number = floating_element<T> || (std::is_integral_v<T> && sizeof(T) <= 8);
+
+/// Two-byte numbers of any library are computed with as floats, and the result is rounded once. Other numbers are what they are.
+template <device_number T>
+CCOLL_DEVICE auto wide(const T& x)
+{
+    if constexpr (small_float<T>) return kernel_element_of<T>::format::to_float(__builtin_bit_cast(u16, x));
+    else return x;
+}
+template <device_number T>
+CCOLL_DEVICE T rounded(float x)
+    requires small_float<T>
+{
+    return __builtin_bit_cast(T, kernel_element_of<T>::format::from_float(x));
+}
 
 /// Operations of the library on the device, as their `apply` on the host.
 template <class Op, class T>
@@ -35,26 +50,28 @@ template <class T>
 CCOLL_DEVICE T sum_of(T a, T b)
 {
     if constexpr (native_float<T>) return plus(a, b);
+    else if constexpr (small_float<T>) return rounded<T>(plus(wide(a), wide(b)));
     else return static_cast<T>(static_cast<u64>(a) + static_cast<u64>(b));
 }
 template <class T>
 CCOLL_DEVICE T product_of(T a, T b)
 {
     if constexpr (native_float<T>) return times(a, b);
+    else if constexpr (small_float<T>) return rounded<T>(times(wide(a), wide(b)));
     else return static_cast<T>(static_cast<u64>(a) * static_cast<u64>(b));
 }
 /// @param b_wins  where no operand is NaN
 template <class T>
 CCOLL_DEVICE T nan_or(T a, T b, bool b_wins)
 {
-    if (a != a) return a;
-    return b != b || b_wins ? b : a;
+    if (wide(a) != wide(a)) return a;
+    return wide(b) != wide(b) || b_wins ? b : a;
 }
 CCOLL_DEVICE_OPERATION(Op::Sum, device_number, sum_of(a, b))
 CCOLL_DEVICE_OPERATION(Op::Average, device_number, sum_of(a, b))
 CCOLL_DEVICE_OPERATION(Op::Prod, device_number, product_of(a, b))
-CCOLL_DEVICE_OPERATION(Op::Min, device_number, nan_or(a, b, b < a))
-CCOLL_DEVICE_OPERATION(Op::Max, device_number, nan_or(a, b, a < b))
+CCOLL_DEVICE_OPERATION(Op::Min, device_number, nan_or(a, b, wide(b) < wide(a)))
+CCOLL_DEVICE_OPERATION(Op::Max, device_number, nan_or(a, b, wide(a) < wide(b)))
 CCOLL_DEVICE_OPERATION(Op::BitAnd, std::integral, static_cast<T>(a& b))
 CCOLL_DEVICE_OPERATION(Op::BitOr, std::integral, static_cast<T>(a | b))
 CCOLL_DEVICE_OPERATION(Op::BitXor, std::integral, static_cast<T>(a ^ b))
@@ -95,17 +112,21 @@ cudaError_t begin_combine(const reduction<T>& op, const T* own, const T* theirs,
 }
 
 /// IEEE division, as on the host.
-template <native_float T>
+template <floating_element T>
 struct divided_by {
-    T ranks;
-    CCOLL_DEVICE T operator()(const T& x) const { return x / ranks; }
+    looked_at<T> ranks;
+    CCOLL_DEVICE T operator()(const T& x) const
+    {
+        if constexpr (small_float<T>) return rounded<T>(wide(x) / ranks);
+        else return x / ranks;
+    }
 };
-template <native_float T>
+template <floating_element T>
 cudaError_t begin_divide(T* values, int ranks, std::size_t n, cudaStream_t stream)
 {
     if (n == 0) return cudaSuccess;
     return cub::DeviceTransform::Transform(::cuda::std::make_tuple(static_cast<const T*>(values)), values, n,
-                                           divided_by<T>{static_cast<T>(ranks)}, stream);
+                                           divided_by<T>{static_cast<looked_at<T>>(ranks)}, stream);
 }
 
 // ---- surveys ----
@@ -145,16 +166,17 @@ struct seen_values {
         return {most, -most, most, -most, 0, false};
     }
 };
-template <native_float T>
+template <floating_element T>
 struct look_at_value {
-    T limit;          ///< from here on a value may stand for missing data
+    using number = looked_at<T>;
+    number limit;     ///< from here on a value may stand for missing data
     double rounding;  ///< @see fill_rounding
 
-    static look_at_value of_elements() { return {static_cast<T>(least_fill_value * 0.99), fill_rounding<T>}; }
-    CCOLL_DEVICE seen_values<T> operator()(const T& x) const
+    static look_at_value of_elements() { return {static_cast<number>(least_fill_value * 0.99), fill_rounding<T>}; }
+    CCOLL_DEVICE seen_values<number> operator()(const T& element) const
     {
-        constexpr T most = most_of<T>;
-        const T m = x < 0 ? -x : x;
+        constexpr number most = most_of<number>;
+        const number x = wide(element), m = x < 0 ? -x : x;
         if (m < limit) return {x, x, most, -most, m, false};
         if (!(m <= most)) return {most, -most, most, -most, 0, true};
         if (is_fill(static_cast<double>(x), rounding)) return {most, -most, x, x, m, false};
@@ -172,12 +194,12 @@ struct join_seen {
 };
 
 /// Begins to look at n values, n > 0. @param into  where device and host can read it    @param room  () -> scratch of so many bytes
-template <native_float T, class Room>
-cudaError_t begin_look(const T* values, std::size_t n, seen_values<T>* into, cudaStream_t stream, Room room)
+template <floating_element T, class Room>
+cudaError_t begin_look(const T* values, std::size_t n, seen_values<looked_at<T>>* into, cudaStream_t stream, Room room)
 {
     const auto run = [&](void* scratch, std::size_t& needed) {
         return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{}, look_at_value<T>::of_elements(),
-                                                  seen_values<T>::none(), stream);
+                                                  seen_values<looked_at<T>>::none(), stream);
     };
     std::size_t needed = 0;
     if (const cudaError_t e = run(nullptr, needed); e != cudaSuccess) return e;

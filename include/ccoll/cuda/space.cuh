@@ -19,7 +19,7 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::device {
 
 /// A codec with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
-template <class Tag, native_float T>
+template <class Tag, floating_element T>
 struct frames_with_kernels {
     using kernels = launches_of<Tag, T>;
     using through_host = frames_through_host<Tag, T>;
@@ -86,7 +86,7 @@ private:
     }
 };
 
-template <native_float T>
+template <floating_element T>
 struct szp_sums {
     static constexpr addend_codec<T> host = addend_codec_of<policies::Codec::SZp, T>;
 
@@ -165,7 +165,7 @@ struct memory_space<cuda_space, T> {
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
-            if constexpr (native_float<T>)
+            if constexpr (floating_element<T>)
                 if (by == reduction_of<policies::Op::Average, T>.divide)
                     return detail::device::begin_divide(values, ranks, n, lane.stream());
             T* x = nullptr;
@@ -179,8 +179,8 @@ struct memory_space<cuda_space, T> {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
             if (n == 0 || !floating_element<T>) return cudaSuccess;
-            if constexpr (native_float<T>) {
-                detail::device::seen_values<T>* seen = nullptr;
+            if constexpr (floating_element<T>) {
+                detail::device::seen_values<detail::looked_at<T>>* seen = nullptr;
                 CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
                 CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(),
                                                           [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
@@ -223,12 +223,12 @@ template <element T, class Exec>
 struct queued_codecs<policies::Codec::None, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::raw_frames<T>::all;
 };
-template <class Tag, native_float T, class Exec>
+template <class Tag, floating_element T, class Exec>
     requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
 struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
 };
-template <native_float T, class Exec>
+template <floating_element T, class Exec>
     requires has_homomorphic_codec<policies::Codec::SZp, T>
 struct queued_codecs<policies::Codec::SZp, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T>::all;

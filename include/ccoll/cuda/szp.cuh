@@ -23,62 +23,73 @@ inline u32 blocks_of_launch(std::size_t n) { return chunks_of(n) > 0 ? chunks_of
 // all 0 and has room for the chunks of n elements.
 
 template <class T>
+using number_of = number_of_element<kernel_element_of<T>>;
+template <class T>
+using operand_of = operand<kernel_element_of<T>>;
+template <class T>
+operand_of<T> operand_in(const_byte_span frame, i64 factor = 1)
+{
+    return {nullptr, {reinterpret_cast<const u8*>(frame.data()), frame.size()}, factor};
+}
+
+template <class T>
 cudaError_t begin_encode(const T* x, std::size_t n, double eb, void* frame, scratch* s, outcome* told, cudaStream_t stream)
 {
-    return launch(&encode<T>, blocks_of_launch(n), sizeof(movement_room<T>), stream, x, u64{n}, grid_of<T>(eb), static_cast<u8*>(frame),
-                  chunks_of(n), s, told);
+    using E = kernel_element_of<T>;
+    return launch(&encode<E>, blocks_of_launch(n), sizeof(movement_room<number_of<T>>), stream, kernel_elements(x), u64{n},
+                  for_chunks_of<E>(eb, grid_of<number_of<T>>), static_cast<u8*>(frame), chunks_of(n), s, told);
 }
 template <class T>
 cudaError_t begin_decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
 {
-    return launch(&decode<T>, blocks_of_launch(n), sizeof(decode_room<T>), stream, static_cast<const u8*>(frame), u64{bytes}, u64{n}, x,
-                  chunks_of(n), s, told);
+    return launch(&decode<kernel_element_of<T>>, blocks_of_launch(n), sizeof(decode_room<number_of<T>>), stream,
+                  static_cast<const u8*>(frame), u64{bytes}, u64{n}, kernel_elements(x), chunks_of(n), s, told);
+}
+/// @param z  of own values; else its bound alone counts, and a negative one stands for that of the operands
+template <class T, addend_of What>
+cudaError_t begin_adding(const operand_of<T>& a, const operand_of<T>& b, std::size_t n, const grid<number_of<T>>& z, void* frame,
+                         scratch* s, outcome* told, cudaStream_t stream)
+{
+    return launch(&add<kernel_element_of<T>, What>, blocks_of_launch(n), sizeof(addend_room<number_of<T>>), stream, a, b, u64{n}, z,
+                  static_cast<u8*>(frame), chunks_of(n), s, told);
 }
 /// The addend of x, plus the one in `other` unless that is empty.
 template <class T>
 cudaError_t begin_encode_add(const T* x, std::size_t n, double eb, const_byte_span other, void* frame, scratch* s, outcome* told,
                              cudaStream_t stream)
 {
-    const operand<T> own{x, {nullptr, 0}}, theirs{nullptr, {reinterpret_cast<const u8*>(other.data()), other.size()}};
-    return launch(&add<T, addend_of::values>, blocks_of_launch(n), sizeof(addend_room<T>), stream, own, theirs, u64{n}, grid_of<T>(eb),
-                  static_cast<u8*>(frame), chunks_of(n), s, told);
+    return begin_adding<T, addend_of::values>({kernel_elements(x), {nullptr, 0}}, operand_in<T>(other), n, grid_of<number_of<T>>(eb), frame,
+                                              s, told, stream);
 }
 template <class T>
 cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told, cudaStream_t stream)
 {
-    grid<T> z;
-    z.bound = -1;  // that of the operands
-    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}},
-        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}};
-    return launch(&add<T, addend_of::frames>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z, static_cast<u8*>(frame),
-                  chunks_of(n), s, told);
+    grid<number_of<T>> z;
+    z.bound = -1;
+    return begin_adding<T, addend_of::frames>(operand_in<T>(a), operand_in<T>(b), n, z, frame, s, told, stream);
 }
-
 /// The addend of p a + q b.
 template <class T>
 cudaError_t begin_combine(i64 p, const_byte_span a, i64 q, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told,
                           cudaStream_t stream)
 {
-    grid<T> z;
-    z.bound = -1;  // that of the operands
-    const operand<T> x{nullptr, {reinterpret_cast<const u8*>(a.data()), a.size()}, p},
-        y{nullptr, {reinterpret_cast<const u8*>(b.data()), b.size()}, q};
-    return launch(&add<T, addend_of::multiples>, blocks_of_launch(n), sizeof(addend_room<T>), stream, x, y, u64{n}, z,
-                  static_cast<u8*>(frame), chunks_of(n), s, told);
+    grid<number_of<T>> z;
+    z.bound = -1;
+    return begin_adding<T, addend_of::multiples>(operand_in<T>(a, p), operand_in<T>(b, q), n, z, frame, s, told, stream);
 }
 /// What the host's put_fills does.
 template <class T>
 cudaError_t begin_put_fills(const_byte_span frame, T* x, std::size_t n, int times, cudaStream_t stream)
 {
-    return launch(&put_average_of_fills<T>, blocks_of_launch(n), sizeof(specials_room), stream, reinterpret_cast<const u8*>(frame.data()),
-                  u64{frame.size()}, u64{n}, x, chunks_of(n), i64{times});
+    return launch(&put_average_of_fills<kernel_element_of<T>>, blocks_of_launch(n), sizeof(specials_room), stream,
+                  reinterpret_cast<const u8*>(frame.data()), u64{frame.size()}, u64{n}, kernel_elements(x), chunks_of(n), i64{times});
 }
 
 }  // namespace detail::device::szp
 
 namespace detail::device {
 
-template <native_float T>
+template <floating_element T>
 struct launches_of<policies::Codec::SZp, T> {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
 
@@ -90,13 +101,6 @@ struct launches_of<policies::Codec::SZp, T> {
     {
         return szp::begin_decode(frame, bytes, x, n, s, told, stream);
     }
-    /// Not frames with kept chunks (codec/szp/kept.hpp), which other ranks may send.
-    static bool can_read(const frame_view& frame) noexcept
-    {
-        for (std::uint32_t i = 0; i < frame.header.chunks && !frame.is_addend(); ++i)
-            if (const frame_view::piece chunk = frame.chunk(i); !chunk.raw && szp::host::kept::is_kept(chunk.data)) return false;
-        return true;
-    }
 };
 
 }  // namespace detail::device
@@ -105,9 +109,8 @@ struct launches_of<policies::Codec::SZp, T> {
 /// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
 /// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
 ///
-/// Bytes and values are those of the host's codec: frames from either side are read by the other. One exception: chunks that the host's SZp
-/// keeps exactly (codec/szp/kept.hpp) have no kernel. An encoder stores their quanta, or the values as they are; a decoder says
-/// unsupported. Elements and frames are device memory. Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
+/// Bytes and values are those of the host's codec: frames from either side are read by the other. Elements and frames are device memory.
+/// Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
 /// @throw ccoll::error with CUDA's text: a launch or an allocation failed
 ///
 ///     ccoll::codec_stream codecs(stream);
@@ -203,7 +206,8 @@ private:
     static constexpr void check_types()
     {
         static_assert(detail::device::has_kernels<Codec, T>,
-                      "ccoll::codec_stream: has Codec::SZp, SZx, PipeSZx and ZfpAtRate for float and double; encode with another codec on "
+                      "ccoll::codec_stream: has Codec::SZp, SZx, PipeSZx and ZfpAtRate for float, double and two-byte floats; encode with "
+                      "another codec on "
                       "the host (ccoll::encode)");
         static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
                       "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");

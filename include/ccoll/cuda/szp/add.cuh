@@ -23,13 +23,13 @@ CCOLL_DEVICE void add_block(const addend_block& c, i32 (&d)[32])
 }
 
 /// The header, and what two operands have to have in common. By one thread. @return a status
-template <class T>
-CCOLL_DEVICE_RARE status check_operands(const operand<T>& a, const operand<T>& b, u64 n, u32 chunks, double bound)
+template <class E>
+CCOLL_DEVICE_RARE status check_operands(const operand<E>& a, const operand<E>& b, u64 n, u32 chunks, double bound)
 {
     bool too_large = false;
-    for (const operand<T>* each : {&a, &b}) {
+    for (const operand<E>* each : {&a, &b}) {
         if (each->frame.frame == nullptr) continue;
-        if (const status s = check_header<T>(each->frame, n, chunks); s != status::ok) return s;
+        if (const status s = each->frame.check_header(n, chunks); s != status::ok) return s;
         if (each->frame.flags() == 0) return status::not_an_addend;
         if (bits_of(each->frame.bound()) != bits_of(bound)) return status::bound_differs;
         too_large = too_large || (each->frame.flags() & too_large_flag) != 0;
@@ -38,19 +38,23 @@ CCOLL_DEVICE_RARE status check_operands(const operand<T>& a, const operand<T>& b
 }
 
 /// Writes an addend of n values. The bytes are those of the host. Launch: max(1, chunks) blocks of team_threads threads,
-/// sizeof(addend_room<T>) bytes.
+/// sizeof(addend_room) bytes, of
+/// numbers.
 /// @tparam What  values: a.values is what is encoded; else a.frame is an addend
 /// @param b        an addend; without a frame there is none
 /// @param z        of the bound; without values the bound alone counts, and a negative one stands for that of `a`
 /// @param frame    a multiple of 16 bytes, room for max_addend_bytes(n); it must not overlap an operand
-template <class T, addend_of What>
+template <class E, addend_of What>
 __global__ __launch_bounds__(team_threads,
-                             is_f32<T> ? 4 : 2) void add(const __grid_constant__ operand<T> a, const __grid_constant__ operand<T> b, u64 n,
-                                                         const __grid_constant__ grid<T> z, u8* frame, u32 chunks, scratch* s, outcome* out)
+                             is_f32<number_of_element<E>> ? 4 : 2) void add(const __grid_constant__ operand<E> a,
+                                                                            const __grid_constant__ operand<E> b, u64 n,
+                                                                            const __grid_constant__ grid<number_of_element<E>> z, u8* frame,
+                                                                            u32 chunks, scratch* s, outcome* out)
 {
+    using T = number_of_element<E>;
     constexpr bool has_values = What == addend_of::values;
     auto& room = shared_memory<addend_room<T>>();
-    const frame_writer writer{frame, chunks};
+    const frame_writer<E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
     const double bound = has_values || z.bound >= 0 ? z.bound : a.frame.bytes >= 48 ? a.frame.bound() : 0;
     if (me() == 0) {
@@ -62,16 +66,16 @@ __global__ __launch_bounds__(team_threads,
     const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements})), blocks = (count + 31) / 32;
     const bool active = me() < blocks;
     if (has_values && chunks > 0) stage(a.values + first, count, room.values);
-    if (chunk == 0) writer.template put_header<T>(n, bound, addend_flag);
+    if (chunk == 0) writer.put_header(n, bound, addend_flag);
     __syncthreads();
     status code = static_cast<status>(room.code);
     addend_block x, y;
     if (me() < 2) room.heads[me()] = {};
     if (code == status::ok && chunks > 0) {
         __syncthreads();
-        if (!has_values) code = read_addend<T>(a.frame, chunks, chunk, count, room.heads[0], x, room.blocks[0]);
+        if (!has_values) code = read_addend<E>(a.frame, chunks, chunk, count, room.heads[0], x, room.blocks[0]);
         if (code == status::ok && b.frame.frame != nullptr)
-            code = read_addend<T>(b.frame, chunks, chunk, count, room.heads[1], y, room.blocks[1]);
+            code = read_addend<E>(b.frame, chunks, chunk, count, room.heads[1], y, room.blocks[1]);
     }
     const bool works = code == status::ok && chunks > 0;
     bool usual = works && What != addend_of::multiples;
@@ -162,7 +166,7 @@ __global__ __launch_bounds__(team_threads,
         slow.p = a.factor;
         slow.q = b.factor;
         slow.is_sum = b.frame.frame != nullptr;
-        add_slowly<T, What>(a.values != nullptr ? a.values + first : nullptr, count, z, slow, room);
+        add_slowly<What>(a.values != nullptr ? a.values + first : nullptr, count, z, slow, room);
         code = slow.code;
         if (code != status::ok) slow.words = 0;
         units = (4 * slow.words + unit_bytes - 1) / unit_bytes;
@@ -175,9 +179,9 @@ __global__ __launch_bounds__(team_threads,
     }
     __syncthreads();
     if (units > 0) {
-        u8* const to = frame + writer.payload() + unit_bytes * room.place;
+        u8* const to = writer.payload() + unit_bytes * room.place;
         if (usual) {
-            put_image(room.values, units, to);
+            put_pieces(room.values, units, to);
         } else {
             put_slowly(slow, count, room, reinterpret_cast<u32*>(to));
             if (me() < fill / 4) store_as<u32>(to + unit_bytes * units - fill + 4 * me(), 0);
@@ -186,7 +190,7 @@ __global__ __launch_bounds__(team_threads,
     }
     if (chunks > 0 && me() == 0) writer.put_entry(chunk, static_cast<u32>(room.place) + units, fill, false);
     if (code != status::ok && me() == 0) report(s, static_cast<u32>(code));
-    if (is_last_block(s, larger(chunks, 1u), room.blocks_done)) end_launch<T, true>(writer, n, bound, s, out);
+    if (is_last_block(s, larger(chunks, 1u), room.blocks_done)) end_adding(writer, n, bound, s, out);
 }
 
 }  // namespace ccoll::detail::device::szp

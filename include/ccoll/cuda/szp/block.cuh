@@ -9,7 +9,7 @@
 #include <ccoll/base/exact.hpp>
 #include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/codec/szp/quantiser.hpp>
-#include <ccoll/cuda/team.cuh>
+#include <ccoll/cuda/element.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -50,6 +50,10 @@ grid<T> grid_of(double bound) noexcept
     }
     return g;
 }
+
+/// What an encoder of elements E gets.
+template <class E>
+using grids_of = of_bounds<grid<number_of_element<E>>, E>;
 
 /// The step of narrow and wide chunks at a bound, as quantiser<T> has it; 0 if the bound is too small. For decoders, which find the
 /// bound in the header.
@@ -254,18 +258,24 @@ CCOLL_DEVICE void stage_one(void* values, u32 i, word_of<T> bits)
 {
     store_as<word_of<T>>(static_cast<u8*>(values) + sizeof(T) * staged_at<T>(i), bits);
 }
-/// The words of value i of an array in device memory.
+/// The 16 bytes from value i on, a multiple of 4 (f64: 2).
 template <class T>
-CCOLL_DEVICE word_of<T> bits_at(const T* x, u32 i)
+CCOLL_DEVICE void stage_piece(void* values, u32 i, uint4 piece)
 {
-    return load_as<word_of<T>>(x + i);
+    store_as(static_cast<u8*>(values) + sizeof(T) * staged_at<T>(i), piece);
+}
+template <class T>
+CCOLL_DEVICE uint4 staged_piece(const void* values, u32 i)
+{
+    return load_as<uint4>(static_cast<const u8*>(values) + sizeof(T) * staged_at<T>(i));
 }
 
 /// All values of a chunk, by all threads. A last block that is not whole is filled up with its last value.
-template <class T>
-CCOLL_DEVICE void stage(const T* x, u32 count, void* values)
+template <class E>
+CCOLL_DEVICE void stage(const E* x, u32 count, void* values)
 {
-    constexpr u32 rounds = chunk_elements * sizeof(T) / 16 / team_threads, in_piece = 16 / sizeof(T), at_once = 8;
+    using T = number_of_element<E>;
+    constexpr u32 in_piece = 16 / sizeof(E), rounds = chunk_elements / in_piece / team_threads, at_once = rounds < 8 ? rounds : 8;
     if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0) {
         CCOLL_UNROLL
         for (u32 r = 0; r < rounds; r += at_once) {
@@ -273,8 +283,15 @@ CCOLL_DEVICE void stage(const T* x, u32 count, void* values)
             CCOLL_UNROLL
             for (u32 j = 0; j < at_once; ++j) v[j] = load_as<uint4>(x + in_piece * (me() + team_threads * (r + j)));
             CCOLL_UNROLL
-            for (u32 j = 0; j < at_once; ++j)
-                store_as(static_cast<u8*>(values) + sizeof(T) * staged_at<T>(in_piece * (me() + team_threads * (r + j))), v[j]);
+            for (u32 j = 0; j < at_once; ++j) {
+                const u32 i = in_piece * (me() + team_threads * (r + j));
+                if constexpr (is_small<E>) {
+                    stage_piece<T>(values, i, widened<E>(v[j].x, v[j].y));
+                    stage_piece<T>(values, i + in_piece / 2, widened<E>(v[j].z, v[j].w));
+                } else {
+                    stage_piece<T>(values, i, v[j]);
+                }
+            }
         }
         return;
     }
@@ -289,7 +306,7 @@ CCOLL_DEVICE void unstage(const void* values, T (&v)[32])
     constexpr u32 in_piece = 16 / sizeof(T);
     CCOLL_UNROLL
     for (u32 c = 0; c < block_elements / in_piece; ++c) {
-        const uint4 p = load_as<uint4>(static_cast<const u8*>(values) + sizeof(T) * staged_at<T>(block_elements * me() + in_piece * c));
+        const uint4 p = staged_piece<T>(values, block_elements * me() + in_piece * c);
         if constexpr (is_f32<T>) {
             v[4 * c] = number_of(p.x);
             v[4 * c + 1] = number_of(p.y);
@@ -300,6 +317,29 @@ CCOLL_DEVICE void unstage(const void* values, T (&v)[32])
             v[2 * c + 1] = number_of(u64{p.w} << 32 | p.z);
         }
     }
+}
+
+/// Writes the staged values of a chunk. By all threads.
+template <class E>
+CCOLL_DEVICE void put_values(const void* values, u32 count, E* to, rounding how)
+{
+    using T = number_of_element<E>;
+    constexpr u32 in_piece = 16 / sizeof(E);
+    if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
+        CCOLL_UNROLL
+        for (u32 i = me(); i < chunk_elements / in_piece; i += team_threads) {
+            if constexpr (is_small<E>) {
+                const uint4 a = staged_piece<T>(values, in_piece * i), b = staged_piece<T>(values, in_piece * i + in_piece / 2);
+                store_as(to + in_piece * i, uint4{narrowed<E>(a.x, a.y, how), narrowed<E>(a.z, a.w, how), narrowed<E>(b.x, b.y, how),
+                                                  narrowed<E>(b.z, b.w, how)});
+            } else {
+                store_as(to + in_piece * i, staged_piece<T>(values, in_piece * i));
+            }
+        }
+        return;
+    }
+    CCOLL_NO_UNROLL
+    for (u32 i = me(); i < count; i += team_threads) put_element(to + i, bits_of(staged<T>(values, i)), how);
 }
 
 }  // namespace ccoll::detail::device::szp

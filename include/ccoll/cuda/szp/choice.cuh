@@ -4,6 +4,7 @@
 // for speed, so that the registers of the usual path are not spent on them. The choices are those of codec/szp/movement.hpp.
 #pragma once
 
+#include <ccoll/cuda/szp/kept.cuh>
 #include <ccoll/cuda/szp/layout.cuh>
 #include <ccoll/cuda/szp/specials.cuh>
 #include <ccoll/cuda/szp/survey.cuh>
@@ -13,7 +14,7 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 /// One way to encode a chunk.
 template <class T>
 struct attempt {
-    static constexpr u32 unsupported = 15;
+    static constexpr u32 unsupported = 15;  ///< kind: no grid holds the chunk
     special_rule<T> rule;
     bool common_only = false;
     u32 kind = unsupported;
@@ -71,9 +72,10 @@ CCOLL_DEVICE u32 count_non_zero(const i64 (&d)[32])
 }
 
 /// The values of the chunk with 0 for special ones. By all threads; barriers in front and behind.
-template <class T>
-CCOLL_DEVICE void stage_without(const T* x, u32 count, u32 mask, void* values)
+template <class E>
+CCOLL_DEVICE void stage_without(const E* x, u32 count, u32 mask, void* values)
 {
+    using T = number_of_element<E>;
     const u32 begin = block_elements * me();
     __syncthreads();
     if (begin < count) {
@@ -89,8 +91,8 @@ CCOLL_DEVICE void stage_without(const T* x, u32 count, u32 mask, void* values)
 /// The chunk without the values that a rule finds, on the best grid that holds the others. Leaves what is encoded staged.
 /// @param common_only  without taking anything out, and on a grid that needs no survey: unsupported where that does not do
 /// @return             kind unsupported: no grid holds the chunk
-template <class T>
-CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rule, bool common_only, const grid<T>& z, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE attempt<T> consider(const E* x, u32 count, special_rule<T> rule, bool common_only, const grid<T>& z, movement_room<T>& s)
 {
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks;
@@ -152,8 +154,8 @@ CCOLL_DEVICE_RARE attempt<T> consider(const T* x, u32 count, special_rule<T> rul
 }
 
 /// Is there an |x| from `least` on that is less than `limit`, as bits? By all threads.
-template <class T>
-CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<T> limit, movement_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE bool reaches(const E* x, u32 count, word_of<T> least, word_of<T> limit, movement_room<T>& s)
 {
     bool any = false;
     CCOLL_NO_UNROLL
@@ -164,13 +166,12 @@ CCOLL_DEVICE_RARE bool reaches(const T* x, u32 count, word_of<T> least, word_of<
     return team_any(any, s.specials.words);
 }
 
-/// How a chunk is encoded for which the usual path does not do. As the host does without kept chunks (codec/szp/kept.hpp), which there is
-/// no kernel for: such a chunk has its quanta here, or is raw. What the attempt encodes is staged. @return kind unsupported: it is raw
-template <class T>
-CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+/// The shortest way on a grid to encode a chunk for which the usual path does not do. What it encodes is staged.
+/// @param rule  which values are special, markers included    @return kind unsupported: there is none
+template <class E, class T>
+CCOLL_DEVICE attempt<T> best_on_grid(const E* x, u32 count, special_rule<T>& rule, const grid<T>& z, movement_room<T>& s)
 {
     const u32 raw_bytes = count * static_cast<u32>(sizeof(T));
-    special_rule<T> rule;
     attempt<T> best = consider(x, count, rule, true, z, s);
     rule.limit = z.fine_limit;
     if (best.kind == attempt<T>::unsupported) {
@@ -206,14 +207,30 @@ CCOLL_DEVICE attempt<T> best_attempt(const T* x, u32 count, const grid<T>& z, mo
     return best;
 }
 
-/// As best_attempt, which goes to s.chosen. @return its words; as many as the values have if the chunk is raw
-template <class T>
-CCOLL_DEVICE_RARE u32 choose(const T* x, u32 count, const grid<T>& z, movement_room<T>& s)
+/// How a chunk is encoded for which the usual path does not do, as the host does it: on a grid, or kept. It goes to s.chosen, and what it
+/// encodes is staged, unless it is kept.
+/// @param too_long  no grid is to be tried: the usual path found that the chunk is not shorter than its values
+/// @return          its words; as many as the values have if the chunk is raw
+template <class E, class T>
+CCOLL_DEVICE_RARE u32 choose(const E* x, u32 count, bool too_long, const grid<T>& z, movement_room<T>& s)
 {
-    const attempt<T> best = best_attempt(x, count, z, s);
+    constexpr u32 many = 32;  // a share of the bytes
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    special_rule<T> rule;
+    attempt<T> best;
+    if (!too_long) best = best_on_grid(x, count, rule, z, s);
+    const bool is_shorter = best.kind != attempt<T>::unsupported && best.words < raw_words;
+    const bool below_ulp = !too_long && rule.limit > z.fine_limit;
+    if (!is_shorter || below_ulp || 4 * best.section_words > 4 * raw_words / many) {
+        const u32 words = plan_kept(x, count, s.specials).words;
+        if (words < (is_shorter ? best.words : raw_words)) {
+            best = {};
+            best.kind = kept;
+            best.words = words;
+        }
+    }
     if (me() == 0) s.chosen = best;
     __syncthreads();
-    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
     return best.kind == attempt<T>::unsupported ? raw_words : smaller(best.words, raw_words);
 }
 
@@ -243,10 +260,11 @@ CCOLL_DEVICE u32* put_front(const chunk_layout& l, u32 kind, u32 escaped, bool b
     return p + 2;
 }
 
-/// Writes the chunk as s.chosen says; its values are staged. By all threads.
-template <class T>
-CCOLL_DEVICE_RARE void put_chosen(const T* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
+/// Writes the chunk as s.chosen says; its values are staged, unless it is kept. By all threads.
+template <class E, class T>
+CCOLL_DEVICE_RARE void put_chosen(const E* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
 {
+    if (s.chosen.kind == kept) return put_kept(x, count, s.values, to, s.specials);
     const u32 blocks = (count + 31) / 32;
     i64 d[32];
     const attempt<T>& a = s.chosen;

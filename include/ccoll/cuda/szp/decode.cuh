@@ -11,6 +11,7 @@
 #pragma once
 
 #include <ccoll/cuda/szp/fills.cuh>
+#include <ccoll/cuda/szp/kept.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -56,20 +57,15 @@ CCOLL_DEVICE_RARE void restore_slowly(const u32* block, const chunk_head& h, con
     }
 }
 
-/// Decodes one chunk to the staged values, but for its special values. By all threads. @return false if the bytes are not those of a chunk
+/// Decodes one chunk to the staged values, but for its special values. By all threads; the chunk is in s.bytes if it fits.
+/// @return  false if the bytes are not those of a chunk
 template <class T, bool Addend>
-CCOLL_DEVICE bool decode_quanta(const piece& from, const chunk_head& h, u32 count, decode_room<T>& s)
+CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u32 count, decode_room<T>& s)
 {
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks, in_room = from.bytes <= sizeof s.bytes;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
-    if (in_room) {
-        CCOLL_NO_UNROLL
-        for (u32 i = me(); i < (from.bytes + 15) / 16; i += team_threads) store_as(s.bytes + 16 * i, load_as<uint4>(from.at + 16 * i));
-    }
-    __syncthreads();
     T step = s.step;
-    if (!(step > 0)) return false;
     if (h.kind == fine) {
         step = number_of(static_cast<word_of<T>>(h.step));
         if (!(bits_of(step) >= fields_of<T>::exponent_one && bits_of(step) < fields_of<T>::exponent)) return false;
@@ -152,9 +148,17 @@ CCOLL_DEVICE bool decode_quanta(const piece& from, const chunk_head& h, u32 coun
     return true;
 }
 template <class T, bool Addend>
-CCOLL_DEVICE bool decode_chunk(const piece& from, u32 count, decode_room<T>& s)
+CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T>& s)
 {
     const chunk_head h = read_head<T, Addend>(reinterpret_cast<const u32*>(from.at), from.bytes, (count + 31) / 32);
+    if (from.bytes <= sizeof s.bytes) put_pieces(from.at, (from.bytes + 15) / 16, s.bytes);
+    __syncthreads();
+    if (!(s.step > 0)) return false;
+    if (!Addend && h.kind == kept) {
+        const bool good = get_kept<T>(s.bytes, from.bytes, count, s.blocks.sums, s.specials);
+        __syncthreads();
+        return good;
+    }
     if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
     __syncthreads();
     if (h.section == 0) return true;
@@ -163,73 +167,48 @@ CCOLL_DEVICE bool decode_chunk(const piece& from, u32 count, decode_room<T>& s)
     return read_section<T>(from.at + 4 * h.words, 4 * h.section, count, s.bytes, s.specials);
 }
 
-/// Writes the staged values. By all threads.
-template <class T>
-CCOLL_DEVICE void put_values(const void* values, u32 count, T* to)
-{
-    constexpr u32 in_piece = 16 / sizeof(T);
-    if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-        CCOLL_UNROLL
-        for (u32 i = me(); i < chunk_elements / in_piece; i += team_threads)
-            store_as(to + in_piece * i, load_as<uint4>(static_cast<const u8*>(values) + sizeof(T) * staged_at<T>(in_piece * i)));
-        return;
-    }
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < count; i += team_threads) store_as(to + i, bits_of(staged<T>(values, i)));
-}
-
 /// Reads chunk `chunk` of a frame to the staged values; of a raw one, says where it is. By all threads. @return a status
-template <class T>
-CCOLL_DEVICE status read_chunk(const frame_reader& r, u64 n, u32 chunks, u32 chunk, u32 count, piece& from, decode_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE status read_chunk(const frame_reader<E>& r, u64 n, u32 chunks, u32 chunk, u32 count, chunk_bytes& from, decode_room<T>& s)
 {
     if (me() == 0) {
-        const status header = check_header<T>(r, n, chunks);
+        const status header = r.check_header(n, chunks);
         s.code = static_cast<u32>(header);
-        s.step = header == status::ok ? step_of<T>(r.bound()) : T(0);
+        s.step = !is_small<E> && header == status::ok ? step_of<T>(r.bound()) : T(0);
     }
     __syncthreads();
     if (s.code != 0) return static_cast<status>(s.code);
     if ((r.flags() & too_large_flag) != 0) return status::too_large;
     if (chunks == 0) return status::ok;
-    from = find_piece<T>(r, chunks, chunk, count);
+    from = find_chunk(r, chunks, chunk, count);
     if (!from.good) return status::corrupt;
     if (from.raw) return status::ok;
-    constexpr u32 kept = static_cast<u32>(host::kind::wide_flat) + 1;
-    if (r.flags() == 0 && from.bytes >= 4 && load_as<u32>(from.at) == kept) return status::unsupported;  // there is no kernel for it
+    if constexpr (is_small<E>) {
+        const double bound = r.take_bound(from);
+        if (me() == 0) s.step = step_of<T>(bound);
+    }
     const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s) : decode_chunk<T, false>(from, count, s);
     return good ? status::ok : status::corrupt;
 }
 
-/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
-/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room<T>) bytes.
-template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
-                                                                          outcome* out)
+/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room) bytes, of numbers.
+template <class E>
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
+                                                                                             u32 chunks, scratch* s, outcome* out)
 {
-    auto& room = shared_memory<decode_room<T>>();
-    const frame_reader reader{frame, bytes};
+    auto& room = shared_memory<decode_room<number_of_element<E>>>();
+    const frame_reader<E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
     const u64 first = u64{chunk} * chunk_elements;
     const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
-    piece from;
+    chunk_bytes from;
     const status code = read_chunk(reader, n, chunks, chunk, count, from, room);
     if (code == status::ok && chunks > 0) {
-        T* const to = x + first;
-        if (from.raw) {
-            CCOLL_NO_UNROLL
-            for (u32 i = me(); i < count * (sizeof(T) / 4); i += team_threads)
-                store_as<u32>(reinterpret_cast<u8*>(to) + 4 * i, load_as<u32>(from.at + 4 * i));
-        } else {
-            put_values(room.bytes, count, to);
-        }
+        if (from.raw) get_raw_elements(from.at, count, x + first);
+        else put_values(room.bytes, count, x + first, reader.flags() != 0 ? rounding::of_sums : rounding::within_range);
     }
-    if (code != status::ok && me() == 0) report(s, static_cast<u32>(code));
-    if (!is_last_block(s, larger(chunks, 1u), room.blocks_done)) return;
-    if (me() == 0) {
-        out->bytes = 0;
-        out->code = s->code;
-        s->blocks_done = s->code = 0;
-    }
+    end_decoding(code, chunks, s, out, room.blocks_done);
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -14,16 +14,6 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// The values as they are, and zeros up to a multiple of 16 bytes. By all threads.
-template <class T>
-CCOLL_DEVICE void put_raw(const T* x, u32 count, u8* to)
-{
-    const u32 words = count * static_cast<u32>(sizeof(T)) / 4, filled = (words + 3) / 4 * 4;
-    const u8* const from = reinterpret_cast<const u8*>(x);
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < filled; i += team_threads) store_as<u32>(to + 4 * i, i < words ? load_as<u32>(from + 4 * i) : 0);
-}
-
 /// Has the chunk a marker at its steep block? By all threads, behind a barrier.
 template <class T>
 CCOLL_DEVICE_RARE bool has_marker(u32 count, u32 steep, movement_room<T>& s)
@@ -36,10 +26,10 @@ CCOLL_DEVICE_RARE bool has_marker(u32 count, u32 steep, movement_room<T>& s)
     return s.marker != special_rule<T>::nothing;
 }
 
-/// Writes a narrow chunk to shared memory. By all threads.
+/// Writes a narrow chunk to shared memory. By all threads. @param tail  the word behind it
 template <class T>
-CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alone, i32 base, u32 largest, u32 words, u32 units, u32 blocks,
-                            movement_room<T>& s)
+CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alone, i32 base, u32 largest, u32 words, u32 tail, u32 units,
+                            u32 blocks, movement_room<T>& s)
 {
     u32* const image = reinterpret_cast<u32*>(s.values);
     if (!l.flat) {
@@ -63,22 +53,25 @@ CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alon
         image[1] = static_cast<u32>(base);
         image[2] = largest;
     }
-    if (me() < 4 * units - words) image[words + me()] = 0;
+    if (me() < 4 * units - words) image[words + me()] = me() == 0 ? tail : 0;
 }
 
-/// Encodes x, n values, into a frame for movement. Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room<T>) bytes.
-/// The bytes are those of the host's encoder, where it keeps no chunk (choice.cuh).
+/// Encodes x, n elements, into a frame for movement. The bytes are those of the host's encoder.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room) bytes, of numbers.
+/// @param grids  of the bound, or of the bounds that a chunk may have
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
-template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, const __grid_constant__ grid<T> z, u8* frame,
-                                                                          u32 chunks, scratch* s, outcome* out)
+template <class E>
+__global__ __launch_bounds__(team_threads,
+                             is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, const __grid_constant__ grids_of<E> grids,
+                                                                               u8* frame, u32 chunks, scratch* s, outcome* out)
 {
+    using T = number_of_element<E>;
     auto& room = shared_memory<movement_room<T>>();
-    const frame_writer writer{frame, chunks};
+    const frame_writer<E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
-    if (chunk == 0) writer.template put_header<T>(n, z.bound, 0);
+    if (chunk == 0) writer.put_header(n, grids.bound);
     if (chunks == 0) {
-        end_launch<T, false>(writer, n, z.bound, s, out);
+        writer.end_launch(s, out);
         return;
     }
     const u64 first = u64{chunk} * chunk_elements;
@@ -88,6 +81,13 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     stage(x, count, room.values);
     __syncthreads();
 
+    u32 tail = 0;
+    const auto largest = [&] {
+        T v[32];
+        unstage(room.values, v);
+        return active ? largest_finite_of(v) : 0;
+    };
+    const grid<T>& z = choose_bound<E, grid<T>>(grids, largest, room.layout.words, tail);
     const u32 told_by = noise_blocks<T>(count);
     {
         T v[32];
@@ -103,10 +103,12 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     }
     __syncthreads();
 
-    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);
+    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);  // of numbers, which all choices are about
+    const u32 raw_bytes = count * static_cast<u32>(sizeof(E));
+    const auto bytes_of = [](u32 words) { return 4 * words + tail_bytes<E>; };
     bool usual = z.usable && largest_of(room.most) < z.safe && !(is_f32<T> && room.lattice_of_first > 0);
     u32 units = 0, fill = 0;
-    bool raw = false;
+    bool raw = false, longer_than_floats = false;
     // The usual path ends where a chunk that has a steep block has a marker as well. Nothing of it is kept while that is found out: then it
     // is done once more, or the other path is taken.
     for (bool looked_for_marker = false; usual;) {
@@ -137,19 +139,23 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
             looked_for_marker = true;
             continue;
         }
-        raw = words >= raw_words;
+        longer_than_floats = is_small<E> && words >= raw_words;
+        raw = bytes_of(words) >= raw_bytes;
         if (raw) break;
-        units = (4 * words + unit_bytes - 1) / unit_bytes;
-        fill = unit_bytes * units - 4 * words;
+        units = (bytes_of(words) + unit_bytes - 1) / unit_bytes;
+        fill = unit_bytes * units - bytes_of(words);
         if (me() == 0) publish_size(s, chunk, units);
-        put_usual(l, d, alone, base, largest_quantum<T>(largest_of(room.most), z.inverse_f64), words, units, blocks, room);
+        put_usual(l, d, alone, base, largest_quantum<T>(largest_of(room.most), z.inverse_f64), words, tail, units, blocks, room);
         break;
     }
     if (!usual || raw) {
-        const u32 words = raw || !z.usable ? raw_words : choose(x, count, z, room);
-        raw = words >= raw_words;
-        units = (4 * words + unit_bytes - 1) / unit_bytes;
-        fill = unit_bytes * units - 4 * words;
+        u32 words = raw_words;
+        const bool too_long = is_small<E> ? longer_than_floats : raw;
+        if (z.usable && (!usual || too_long)) words = choose(x, count, too_long, z, room);
+        usual = false;
+        raw = words >= raw_words || bytes_of(words) >= raw_bytes;
+        units = ((raw ? raw_bytes : bytes_of(words)) + unit_bytes - 1) / unit_bytes;
+        fill = unit_bytes * units - (raw ? raw_bytes : bytes_of(words));
         if (me() == 0) publish_size(s, chunk, units);
     }
     if (warp() == 0) {
@@ -159,21 +165,22 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     __syncthreads();
 
     const u64 place = room.place;
-    u8* const to = frame + writer.payload() + unit_bytes * place;
+    u8* const to = writer.payload() + unit_bytes * place;
     if (raw) {
-        put_raw(x, count, to);
+        put_raw_elements(x, count, to);
     } else if (usual) {
-        put_image(room.values, units, to);
+        put_pieces(room.values, units, to);
     } else {
+        const u32 words_behind = (fill + tail_bytes<E>) / 4;
         put_chosen(x, count, z, room, reinterpret_cast<u32*>(to));
-        if (me() < fill / 4) store_as<u32>(to + unit_bytes * units - fill + 4 * me(), 0);
+        if (me() < words_behind) store_as<u32>(to + unit_bytes * units - 4 * (words_behind - me()), me() == 0 ? tail : 0);
     }
     if (me() == 0) {
         writer.put_entry(chunk, static_cast<u32>(place) + units, fill, raw);
-        if (raw) atomicAdd(&s->raw_chunks, 1u);
+        if (raw || (!usual && room.chosen.kind == kept)) atomicAdd(&s->raw_chunks, 1u);
         else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
     }
-    if (is_last_block(s, chunks, room.blocks_done)) end_launch<T, false>(writer, n, z.bound, s, out);
+    if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
 }
 
 }  // namespace ccoll::detail::device::szp

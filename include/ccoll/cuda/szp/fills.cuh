@@ -97,8 +97,8 @@ CCOLL_DEVICE_RARE u32 put_fills(word_of<T> value, u32 in_all, u32 in_some, Times
 /// The values of a chunk that cannot be quanta are taken out of it: one fill value, with NaN and infinities, which stay. By all threads.
 /// @param x       the chunk in device memory    @param values  the same, staged; gets bridges instead of the fill value
 /// @param farthest  a finite |x| from here on is no quantum    @return  too_large if there are two such values
-template <class T>
-CCOLL_DEVICE_RARE status take_out_fills(const T* x, u32 count, double farthest, void* values, fill_places<T>& f, specials_room& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, void* values, fill_places<T>& f, specials_room& s)
 {
     using fields = fields_of<T>;
     u32 beyond = 0, not_finite = 0;
@@ -234,16 +234,17 @@ CCOLL_DEVICE_RARE bool combine_fills(const i64 (&dx)[32], i64 p, u64 base_x, con
 /// Puts the fill value itself in the places of a decoded sum where every addend had it, `times` times in all: the average of fill values.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(specials_room) bytes.
 /// @param frame  a sum of n values at a multiple of 16 bytes, which has been decoded    @param x  its n values
-template <class T>
-__global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, i64 times)
+template <class E>
+__global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* frame, u64 bytes, u64 n, E* x, u32 chunks, i64 times)
 {
+    using T = number_of_element<E>;
     auto& room = shared_memory<specials_room>();
-    const frame_reader reader{frame, bytes};
+    const frame_reader<E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
-    if (chunks == 0 || check_header<T>(reader, n, chunks) != status::ok || reader.flags() != addend_flag) return;
+    if (chunks == 0 || reader.check_header(n, chunks) != status::ok || reader.flags() != addend_flag) return;
     const u64 first = u64{chunk} * chunk_elements;
     const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
-    const piece from = find_piece<T>(reader, chunks, chunk, count);
+    const chunk_bytes from = find_chunk(reader, chunks, chunk, count);
     if (!from.good) return;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
     const chunk_head h = read_head<T, true>(words, from.bytes, (count + 31) / 32);
@@ -252,7 +253,7 @@ __global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* f
     CCOLL_NO_UNROLL
     for (u32 left = f.in_all.at.mask; left != 0; left &= left - 1) {
         const u32 i = lowest_bit(left);
-        if (f.in_all.times_at(i) == times) store_as(x + first + block_elements * me() + i, f.value);
+        if (f.in_all.times_at(i) == times) put_element(x + first + block_elements * me() + i, f.value, rounding::of_sums);
     }
 }
 

@@ -3,9 +3,8 @@
 // codec/szp/layout.hpp has the bytes, docs/wire_format.md the choices of an encoder.
 #pragma once
 
-#include <ccoll/base/error.hpp>
+#include <ccoll/cuda/frame.cuh>
 #include <ccoll/cuda/szp/block.cuh>
-#include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -114,16 +113,16 @@ CCOLL_DEVICE chunk_layout lay_out(u32 blocks, u32 width, bool classes, bool neve
             savings += s.saved.of[w] & 0xffff;
             of_narrow += s.saved.of[w] >> 16;
         }
-        const u32 kept = split.all & 0xffff, bytes = split.all >> 16, plane_bytes = 4 * at.all;
+        const u32 planes = split.all & 0xffff, bytes = split.all >> 16, plane_bytes = 4 * at.all;
         const bool may_pay = plane_bytes <= 16 * blocks && 4 * of_narrow >= 2 * least;
         const bool seems_to = plane_bytes <= 512 || savings * blocks / samples >= least * 7 / 8;
-        if (!may_pay || !seems_to || 4 * kept + (bytes + 3) / 4 * 4 + least > plane_bytes) return r;
+        if (!may_pay || !seems_to || 4 * planes + (bytes + 3) / 4 * 4 + least > plane_bytes) return r;
         r.lists = true;
         r.code = can_be_list ? ones : planes_code + width;
         r.words = can_be_list ? 0 : width;
         r.before = split.before & 0xffff;
         r.list_before = split.before >> 16;
-        r.block_words = kept;
+        r.block_words = planes;
         r.list_bytes = bytes;
         r.lowest = 0;
         if (active) s.codes[me()] = static_cast<u8>(r.code);
@@ -150,63 +149,29 @@ CCOLL_DEVICE u8 list_entry(u32 place, u32 difference) { return static_cast<u8>(p
 
 // ---- the frame ----
 
-/// A frame of n elements as a kernel writes it. It begins at a multiple of 16 bytes.
-struct frame_writer {
-    u8* frame;
-    u32 chunks;
-
-    CCOLL_DEVICE u64 payload() const { return 48 + (u64{5} * chunks + 15) / 16 * 16; }
-    /// @param end  in units of 16 bytes
-    CCOLL_DEVICE void put_entry(u32 chunk, u32 end, u32 fill, bool raw) const
-    {
-        store_as<u32>(frame + 48 + u64{4} * chunk, end | (raw ? raw_chunk : 0));
-        frame[48 + u64{4} * chunks + chunk] = static_cast<u8>(fill);
-    }
-    /// Header, and the zeros behind the index. By the first threads of a block.
-    template <class T>
-    CCOLL_DEVICE void put_header(u64 n, double bound, u32 flags) const
-    {
-        constexpr u32 codec = 3, dtype = is_f32<T> ? 0 : 1;
-        const u64 eb = bits_of(bound);
-        if (me() == 0) {
-            const u32 first = u32{wire_version} | codec << 8 | dtype << 16 | flags << 24;
-            store_as(frame, uint4{0x4C4F4343u, first, static_cast<u32>(n), static_cast<u32>(n >> 32)});
-            store_as(frame + 16, uint4{static_cast<u32>(eb), static_cast<u32>(eb >> 32), chunk_elements, chunks});
-            store_as(frame + 32, uint4{static_cast<u32>(quality::absolute), 0, 0, 0});
-        }
-        const u64 at = 48 + u64{5} * chunks + me();
-        if (at < payload()) frame[at] = 0;
-    }
+struct format {
+    static constexpr u32 codec = 3, chunk_elements = szp::chunk_elements;
+    static constexpr quality kind = quality::absolute;
+    static constexpr bool adds = true;
 };
+template <class E>
+using frame_writer = frame_output<format, E>;
+template <class E>
+using frame_reader = frame_input<format, E>;
 
-/// A chunk that stands in shared memory, in 16-byte pieces.
-CCOLL_DEVICE void put_image(const u8* image, u32 units, u8* to)
+/// What the last block of a launch that adds does. An addend that cannot be held becomes a frame that says so.
+template <class E>
+CCOLL_DEVICE void end_adding(const frame_writer<E>& w, u64 n, double bound, scratch* s, outcome* out)
 {
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < units; i += team_threads) store_as(to + 16 * i, load_as<uint4>(image + 16 * i));
-}
-
-/// What the last block of a launch does: tells the host, and leaves `s` as it was. An addend that cannot be held becomes a frame that says
-/// so.
-template <class T, bool Addend>
-CCOLL_DEVICE void end_launch(const frame_writer& w, u64 n, double bound, scratch* s, outcome* out)
-{
-    constexpr u32 too_large = static_cast<u32>(status::too_large);
-    const u32 code = s->code;
-    const u64 end = w.chunks > 0 ? s->sizes[w.chunks - 1] & ~state_mask : 0;
-    __syncthreads();
-    if (Addend && code == too_large) {
-        w.template put_header<T>(n, bound, addend_flag | too_large_flag);
-        for (u64 i = me(); i < 5 * u64{w.chunks}; i += team_threads) w.frame[48 + i] = 0;
+    const bool too_large = s->code == static_cast<u32>(status::too_large);
+    if (too_large) {
+        w.put_header(n, bound, addend_flag | too_large_flag);
+        for (u64 i = me(); i < 5 * u64{w.chunks}; i += team_threads) w.frame[sizeof(frame_header) + i] = 0;
     }
-    if (me() == 0) {
-        out->bytes = w.payload() + (Addend && code == too_large ? 0 : unit_bytes * end);
-        out->code = code;
-        out->raw_chunks = s->raw_chunks;
-        out->special_values = Addend && code == too_large ? 0 : s->special_values;
-        s->blocks_done = s->code = s->raw_chunks = s->special_values = 0;
-    }
-    for (u32 i = me(); i < w.chunks; i += team_threads) s->sizes[i] = 0;
+    w.end_launch(s, out);
+    if (me() != 0 || !too_large) return;
+    out->bytes = payload_begin(w.chunks);
+    out->special_values = 0;
 }
 
 }  // namespace ccoll::detail::device::szp

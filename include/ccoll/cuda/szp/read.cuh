@@ -7,76 +7,17 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// What a kernel reads of a frame that begins at a multiple of 16 bytes.
-struct frame_reader {
-    const u8* frame;
-    u64 bytes;  ///< that may be read
-
-    template <class V>
-    CCOLL_DEVICE V field(u32 at) const
-    {
-        return load_as<V>(frame + at);
-    }
-    CCOLL_DEVICE double bound() const { return number_of(field<u64>(16)); }
-    CCOLL_DEVICE u32 flags() const { return frame[7]; }
-};
-
-/// Are the last `fill` bytes, up to 15, of the 16 that end at `end` all 0?
-CCOLL_DEVICE bool ends_with_zeros(const u8* end, u32 fill)
-{
-    const uint4 tail = load_as<uint4>(end - unit_bytes);
-    const u64 low = u64{tail.y} << 32 | tail.x, high = u64{tail.w} << 32 | tail.z;
-    if (fill == 0) return true;
-    return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
-}
-
-/// Is this the header of a frame of n values of T that this version reads? By one thread or all.
+/// A chunk of an addend has as many bytes as its widest blocks and fill values in all places take.
 template <class T>
-CCOLL_DEVICE status check_header(const frame_reader& r, u64 n, u32 chunks)
+CCOLL_DEVICE u32 longest_addend(u32 count)
 {
-    constexpr u32 dtype = is_f32<T> ? 0 : 1;
-    const u64 in_front = 48 + (u64{5} * chunks + 15) / 16 * 16;
-    if (r.bytes < 48 || r.field<u32>(0) != 0x4C4F4343u) return status::corrupt;
-    const u32 word = r.field<u32>(4), flags = word >> 24;
-    if ((word & 255) != wire_version) return status::wire_version;
-    if ((word >> 8 & 0xffff) != (3 | dtype << 8) || r.field<u32>(24) != chunk_elements) return status::foreign_frame;
-    if (r.field<u64>(8) != n) return status::count_differs;
-    const double bound = r.bound();
-    const bool good = (flags == 0 || flags == addend_flag || flags == (addend_flag | too_large_flag)) && r.field<u32>(28) == chunks &&
-                      bound > 0 && bound < 1e300 && r.field<u64>(32) == static_cast<u64>(quality::absolute) && r.field<u64>(40) == 0 &&
-                      r.bytes >= in_front;
-    if (!good) return status::corrupt;
-    return ends_with_zeros(r.frame + in_front, static_cast<u32>(in_front - 48 - u64{5} * chunks)) ? status::ok : status::corrupt;
-}
-
-/// Where a chunk stands in a frame whose header is good, as its entry and the one before it say.
-struct piece {
-    const u8* at = nullptr;
-    u32 bytes = 0;
-    bool raw = false, good = false;
-};
-/// A chunk of an addend has as many bytes as its widest blocks and fill values in all places take; any other one that is not raw has less
-/// than its values.
-template <class T>
-CCOLL_DEVICE piece find_piece(const frame_reader& r, u32 chunks, u32 chunk, u32 count)
-{
-    const u32 entry = r.field<u32>(48 + 4 * chunk), before = chunk > 0 ? r.field<u32>(44 + 4 * chunk) & ~raw_chunk : 0;
-    const u32 end = entry & ~raw_chunk, fill = r.frame[48 + u64{4} * chunks + chunk], raw_bytes = count * static_cast<u32>(sizeof(T));
-    const u64 in_front = 48 + (u64{5} * chunks + 15) / 16 * 16, last = in_front + u64{unit_bytes} * end;
     const u32 blocks = (count + 31) / 32, of_fills = 32 + sizeof(T) + 2 * (blocks + 2 * blocks + 4 * blocks + count);
-    const u32 longest = 4 * (5 + code_words(blocks, false) + blocks * (widest + 2)) + of_fills;
-    piece p;
-    p.raw = (entry & raw_chunk) != 0;
-    p.good = end >= before && fill < unit_bytes && last <= r.bytes && u64{unit_bytes} * (end - before) <= longest + raw_bytes;
-    if (!p.good) return p;
-    p.good = fill <= unit_bytes * (end - before);
-    p.at = r.frame + in_front + u64{unit_bytes} * before;
-    p.bytes = unit_bytes * (end - before) - fill;
-    const bool addend = r.flags() != 0;
-    p.good = p.good && (addend ? !p.raw && p.bytes <= longest : p.raw ? p.bytes == raw_bytes : p.bytes < raw_bytes);
-    if (!p.good || fill == 0) return p;
-    p.good = ends_with_zeros(p.at + p.bytes + fill, fill);
-    return p;
+    return 4 * (5 + code_words(blocks, false) + blocks * (widest + 2)) + of_fills;
+}
+template <class E>
+CCOLL_DEVICE chunk_bytes find_chunk(const frame_reader<E>& r, u32 chunks, u32 chunk, u32 count)
+{
+    return r.find(chunks, chunk, count, longest_addend<number_of_element<E>>(count));
 }
 
 /// The head of a chunk, and whether it may be one.

@@ -17,10 +17,10 @@ enum class addend_of : u32 {
 };
 
 /// What an addend is made of: values, a frame, or nothing.
-template <class T>
+template <class E>
 struct operand {
-    const T* values = nullptr;
-    frame_reader frame{nullptr, 0};
+    const E* values = nullptr;
+    frame_reader<E> frame{nullptr, 0};
     i64 factor = 1;
 };
 
@@ -64,19 +64,19 @@ struct addend_block {
 
 /// Reads where the blocks of a chunk are in the frame of an addend. By all threads; they see the head behind the next barrier.
 /// @return a status
-template <class T>
-CCOLL_DEVICE status read_addend(const frame_reader& r, u32 chunks, u32 chunk, u32 count, addend_head& head, addend_block& block,
+template <class E>
+CCOLL_DEVICE status read_addend(const frame_reader<E>& r, u32 chunks, u32 chunk, u32 count, addend_head& head, addend_block& block,
                                 blocks_room& s)
 {
     const u32 blocks = (count + 31) / 32;
-    const piece from = find_piece<T>(r, chunks, chunk, count);
+    const chunk_bytes from = find_chunk(r, chunks, chunk, count);
     if (!from.good) return status::corrupt;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
-    const chunk_head h = read_head<T, true>(words, from.bytes, blocks);
+    const chunk_head h = read_head<number_of_element<E>, true>(words, from.bytes, blocks);
     if (!h.good) return status::corrupt;
     if (me() == 0) head = {h.base, h.largest, words + h.words, h.section, h.escaped, h.is_narrow()};
     if (h.is_flat()) return status::ok;
-    const block_place p = find_block<T, true>(words + h.in_front, h, blocks, s);
+    const block_place p = find_block<number_of_element<E>, true>(words + h.in_front, h, blocks, s);
     block = {words + h.in_front + h.codes + p.before, p.width, p.has_class};
     return p.good ? status::ok : status::corrupt;
 }
@@ -143,8 +143,8 @@ CCOLL_DEVICE_RARE i64 addend_quantum(T x, const grid<T>& z)
 
 /// 64-bit differences of own values, their classes and their fill value. Fills in base, largest and is_narrow. By all threads.
 /// @param x  the chunk in device memory; it is staged as well    @return  too_large if a value cannot be added
-template <class T>
-CCOLL_DEVICE_RARE status classify(const T* x, u32 count, const grid<T>& z, addend_head& c, i64 (&d)[32], u32& a, u32& b, fill_places<T>& f,
+template <class E, class T>
+CCOLL_DEVICE_RARE status classify(const E* x, u32 count, const grid<T>& z, addend_head& c, i64 (&d)[32], u32& a, u32& b, fill_places<T>& f,
                                   addend_room<T>& s)
 {
     using fields = fields_of<T>;
@@ -334,8 +334,8 @@ CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>
 /// Adds a chunk that is not usual. By all threads, behind a barrier.
 /// @param own   the chunk of own values in device memory; it is staged as well
 /// @param r     both operands, p, q and is_sum are there; own values are not an operand yet
-template <class T, addend_of What>
-CCOLL_DEVICE_RARE void add_slowly(const T* own, u32 count, const grid<T>& z, slow_sum<T>& r, addend_room<T>& s)
+template <addend_of What, class E, class T>
+CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slow_sum<T>& r, addend_room<T>& s)
 {
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks;

@@ -38,8 +38,8 @@ CCOLL_DEVICE u32 whole_mask(u32 count)
 
 /// The special values of this thread's block.
 /// @param x  the chunk, in device memory
-template <class T>
-CCOLL_DEVICE_RARE u32 find_specials(const T* x, u32 count, const special_rule<T>& is)
+template <class E, class T>
+CCOLL_DEVICE_RARE u32 find_specials(const E* x, u32 count, const special_rule<T>& is)
 {
     u32 mask = 0;
     CCOLL_NO_UNROLL
@@ -198,15 +198,15 @@ CCOLL_DEVICE_RARE u32 put_layer(Value value, u32 count, u32 mask, bool own, Word
 
 /// The section of a chunk: a layer for each value that occurs often, one for all others. By all threads.
 /// @param mask  the special values of this block    @param to  null: only the size is asked for    @return words
-template <class T>
-CCOLL_DEVICE_RARE u32 put_section(const T* x, u32 count, u32 mask, u8* to, specials_room& s)
+template <class E>
+CCOLL_DEVICE_RARE u32 put_section(const E* x, u32 count, u32 mask, u8* to, specials_room& s)
 {
     const auto value = [=](u32 i) { return bits_at(x, block_elements * me() + i); };
     u32 untried = mask, others = 0, words = 0;
     u32 left = team_sum(ones_of(mask), s.words), of_others = 0;
     for (u32 candidate = 0; left > 0 && candidate < static_cast<u32>(specials::most_candidates); ++candidate) {
         const u32 first = team_min(untried != 0 ? block_elements * me() + lowest_bit(untried) : ~0u, s.words);
-        const word_of<T> bits = bits_at(x, first);
+        const element_word<E> bits = bits_at(x, first);
         u32 equal = 0;
         CCOLL_NO_UNROLL
         for (u32 rest = untried; rest != 0; rest &= rest - 1) {
@@ -217,14 +217,14 @@ CCOLL_DEVICE_RARE u32 put_section(const T* x, u32 count, u32 mask, u8* to, speci
         const u32 found = team_sum(ones_of(equal), s.words);
         left -= found;
         if (found >= specials::least_equal) {
-            words += put_layer<word_of<T>>(value, count, equal, false, bits, 0, to != nullptr ? to + 4 * words : nullptr, s);
+            words += put_layer<element_word<E>>(value, count, equal, false, bits, 0, to != nullptr ? to + 4 * words : nullptr, s);
         } else {
             of_others += found;
             others |= equal;
         }
     }
     if (left + of_others > 0)
-        words += put_layer<word_of<T>>(value, count, others | untried, true, 0, 0, to != nullptr ? to + 4 * words : nullptr, s);
+        words += put_layer<element_word<E>>(value, count, others | untried, true, 0, 0, to != nullptr ? to + 4 * words : nullptr, s);
     return words;
 }
 

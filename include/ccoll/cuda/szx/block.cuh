@@ -9,7 +9,7 @@
 
 #include <ccoll/base/exact.hpp>
 #include <ccoll/codec/szx/quantiser.hpp>
-#include <ccoll/cuda/team.cuh>
+#include <ccoll/cuda/element.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szx {
 
@@ -66,6 +66,10 @@ scale<T> scale_of(double bound) noexcept
     z.usable = true;
     return z;
 }
+/// What an encoder of elements E gets.
+template <class E>
+using scales_of = of_bounds<scale<number_of_element<E>>, E>;
+
 /// The step at a bound, for decoders, which find the bound in the header; 0 if the bound is too small.
 template <class T>
 CCOLL_DEVICE T step_of(double bound)

@@ -16,23 +16,6 @@ struct decode_room {
     T step;
 };
 
-/// Words from any address, by whole words. Nothing is read from `end` on, but for the rest of its last word.
-struct word_reader {
-    const u8* at;
-    const u8* end;
-    u32 shift;  ///< bits
-
-    CCOLL_DEVICE word_reader(const u8* from, const u8* behind)
-        : at(from - reinterpret_cast<std::uintptr_t>(from) % 4), end(behind), shift(8 * (reinterpret_cast<std::uintptr_t>(from) % 4))
-    {}
-    CCOLL_DEVICE u32 word(u32 i) const
-    {
-        const u8* const p = at + 4 * i;
-        u32 w = p < end ? load_as<u32>(p) : 0;
-        if (shift > 0) w = w >> shift | (p + 4 < end ? load_as<u32>(p + 4) << (32 - shift) : 0);
-        return w;
-    }
-};
 template <class T>
 CCOLL_DEVICE T number_at(const word_reader& from, u32 i)
 {
@@ -42,8 +25,8 @@ CCOLL_DEVICE T number_at(const word_reader& from, u32 i)
 
 /// Decodes a block. By a whole warp.
 /// @param from  where it begins    @param end  of the chunk    @param here  values of the block    @param x  its first value
-template <class T>
-CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here, T step, T* x)
+template <class E, class T>
+CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here, T step, E* x)
 {
     const u32 first = lane_values * lane();
     if (first >= here) return;
@@ -71,9 +54,13 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
             });
         }
     }
-    T* const to = x + first;
-    if (here == block_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-        if constexpr (is_f32<T>) {
+    E* const to = x + first;
+    if (here == block_elements && reinterpret_cast<std::uintptr_t>(to) % (sizeof(E) == 2 ? 8 : 16) == 0) {
+        if constexpr (is_small<E>) {
+            constexpr rounding how = rounding::within_range;
+            const u32 low = narrowed<E>(bits_of(v[0]), bits_of(v[1]), how), high = narrowed<E>(bits_of(v[2]), bits_of(v[3]), how);
+            store_as(to, u64{high} << 32 | low);
+        } else if constexpr (is_f32<T>) {
             store_as(to, uint4{bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3])});
         } else {
             u32 w[8];
@@ -89,38 +76,37 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
     }
     CCOLL_UNROLL
     for (u32 j = 0; j < lane_values; ++j)
-        if (first + j < here) store_as(to + j, bits_of(v[j]));
+        if (first + j < here) put_element(to + j, bits_of(v[j]), rounding::within_range);
 }
 
 /// Values of a chunk that are not staged but where they belong. For szp::read_section, which calls stage_one.
-template <class T>
+template <class E>
 struct values_in_place {
-    T* x;
+    E* x;
 };
-template <class T>
-CCOLL_DEVICE void stage_one(values_in_place<T> to, u32 i, word_of<T> bits)
+template <class T, class E>
+CCOLL_DEVICE void stage_one(values_in_place<E> to, u32 i, word_of<T> bits)
 {
-    store_as(to.x + i, bits);
+    put_element(to.x + i, bits, rounding::within_range);
 }
 
 /// The special values of a chunk, over what its blocks gave, which a barrier in here waits for. By all threads. @param from  a section of
 /// `bytes` bytes
-template <class Format, class T>
-CCOLL_DEVICE_RARE bool restore_specials(const u8* from, u32 bytes, u32 count, T* x, decode_room<Format, T>& s)
+template <class Format, class E, class T>
+CCOLL_DEVICE_RARE bool restore_specials(const u8* from, u32 bytes, u32 count, E* x, decode_room<Format, T>& s)
 {
     if (bytes == 0 || bytes % 4 != 0) return false;
     const word_reader words(from, from + bytes);
     CCOLL_NO_UNROLL
     for (u32 i = me(); i < bytes / 4; i += team_threads) store_as<u32>(s.section + 4 * i, words.word(i));
     __syncthreads();
-    return szp::read_section<T>(s.section, bytes, count, values_in_place<T>{x}, s.specials);
+    return szp::read_section<T>(s.section, bytes, count, values_in_place<E>{x}, s.specials);
 }
 
 /// Decodes a chunk that is not raw. By all threads. @return  false if the bytes are not those of a chunk
-template <class Format, class T>
-CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T* x, decode_room<Format, T>& s)
+template <class Format, class E, class T>
+CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T step, E* x, decode_room<Format, T>& s)
 {
-    const T step = s.step;
     const u32 blocks = (count + block_elements - 1) / block_elements;
     const u32 in_front = from.bytes > 0 && from.at[0] == specials_code ? 1 : 0;
     if (!(step > 0) || from.bytes < in_front + blocks) return false;
@@ -136,36 +122,36 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T* x, decode_
     return restore_specials(from.at + expected, from.bytes - expected, count, x, s);
 }
 
-/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
 /// unspecified if they are not a frame. In damaged frames, a NaN that is computed may have other bits than on the host.
-/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room<Format, T>) bytes.
-template <class Format, class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
-                                                                          outcome* out)
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room) bytes, of numbers.
+template <class Format, class E>
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
+                                                                                             u32 chunks, scratch* s, outcome* out)
 {
+    using T = number_of_element<E>;
     auto& room = shared_memory<decode_room<Format, T>>();
-    const frame_input<Format, T> reader{frame, bytes};
+    const frame_input<Format, E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
     if (me() == 0) {
         const status header = reader.check_header(n, chunks);
         room.code = static_cast<u32>(header);
-        room.step = header == status::ok ? step_of<T>(reader.bound()) : T(0);
+        room.step = !is_small<E> && header == status::ok ? step_of<T>(reader.bound()) : T(0);
     }
     __syncthreads();
     auto code = static_cast<status>(room.code);
     if (code == status::ok && chunks > 0) {
         const u64 first = u64{chunk} * Format::chunk_elements;
         const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
-        const chunk_bytes from = reader.find(chunks, chunk, count);
-        T* const to = x + first;
+        chunk_bytes from = reader.find(chunks, chunk, count);
         if (!from.good) {
             code = status::corrupt;
         } else if (from.raw) {
-            CCOLL_NO_UNROLL
-            for (u32 i = me(); i < count * (sizeof(T) / 4); i += team_threads)
-                store_as<u32>(reinterpret_cast<u8*>(to) + 4 * i, load_as<u32>(from.at + 4 * i));
-        } else if (!decode_chunk<Format, T>(from, count, to, room)) {
-            code = status::corrupt;
+            get_raw_elements(from.at, count, x + first);
+        } else {
+            T step = room.step;
+            if constexpr (is_small<E>) step = step_of<T>(reader.take_bound(from));
+            if (!decode_chunk<Format>(from, count, step, x + first, room)) code = status::corrupt;
         }
     }
     end_decoding(code, chunks, s, out, room.blocks_done);

@@ -20,6 +20,7 @@ template <u32 Codec, u32 ChunkElements>
 struct format_of {
     static constexpr u32 codec = Codec, chunk_elements = ChunkElements;
     static constexpr quality kind = quality::absolute;
+    static constexpr bool adds = false;
     static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number w, w + 8, ...
     static_assert(rounds * team_warps * block_elements == ChunkElements && ChunkElements <= szp::chunk_elements);
 };
@@ -45,8 +46,8 @@ struct encode_room {
 };
 
 /// The values of a lane in the blocks of its warp. A chunk that is not whole is filled up with its last value.
-template <u32 Rounds, class T>
-CCOLL_DEVICE void load_values(const T* x, u32 count, T (&v)[Rounds][lane_values])
+template <u32 Rounds, class E, class T>
+CCOLL_DEVICE void load_values(const E* x, u32 count, T (&v)[Rounds][lane_values])
 {
     const bool whole = count == Rounds * team_warps * block_elements && reinterpret_cast<std::uintptr_t>(x) % 16 == 0;
     CCOLL_UNROLL
@@ -54,7 +55,11 @@ CCOLL_DEVICE void load_values(const T* x, u32 count, T (&v)[Rounds][lane_values]
         const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
         if (!whole) {
             CCOLL_UNROLL
-            for (u32 j = 0; j < lane_values; ++j) v[r][j] = number_of(szp::bits_at(x, smaller(at + j, count - 1)));
+            for (u32 j = 0; j < lane_values; ++j) v[r][j] = number_of(bits_at(x, smaller(at + j, count - 1)));
+        } else if constexpr (is_small<E>) {
+            const u64 p = load_as<u64>(x + at);
+            CCOLL_UNROLL
+            for (u32 j = 0; j < lane_values; ++j) v[r][j] = number_of(widened<E>(static_cast<u32>(p >> 16 * j) & 0xffff));
         } else if constexpr (is_f32<T>) {
             const uint4 p = load_as<uint4>(x + at);
             v[r][0] = number_of(p.x), v[r][1] = number_of(p.y), v[r][2] = number_of(p.z), v[r][3] = number_of(p.w);
@@ -183,8 +188,8 @@ CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const
 
 /// Plans a chunk without its special values. The values that it leaves are staged in the image. By all threads.
 /// @param usual  bytes with them; 0: that is not shorter than the values
-template <class Format, class T>
-CCOLL_DEVICE_RARE thinned without_specials(const T* x, u32 count, u32 usual, const scale<T>& z, encode_room<Format, T>& s)
+template <class Format, class E, class T>
+CCOLL_DEVICE_RARE thinned without_specials(const E* x, u32 count, u32 usual, const scale<T>& z, encode_room<Format, T>& s)
 {
     szp::special_rule<T> rule;
     rule.limit = z.far_limit;
@@ -206,9 +211,10 @@ CCOLL_DEVICE_RARE thinned without_specials(const T* x, u32 count, u32 usual, con
     if (bytes < count * sizeof(T) && (usual == 0 || bytes < usual)) r.bytes = bytes;
     return r;
 }
-/// Writes what it planned. By all threads. @param to  the chunk
-template <class Format, class T>
-CCOLL_DEVICE_RARE void put_thinned(const T* x, u32 count, const thinned& thin, const scale<T>& z, u8* to, encode_room<Format, T>& s)
+/// Writes what it planned. By all threads. @param to  the chunk    @param tail  the byte behind it, of two-byte numbers
+template <class Format, class E, class T>
+CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, const scale<T>& z, u32 tail, u8* to,
+                                   encode_room<Format, T>& s)
 {
     const u32 blocks = (count + block_elements - 1) / block_elements;
     T v[Format::rounds][lane_values];
@@ -223,21 +229,25 @@ CCOLL_DEVICE_RARE void put_thinned(const T* x, u32 count, const thinned& thin, c
     szp::put_section(x, count, thin.mask, s.image, s.specials);
     __syncthreads();
     for (u32 i = me(); i < thin.section; i += team_threads) to[section + i] = s.image[i];
-    const u32 fill = (0 - thin.bytes) % 16;
-    if (me() < fill) to[thin.bytes + me()] = 0;
+    const u32 behind = tail_bytes<E> + (0 - thin.bytes - tail_bytes<E>) % 16;
+    if (me() < behind) to[thin.bytes + me()] = static_cast<u8>(me() == 0 ? tail : 0);
 }
 
-/// Encodes x, n values, into a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room<Format, T>) bytes. The
-/// bytes are those of the host's encoder.
-/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
-template <class Format, class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, scale<T> z, u8* frame, u32 chunks, scratch* s,
-                                                                          outcome* out)
+/// Encodes x, n elements, into a frame. The bytes are those of the host's encoder.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room) bytes, of numbers.
+/// @param scales  of the bound, or of the bounds that a chunk may have
+/// @param frame   a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
+template <class Format, class E>
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n,
+                                                                                             const __grid_constant__ scales_of<E> scales,
+                                                                                             u8* frame, u32 chunks, scratch* s,
+                                                                                             outcome* out)
 {
+    using T = number_of_element<E>;
     auto& room = shared_memory<encode_room<Format, T>>();
-    const frame_output<Format, T> writer{frame, chunks};
+    const frame_output<Format, E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
-    if (chunk == 0) writer.put_header(n, z.bound);
+    if (chunk == 0) writer.put_header(n, scales.bound);
     if (chunks == 0) {
         writer.end_launch(s, out);
         return;
@@ -245,20 +255,29 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     const u64 first = u64{chunk} * Format::chunk_elements;
     x += first;
     const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
-    const u32 blocks = (count + block_elements - 1) / block_elements, raw_bytes = count * static_cast<u32>(sizeof(T));
+    const u32 blocks = (count + block_elements - 1) / block_elements, raw_bytes = count * static_cast<u32>(sizeof(E));
     T v[Format::rounds][lane_values];
     load_values(x, count, v);
+    u32 tail = 0;
+    const auto largest = [&] {
+        word_of<T> most = 0;
+        CCOLL_UNROLL
+        for (u32 r = 0; r < Format::rounds; ++r) most = larger(most, largest_finite_of(v[r]));
+        return most;
+    };
+    const scale<T>& z = choose_bound<E, scale<T>>(scales, largest, room.specials.words, tail);
     const T middles = plan_blocks(v, count, z, room.codes);
     __syncthreads();
 
     const auto ends = block_ends<T>::of(room.codes, count);
     u32 bytes = blocks + ends.all;
-    bool raw = bytes >= raw_bytes || !z.usable;
+    bool raw = bytes >= count * sizeof(T) || !z.usable;
     thinned thin;
     if (z.usable && (raw || ends.raw_blocks > 0)) thin = without_specials(x, count, raw ? 0 : bytes, z, room);
     const bool is_thin = thin.bytes > 0;
     if (is_thin) bytes = thin.bytes;
-    raw = raw && !is_thin;
+    bytes += tail_bytes<E>;
+    raw = (raw && !is_thin) || bytes >= raw_bytes;
     if (raw) bytes = raw_bytes;
     const u32 units = (bytes + 15) / 16;
     if (me() == 0) publish_size(s, chunk, units);
@@ -269,6 +288,7 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
         else put_blocks<false>(v, middles, room.codes, ends, count, z, to);
         if (me() < blocks) room.image[me()] = room.codes[me()];
         if (me() < 16 * units - bytes) room.image[bytes + me()] = 0;
+        if (is_small<E> && me() == 0) room.image[bytes - 1] = static_cast<u8>(tail);
     }
     if (warp() == 0) {
         const u64 before = look_back(s, chunk, units);
@@ -276,15 +296,15 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     }
     __syncthreads();
 
-    u8* const to = frame + payload_begin(chunks) + frame_unit * room.place;
-    if (raw) put_elements(x, count, to);
-    else if (is_thin) put_thinned(x, count, thin, z, to, room);
+    u8* const to = writer.payload() + frame_unit * room.place;
+    if (raw) put_raw_elements(x, count, to);
+    else if (is_thin) put_thinned(x, count, thin, z, tail, to, room);
     else put_pieces(room.image, units, to);
     if (me() == 0) {
         writer.put_entry(chunk, static_cast<u32>(room.place) + units, 16 * units - bytes, raw);
         const u32 kept = raw ? 1 : is_thin ? thin.raw_blocks : ends.raw_blocks;
         if (kept > 0) atomicAdd(&s->raw_chunks, kept);
-        if (is_thin) atomicAdd(&s->special_values, thin.special_values);
+        if (is_thin && !raw) atomicAdd(&s->special_values, thin.special_values);
     }
     if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
 }

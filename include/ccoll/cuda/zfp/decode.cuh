@@ -55,29 +55,15 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bit
     return good;
 }
 
-/// Writes the staged values. By all threads.
-template <class T>
-CCOLL_DEVICE void put_values(const void* values, u32 count, T* to)
+/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
+/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room) bytes, of numbers.
+template <class E>
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
+                                                                                             u32 chunks, scratch* s, outcome* out)
 {
-    constexpr u32 in_piece = 16 / sizeof(T);
-    if (count == chunk_elements && reinterpret_cast<std::uintptr_t>(to) % 16 == 0) {
-        CCOLL_UNROLL
-        for (u32 i = me(); i < chunk_elements / in_piece; i += team_threads)
-            store_as(to + in_piece * i, load_as<uint4>(static_cast<const u8*>(values) + sizeof(T) * szp::staged_at<T>(in_piece * i)));
-        return;
-    }
-    CCOLL_NO_UNROLL
-    for (u32 i = me(); i < count; i += team_threads) store_as(to + i, bits_of(szp::staged<T>(values, i)));
-}
-
-/// Decodes a frame of n values at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
-/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) bytes.
-template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, T* x, u32 chunks, scratch* s,
-                                                                          outcome* out)
-{
+    using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
-    const frame_input<format, T> reader{frame, bytes};
+    const frame_input<format, E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
     if (me() == 0) room.code = static_cast<u32>(reader.check_header(n, chunks));
     room.planes.fill();
@@ -87,18 +73,16 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void decode(const 
         const u64 first = u64{chunk} * chunk_elements;
         const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
         const u32 block_bits = block_bits_at(reader.bound(), header_bits<T>);
-        const chunk_bytes from = reader.find(chunks, chunk, count);
-        T* const to = x + first;
+        chunk_bytes from = reader.find(chunks, chunk, count);
         if (!from.good) {
             code = status::corrupt;
         } else if (from.raw) {
-            CCOLL_NO_UNROLL
-            for (u32 i = me(); i < count * (sizeof(T) / 4); i += team_threads)
-                store_as<u32>(reinterpret_cast<u8*>(to) + 4 * i, load_as<u32>(from.at + 4 * i));
-        } else if (decode_chunk(from, count, block_bits, room)) {
-            put_values(room.values, count, to);
+            get_raw_elements(from.at, count, x + first);
         } else {
-            code = status::corrupt;
+            bool good = true;
+            if (is_small<E>) good = from.bytes > 0 && from.at[--from.bytes] == 0;  // there is no bound that could differ
+            if (good && decode_chunk(from, count, block_bits, room)) szp::put_values(room.values, count, x + first, rounding::within_range);
+            else code = status::corrupt;
         }
     }
     end_decoding(code, chunks, s, out, room.blocks_done);

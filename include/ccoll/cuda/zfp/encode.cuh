@@ -17,6 +17,7 @@ namespace ccoll::inline CCOLL_ABI::detail::device::zfp {
 struct format {
     static constexpr u32 codec = 9, chunk_elements = 8192;
     static constexpr quality kind = quality::rate;
+    static constexpr bool adds = false;
 };
 inline constexpr u32 chunk_elements = format::chunk_elements, thread_blocks = 8;
 static_assert(thread_blocks * block_values * team_threads == chunk_elements && chunk_elements == szp::chunk_elements);
@@ -43,12 +44,12 @@ struct chunk_room {
 
     CCOLL_DEVICE u8* image() { return reinterpret_cast<u8*>(this + 1); }
 };
-/// A chunk that is not raw, the number of its exceptions, and what fills it up.
+/// A chunk that is not raw, the number of its exceptions, what ends a chunk of two-byte numbers, and what fills it up.
 template <class T>
 constexpr std::size_t image_bytes(u32 block_bits)
 {
     const std::size_t stream = std::size_t{team_threads} * block_bits;
-    return stream < chunk_elements * sizeof(T) ? (stream + 2 + 15) / 16 * 16 : 0;
+    return stream < chunk_elements * sizeof(T) ? (stream + 3 + 15) / 16 * 16 : 0;
 }
 
 /// Four values of this thread's blocks.
@@ -100,8 +101,8 @@ CCOLL_DEVICE void encode_blocks(u32 count, u32 exceptions, u32 block_bits, chunk
 
 /// Behind the stream: places and values of the exceptions, their number, and zeros. By all threads.
 /// @param to  the chunk    @param before  exceptions of the threads before this one
-template <class T>
-CCOLL_DEVICE_RARE void put_exceptions(const T* x, u32 exceptions, u32 before, u32 all, u32 stream, u8* to, chunk_room<T>& s)
+template <class E, class T>
+CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u32 all, u32 stream, u8* to, chunk_room<T>& s)
 {
     const u32 values = stream + 2 * all, end = values + all * static_cast<u32>(sizeof(T));
     for (u32 i = stream / 16 * 16 + me(); i < stream; i += team_threads) to[i] = s.image()[i];
@@ -109,27 +110,30 @@ CCOLL_DEVICE_RARE void put_exceptions(const T* x, u32 exceptions, u32 before, u3
         const u32 place = 32 * me() + lowest_bit(left);
         to[stream + 2 * k] = static_cast<u8>(place);
         to[stream + 2 * k + 1] = static_cast<u8>(place >> 8);
-        const word_of<T> bits = szp::bits_at(x, place);
+        const word_of<T> bits = bits_at(x, place);
         for (u32 i = 0; i < sizeof(T); ++i) to[values + sizeof(T) * k + i] = static_cast<u8>(bits >> 8 * i);
     }
     if (me() == 0) {
         to[end] = static_cast<u8>(all);
         to[end + 1] = static_cast<u8>(all >> 8);
     }
-    const u32 fill = (0 - (end + 2)) % 16;
-    if (me() < fill) to[end + 2 + me()] = 0;
+    const u32 behind = tail_bytes<E> + (0 - (end + 2 + tail_bytes<E>)) % 16;  // at a rate the byte that ends two-byte numbers is 0
+    if (me() < behind) to[end + 2 + me()] = 0;
 }
 
-/// Encodes x, n values, into a frame. The bytes are those of the host's encoder, and the streams those of libzfp.
-/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) + image_bytes<T>(block_bits) bytes.
+/// Encodes x, n elements, into a frame. The bytes are those of the host's encoder, and the streams those of libzfp.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) + image_bytes<T>(block_bits) bytes, where T
+/// are the numbers.
 /// @param rate   bits per value, as the header has it    @param block_bits  block_bits_at(rate, header_bits<T>)
 /// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
-template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const T* x, u64 n, double rate, u32 block_bits, u8* frame,
-                                                                          u32 chunks, scratch* s, outcome* out)
+template <class E>
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, double rate, u32 block_bits,
+                                                                                             u8* frame, u32 chunks, scratch* s,
+                                                                                             outcome* out)
 {
+    using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
-    const frame_output<format, T> writer{frame, chunks};
+    const frame_output<format, E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
     if (chunk == 0) writer.put_header(n, rate);
     if (chunks == 0) {
@@ -139,14 +143,14 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     const u64 first = u64{chunk} * chunk_elements;
     x += first;
     const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
-    const u32 stream = ((count + block_values - 1) / block_values * block_bits + 7) / 8, raw_bytes = count * static_cast<u32>(sizeof(T));
+    const u32 stream = ((count + block_values - 1) / block_values * block_bits + 7) / 8, raw_bytes = count * static_cast<u32>(sizeof(E));
     room.codes.fill();
     szp::stage(x, count, room.values);
     __syncthreads();
 
     const u32 exceptions = exceptions_of<T>(room.values, count);
     const scanned<u32> found = exclusive(ones_of(exceptions), room.words);
-    const u32 bytes = stream + found.all * (2 + static_cast<u32>(sizeof(T))) + 2;
+    const u32 bytes = stream + found.all * (2 + static_cast<u32>(sizeof(T))) + 2 + tail_bytes<E>;
     const bool raw = bytes >= raw_bytes || found.all > count / 8 + 1;
     const u32 units = ((raw ? raw_bytes : bytes) + 15) / 16;
     if (me() == 0) publish_size(s, chunk, units);
@@ -160,9 +164,9 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 4 : 2) void encode(const 
     }
     __syncthreads();
 
-    u8* const to = frame + payload_begin(chunks) + frame_unit * room.place;
+    u8* const to = writer.payload() + frame_unit * room.place;
     if (raw) {
-        put_elements(x, count, to);
+        put_raw_elements(x, count, to);
     } else {
         put_pieces(room.image(), found.all == 0 ? units : stream / 16, to);
         if (found.all > 0) put_exceptions(x, exceptions, found.before, found.all, stream, to, room);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collectives on device buffers of half, bfloat16 and a two-byte type of another library, beside the same calls on host buffers. The device
+// is the emulator.
+#include "beside_host.hpp"
+#include "device_vector.hpp"
+
+#include "../fields.hpp"
+
+#include <string>
+
+using namespace ccoll::policies;
+using ccoll::bfloat16;
+using ccoll::half;
+
+namespace {
+
+/// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own.
+struct foreign_bfloat16 {
+    std::uint16_t bits;
+};
+
+}  // namespace
+
+template <>
+inline constexpr int ccoll::exponent_bits_of<foreign_bfloat16> = 8;
+
+namespace {
+
+template <class T>
+T number(float x)
+{
+    return std::bit_cast<T>(ccoll::float16<ccoll::exponent_bits_of<T>>(x));
+}
+template <class T>
+std::vector<T> field_of(std::size_t n, unsigned seed, unsigned land)
+{
+    const auto smooth = fields::smooth<float>(n, seed), random = fields::random<float>(n, seed);
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = i % 150 < land ? number<T>(i % 2 == 0 ? 60000.0f : -std::numeric_limits<float>::infinity())
+                              : number<T>(40 * smooth[i] + random[i]);
+    return x;
+}
+template <class T>
+class cases {
+public:
+    cases(ccoll::threads_comm& comm, std::string& wrong, unsigned land)
+        : comm_(comm), calls_(wrong), me_(static_cast<unsigned>(comm.rank())), p_(static_cast<std::size_t>(comm.size())), land_(land)
+    {}
+
+    template <class... P>
+    void movement(const std::string& name, std::size_t n)
+    {
+        compare(name + " allgather", n, n * p_, [&](auto&& x, auto&& y) { return ccoll::allgather<Algo::Ring, P...>(x, y, comm_); });
+        compare(name + " alltoall", n * p_, n * p_, [&](auto&& x, auto&& y) { return ccoll::alltoall<P...>(x, y, comm_); });
+        compare(name + " gather", n, n * p_, [&](auto&& x, auto&& y) { return ccoll::gather<P...>(x, y, 0, comm_); });
+        compare(name + " sendrecv", n, n, [&](auto&& x, auto&& y) {
+            const int p = static_cast<int>(p_), me = static_cast<int>(me_);
+            return ccoll::sendrecv<P...>(x, (me + 1) % p, 1, y, (me + p - 1) % p, 1, comm_);
+        });
+    }
+    template <class... P>
+    void reductions(const std::string& name, std::size_t n)
+    {
+        compare(name + " allreduce, ring", n, n, [&](auto&& x, auto&& y) { return ccoll::allreduce<Algo::Ring, P...>(x, y, comm_); });
+        compare(name + " allreduce, doubling", n, n,
+                [&](auto&& x, auto&& y) { return ccoll::allreduce<Algo::RecursiveDoubling, P...>(x, y, comm_); });
+        compare(name + " reduce_scatter", n * p_, n, [&](auto&& x, auto&& y) { return ccoll::reduce_scatter<P...>(x, y, comm_); });
+        compare(name + " reduce", n, n, [&](auto&& x, auto&& y) { return ccoll::reduce<P...>(x, y, 1, comm_); });
+    }
+
+private:
+    template <class Call>
+    void compare(const std::string& name, std::size_t in_all, std::size_t out_all, Call call)
+    {
+        calls_.compare(name, field_of<T>(in_all, me_ + 1, land_), out_all, call);
+    }
+
+    ccoll::threads_comm& comm_;
+    beside_host<T, emulated::device_vector> calls_;
+    unsigned me_;
+    std::size_t p_;
+    unsigned land_;
+};
+
+template <class T, class Call>
+void on_all_ranks(int p, unsigned land, Call call)
+{
+    CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) { call(cases<T>(comm, wrong, land)); }) == "");
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs with kernels give the bits of host buffers", "[cuda][half][collectives]",
+                   half, bfloat16, foreign_bfloat16)
+{
+    using E = ErrorBound<1e-1>;
+    for (const int p : {2, 3})
+        for (const unsigned land : {0u, 30u}) {
+            INFO("ranks " << p << ", land " << land);
+            on_all_ranks<TestType>(p, land, [](auto&& c) {
+                c.template movement<Codec::SZp, E>("SZp", 9001);
+                c.template movement<Codec::SZx, E>("SZx", 700);
+                c.template movement<Codec::PipeSZx, E>("PipeSZx", 6001);
+                c.template movement<Codec::Zfp, FixedRate<12>>("Zfp", 900);
+                c.template movement<Codec::None>("None", 333);
+                c.template reductions<Codec::SZp, E>("SZp", 9001);
+                c.template reductions<Codec::SZp, E, Placement::DecodeReduceEncode>("SZp, decoded", 9001);
+            });
+        }
+}
+
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and relative bounds are those of host buffers",
+                   "[cuda][half][collectives]", half, bfloat16, foreign_bfloat16)
+{
+    using E = ErrorBound<1e-1>;
+    on_all_ranks<TestType>(3, 0, [](auto&& c) {
+        c.template reductions<Codec::SZp, E, Op::Average>("SZp average", 3001);
+        c.template reductions<Codec::SZx, E, Op::Average>("SZx average", 3001);
+        c.template reductions<Codec::SZx, E, Op::Min>("SZx min", 777);
+        c.template reductions<Codec::SZx, E, Op::Max>("SZx max", 777);
+        c.template reductions<Codec::None, Op::Prod>("None prod", 777);
+        c.template reductions<Codec::None, Op::Average>("None average", 777);
+        c.template reductions<Codec::SZp, RelativeBound<1e-2>>("SZp, relative", 3001);
+        c.template movement<Codec::SZx, RelativeBound<1e-2>>("SZx, relative", 777);
+    });
+}
+
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels, not by the host", "[cuda][half]", half, bfloat16,
+                   foreign_bfloat16)
+{
+    namespace device = ccoll::detail::device;
+    const auto by_kernels = [](auto tag) {
+        using Tag = decltype(tag);
+        return ccoll::queued_codecs<Tag, TestType, ccoll::cuda_space, Exec::Serial>::frames.encode ==
+               device::frames_with_kernels<Tag, TestType>::encode;
+    };
+    CHECK(by_kernels(Codec::SZp{}));
+    CHECK(by_kernels(Codec::SZx{}));
+    CHECK(by_kernels(Codec::PipeSZx{}));
+    CHECK(by_kernels(Codec::ZfpAtRate{}));
+    CHECK(ccoll::queued_codecs<Codec::SZp, TestType, ccoll::cuda_space, Exec::Serial>::addends.add == device::szp_sums<TestType>::add);
+    CHECK(ccoll::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Sum> != nullptr);
+    CHECK(ccoll::memory_space<ccoll::cuda_space, TestType>::template operation_of<Op::Max> != nullptr);
+}
+
+TEST_CASE("codec_stream encodes, decodes and adds two-byte numbers with the bytes of the host", "[cuda][half]")
+{
+    using T = foreign_bfloat16;
+    using SZp = Codec::SZp;
+    using bytes = std::vector<std::byte>;
+    const std::size_t n = 20000;
+    const auto x = field_of<T>(n, 1, 0), y = field_of<T>(n, 2, 0);
+    bytes host(ccoll::max_encoded_bytes<SZp, T>(n)), a(ccoll::max_addend_bytes<SZp, T>(n)), b(a), sum(a);
+    const std::size_t of_host = ccoll::encode<SZp>(x, host, 1e-2).bytes;
+    ccoll::encode_addend<SZp>(x, a, 1e-2);
+    ccoll::encode_addend<SZp>(y, b, 1e-2);
+    const std::size_t of_sum = ccoll::reduce_encoded<SZp, Op::Sum, T>(a, b, sum).bytes;
+    const emulated::device_vector<T> in(x), out(n);
+    const emulated::device_vector<std::byte> frame(host.size()), p(a), q(b), r(sum.size());
+    const auto begins = [](const std::vector<std::byte>& found, const bytes& expected, std::size_t count) {
+        return std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count), expected.begin());
+    };
+    ccoll::codec_stream codecs;
+    codecs.encode<SZp>(in.span(), frame.span(), 1e-2);
+    REQUIRE(codecs.result().bytes == of_host);
+    CHECK(begins(frame.values(), host, of_host));
+    codecs.decode<SZp>(ccoll::device_span<const std::byte>(frame.span()), out.span());
+    REQUIRE(codecs.result().code == ccoll::status::ok);
+    std::vector<T> decoded(n);
+    REQUIRE(ccoll::decode<SZp>(host, decoded) == ccoll::status::ok);
+    CHECK(same_bits(out.values(), decoded));
+    codecs.reduce_encoded<SZp, Op::Sum, T>(p.span(), q.span(), n, r.span());
+    REQUIRE(codecs.result().bytes == of_sum);
+    CHECK(begins(r.values(), sum, of_sum));
+}
