@@ -51,7 +51,7 @@ public:
         reduce_to_root<Algo::Binomial, Codec::SZx, E>("Binomial DecodeReduceEncode", n);
         movement<Codec::SZp>(n);
         movement<Codec::PipeSZx, Placement::PerHop>(n);
-        movement<Codec::Lossless>(n);
+        if constexpr (ccoll::has_queued_codec<Codec::Lossless, float, ccoll::buffer_space<Vector<float>>>) movement<Codec::Lossless>(n);
         movement<Codec::None>(n);
         what_cannot_be_added(n);
         varied(n);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A memory space that the host cannot read, with a worker that does codec work late and out of order. To the engine it is what a device is.
 // Every page is mapped twice: users and the engine have addresses of a mapping without access rights, and only the worker knows the other
-// mapping. A host access to far memory crashes.
+// mapping. A host access to far memory crashes. Messages are in host memory, or in far memory as well (Transport::Direct).
 #pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
@@ -65,8 +66,14 @@ public:
     T* near(T* at) const
     {
         if (at == nullptr) return nullptr;
+        if (!is_far(at)) std::abort();
         return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(far_) +
                                     reinterpret_cast<std::uintptr_t>(near_));
+    }
+
+    bool is_far(const void* at) const
+    {
+        return reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(far_) < bytes_of_all;
     }
 
 private:
@@ -100,6 +107,17 @@ template <class T>
 std::span<T> near(std::span<T> all)
 {
     return {near(all.data()), all.size()};
+}
+
+/// Bytes of a message, which may be in host memory.
+inline ccoll::byte_span reachable(ccoll::byte_span s) { return memory::one().is_far(s.data()) ? near(s) : s; }
+inline ccoll::const_byte_span reachable(ccoll::const_byte_span s) { return memory::one().is_far(s.data()) ? near(s) : s; }
+/// A frame as the worker reads it. The host has read header and index, which are in host memory in any case.
+inline ccoll::frame_view reachable(ccoll::frame_view view)
+{
+    view.whole = reachable(view.whole);
+    view.payload = reachable(view.payload);
+    return view;
 }
 
 /// n elements in far memory.
@@ -259,6 +277,67 @@ inline ccoll::workspace& element_memory(ccoll::workspace&) noexcept
 }
 inline ccoll::workspace& message_memory(ccoll::workspace& of_link) noexcept { return of_link; }
 
+/// Far messages. What is beside them is full of junk, so a host that reads more than it has fetched finds something wrong.
+inline ccoll::workspace& far_message_memory(ccoll::workspace&) noexcept
+{
+    static constexpr ccoll::memory_source beside{[](std::size_t bytes) {
+                                                     auto* const at = new std::byte[bytes];
+                                                     std::memset(at, 0x7f, bytes);
+                                                     return at;
+                                                 },
+                                                 [](std::byte* at) noexcept { delete[] at; }};
+    static thread_local ccoll::workspace mine(ccoll::memory_source{[](std::size_t bytes) { return memory::one().allocate(bytes); },
+                                                                   [](std::byte* at) noexcept { memory::one().release(at); }, &beside});
+    return mine;
+}
+
+/// Bytes that were fetched from far messages, by all ranks.
+inline std::atomic<std::size_t> fetched_bytes{0};
+
+/// What the host reads of a message, and nothing else.
+inline void fetch(const ccoll::codec_queue& queue, ccoll::const_byte_span message, std::byte* host, int frames,
+                  ccoll::codec_work& work) noexcept
+{
+    begin_work(queue, work, [=] {
+        const ccoll::const_byte_span bytes = near(message);
+        const auto give = [&](std::size_t from, std::size_t n) {
+            if (from >= bytes.size()) return;
+            n = std::min(n, bytes.size() - from);
+            std::memcpy(host + from, bytes.data() + from, n);
+            fetched_bytes += n;
+        };
+        give(0, 96);
+        std::size_t at = 48;
+        for (int i = 0; i < frames && at < bytes.size(); ++i) {
+            give(at, 48);
+            ccoll::frame_view view;
+            if (read_frame(bytes.subspan(at), view) != ccoll::status::ok) break;
+            give(at + 48, ccoll::payload_offset(view.header.chunks) - 48);
+            at += view.bytes();
+        }
+        return ccoll::encode_result{};
+    });
+}
+inline void copy_bytes(const ccoll::codec_queue& queue, ccoll::const_byte_span from, std::byte* to, ccoll::codec_work& work) noexcept
+{
+    begin_work(queue, work, [=] {
+        ccoll::copy(reachable(ccoll::byte_span(to, from.size())), reachable(from));
+        return ccoll::encode_result{};
+    });
+}
+inline bool copy_now(std::byte* to, ccoll::const_byte_span from) noexcept
+{
+    ccoll::copy(reachable(ccoll::byte_span(to, from.size())), reachable(from));
+    return true;
+}
+inline constexpr ccoll::far_messages messages{{&copy_now, false}, &fetch, &copy_bytes};
+
+/// Elements in far memory whose messages are there, too, also in calls without Transport::Direct.
+template <class T>
+struct direct_vector : vector<T> {
+    using vector<T>::vector;
+};
+
 }  // namespace far
 
 template <class T>
@@ -302,6 +381,24 @@ struct ccoll::memory_space<far::space, T> {
         &far::element_memory, &far::message_memory, &far::queue_of_lane, &copy, &divide, &survey};
 };
 
+template <class T>
+struct ccoll::buffer_traits<far::direct_vector<T>> : buffer_traits<far::vector<T>> {
+    using space = direct<far::space>;
+};
+template <class T>
+struct ccoll::buffer_traits<const far::direct_vector<T>> : buffer_traits<const far::vector<T>> {
+    using space = direct<far::space>;
+};
+template <ccoll::element T>
+struct ccoll::memory_space<ccoll::direct<far::space>, T> {
+    static constexpr space_operations<T> operations = [] {
+        auto all = memory_space<far::space, T>::operations;
+        all.message_memory = &far::far_message_memory;
+        all.far = &far::messages;
+        return all;
+    }();
+};
+
 namespace far {
 
 /// Host codecs, run by the worker on its mapping.
@@ -312,23 +409,23 @@ struct frames_of {
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.encode(near(in), dst, c.eb, {}); });
+        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.eb, {}); });
     }
     static void decode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(src, near(out), c.how, {})}; });
+        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(reachable(src), near(out), c.how, {})}; });
     }
     static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, T* out,
                               const ccoll::reduction<T>& op, const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode_reduce(src, near(own), near(out), op, {})}; });
+        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode_reduce(reachable(src), near(own), near(out), op, {})}; });
     }
     static void decode_reduce_encode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own,
                                      ccoll::byte_span dst, const ccoll::reduction<T>& op, const ccoll::codec_context& c,
                                      ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.decode_reduce_encode(src, near(own), dst, c.eb, op, {}); });
+        begin_work(queue, work, [=] { return host.decode_reduce_encode(reachable(src), near(own), reachable(dst), c.eb, op, {}); });
     }
     static constexpr ccoll::queued_codec<T> all{
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
@@ -342,23 +439,23 @@ struct sums_of {
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.encode(near(in), dst, c.eb, {}); });
+        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.eb, {}); });
     }
     static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b, ccoll::byte_span dst,
                     const ccoll::codec_context&, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.add(a, b, dst, {}); });
+        begin_work(queue, work, [=] { return host.add(reachable(a), reachable(b), reachable(dst), {}); });
     }
     static void encode_add(const ccoll::codec_queue& queue, std::span<const T> own, const ccoll::frame_view& theirs, ccoll::byte_span dst,
                            const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode_add(near(own), theirs, dst, c.eb, {}); });
+        begin_work(queue, work, [=] { return chunks::encode_add(near(own), reachable(theirs), reachable(dst), c.eb, {}); });
     }
     static void put_fills(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, int times,
                           ccoll::codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
-            host.put_fills(src, near(out), times);
+            host.put_fills(reachable(src), near(out), times);
             return ccoll::encode_result{};
         });
     }
@@ -389,5 +486,8 @@ struct queued_codecs<Tag, T, far::space, Exec> {
     static constexpr queued_codec<T> frames = far::frames_of<Tag, T>::all;
     static constexpr queued_addends<T> addends = far::sums_of<Tag, T>::all;
 };
+template <class Tag, element T, class Exec>
+    requires has_codec<Tag, T>
+struct queued_codecs<Tag, T, direct<far::space>, Exec> : queued_codecs<Tag, T, far::space, Exec> {};
 
 }  // namespace ccoll

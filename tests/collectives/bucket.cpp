@@ -15,21 +15,6 @@ namespace {
 
 using E = ErrorBound<1e-3>;
 
-struct finding {
-    std::string wrong;
-    void expect(bool holds, const std::string& what)
-    {
-        if (!holds && wrong.size() < 400) wrong += what + "; ";
-    }
-};
-void none_wrong(const std::vector<finding>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r);
-        CHECK(all[r].wrong == "");
-    }
-}
-
 /// Tensors of mixed lengths, the empty one among them, and a long one.
 std::vector<floats> tensors_of(int rank, std::size_t longest)
 {
@@ -52,7 +37,7 @@ TEST_CASE("A bucket gives the bits of one call on all tensors together, and one 
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t longest : {std::size_t{0}, std::size_t{5000}, std::size_t{300000}})
-            none_wrong(run<finding>(p, [=](threads_comm& comm, finding& mine) {
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
                 auto tensors = tensors_of(comm.rank(), longest);
                 floats whole = joined(tensors);
                 const report wanted = ccoll::allreduce<Codec::SZp, E>(whole, comm);
@@ -84,7 +69,7 @@ TEST_CASE("A bucket gives the bits of one call on all tensors together, and one 
 
 TEST_CASE("An empty bucket takes part", "[collectives][bucket]")
 {
-    none_wrong(run<finding>(3, [](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
         ccoll::bucket<double> none;
         mine.expect(ccoll::allreduce_bucket<Algo::Ring>(none, comm).trouble.ok(), "nothing");
         std::vector<double> empty;
@@ -96,7 +81,7 @@ TEST_CASE("An empty bucket takes part", "[collectives][bucket]")
 TEST_CASE("Buckets of other tensors are told apart, also where they are as long together", "[collectives][bucket][errors]")
 {
     for (const bool begun : {false, true})
-        none_wrong(run<finding>(3, [=](threads_comm& comm, finding& mine) {
+        none_wrong(run<findings>(3, [=](threads_comm& comm, findings& mine) {
             floats a(comm.rank() == 1 ? 20 : 10, 1.0f), b(comm.rank() == 1 ? 10 : 20, 1.0f);
             ccoll::bucket<float> all;
             all.add(a);
@@ -129,7 +114,7 @@ TEST_CASE("Buckets of other tensors are told apart, also where they are as long 
 
 TEST_CASE("A bucket that is under way takes no other call and no tensor", "[collectives][bucket][errors]")
 {
-    none_wrong(run<finding>(2, [](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats a(100000, 1.0f);
         ccoll::bucket<float> all;
         all.add(a);
@@ -164,7 +149,7 @@ TEST_CASE("A bucket that is under way takes no other call and no tensor", "[coll
 TEST_CASE("A request of a bucket that is dropped is told to the others, and frees the bucket", "[collectives][bucket][errors]")
 {
     const auto dropped = std::make_shared<std::atomic<bool>>(false);
-    none_wrong(run<finding>(2, [dropped](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(2, [dropped](threads_comm& comm, findings& mine) {
         floats a(1000, 1.0f);
         ccoll::bucket<float> all;
         all.add(a);

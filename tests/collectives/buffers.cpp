@@ -7,30 +7,11 @@
 using namespace ccoll::policies;
 using namespace worlds;
 
-namespace {
-
-struct flags {
-    std::string wrong;
-    void expect(bool holds, const char* what)
-    {
-        if (!holds) wrong += std::string(what) + "; ";
-    }
-};
 #define EXPECT(...) mine.expect(static_cast<bool>(__VA_ARGS__), #__VA_ARGS__)
-
-void all_well(const std::vector<flags>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r);
-        CHECK(all[r].wrong == "");
-    }
-}
-
-}  // namespace
 
 TEST_CASE("Vectors, spans, arrays, C arrays and pointers are buffers", "[buffers]")
 {
-    all_well(run<flags>(3, [](threads_comm& comm, flags& mine) {
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
         const float me = static_cast<float>(comm.rank());
         const std::vector<float> v(6, me);
         std::vector<float> out(6);
@@ -72,7 +53,7 @@ TEST_CASE("Vectors, spans, arrays, C arrays and pointers are buffers", "[buffers
 
 TEST_CASE("A buffer that a rank does not need may be empty, or null", "[buffers]")
 {
-    all_well(run<flags>(4, [](threads_comm& comm, flags& mine) {
+    none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
         const int root = 2;
         const bool am_root = comm.rank() == root;
         std::vector<double> nothing, all(am_root ? 12 : 0), own(3, comm.rank());
@@ -89,7 +70,7 @@ TEST_CASE("A buffer that a rank does not need may be empty, or null", "[buffers]
 
 TEST_CASE("The same buffer given twice is in place where both hold the whole vector", "[buffers]")
 {
-    all_well(run<flags>(4, [](threads_comm& comm, flags& mine) {
+    none_wrong(run<findings>(4, [](threads_comm& comm, findings& mine) {
         std::vector<float> v(1000, 1);
         ccoll::allreduce(v, v, comm);
         EXPECT(v[0] == 4 && v[999] == 4);
@@ -103,7 +84,7 @@ TEST_CASE("The same buffer given twice is in place where both hold the whole vec
 
 TEST_CASE("The receive buffer of a rank that is not the root stays as it was", "[buffers]")
 {
-    all_well(run<flags>(5, [](threads_comm& comm, flags& mine) {
+    none_wrong(run<findings>(5, [](threads_comm& comm, findings& mine) {
         const std::vector<float> send(700, 1.5f);
         std::vector<float> recv(comm.rank() == 1 ? 3500 : 3500, -4);
         ccoll::gather<Codec::SZx, ErrorBound<1e-3>>(send, recv, 1, comm);
@@ -118,7 +99,7 @@ TEST_CASE("The receive buffer of a rank that is not the root stays as it was", "
 TEST_CASE("Every collective accepts an empty vector", "[buffers]")
 {
     for (const int p : {1, 2, 5}) {
-        all_well(run<flags>(p, [](threads_comm& comm, flags& mine) {
+        none_wrong(run<findings>(p, [](threads_comm& comm, findings& mine) {
             std::vector<float> none;
             using B = ErrorBound<1e-3>;
             ccoll::allreduce<Codec::SZx, B>(none, none, comm);

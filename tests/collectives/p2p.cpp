@@ -22,22 +22,6 @@ namespace {
 using E = ErrorBound<1e-3>;
 using floats = std::vector<float>;
 
-/// Expectations that failed on a rank, as text, because Catch's assertions belong to one thread.
-struct findings {
-    std::string wrong;
-    void expect(bool holds, const std::string& what)
-    {
-        if (!holds && wrong.size() < 500) wrong += what + "; ";
-    }
-};
-void none_wrong(const std::vector<findings>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r);
-        CHECK(all[r].wrong == "");
-    }
-}
-
 /// Checks that every element is within the bound and that values that are not finite are the same.
 template <class T>
 bool close(std::span<const T> found, const std::vector<T>& wanted, double bound)

@@ -14,30 +14,11 @@ using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
 
-namespace {
-
-struct finding {
-    std::string wrong;
-    void expect(bool holds, const char* what)
-    {
-        if (!holds) wrong += std::string(what) + "; ";
-    }
-};
-void none_wrong(const std::vector<finding>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r);
-        CHECK(all[r].wrong == "");
-    }
-}
-
-}  // namespace
-
 TEST_CASE("A request that is handed over is waited for by another thread", "[request]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t n : {std::size_t{0}, std::size_t{1000}, std::size_t{400000}})
-            none_wrong(run<finding>(p, [=](threads_comm& comm, finding& mine) {
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
                 floats x(n, 1.0f), y(n);
                 auto call = ccoll::iallreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(x, y, comm);
                 auto other = call.hand_over();
@@ -60,7 +41,7 @@ TEST_CASE("A request that is handed over is waited for by another thread", "[req
 TEST_CASE("A handed-over request may be dropped by its new thread, which gives it up", "[request]")
 {
     const auto dropped = std::make_shared<std::atomic<bool>>(false);
-    const auto all = run<finding>(2, [dropped](threads_comm& comm, finding& mine) {
+    const auto all = run<findings>(2, [dropped](threads_comm& comm, findings& mine) {
         floats x(100000, 1.0f), y(x.size());
         if (comm.rank() == 0) {
             auto call = ccoll::iallreduce<Algo::Ring>(x, y, comm);
@@ -78,7 +59,7 @@ TEST_CASE("A handed-over request may be dropped by its new thread, which gives i
 
 TEST_CASE("Calls that belong to their thread are not handed over", "[request]")
 {
-    none_wrong(run<finding>(1, [](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(1, [](threads_comm& comm, findings& mine) {
         floats x(10, 1.0f), y(10);
         const auto refused = [&](ccoll::request call) {
             try {
@@ -98,7 +79,7 @@ TEST_CASE("Calls that belong to their thread are not handed over", "[request]")
 TEST_CASE("A progress thread moves calls on without test(), and any thread waits for them", "[request]")
 {
     for (const int p : {1, 2, 3, 5})
-        none_wrong(run<finding>(p, [=](threads_comm& comm, finding& mine) {
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             // [doc:progress]
             ccoll::progress_thread helper;
             std::vector<floats> gradients(8, floats(30000, 1.0f));
@@ -121,7 +102,7 @@ TEST_CASE("A progress thread moves calls on without test(), and any thread waits
 
 TEST_CASE("A progress thread reports errors, and its requests wait when they are dropped", "[request]")
 {
-    none_wrong(run<finding>(2, [](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(2, [](threads_comm& comm, findings& mine) {
         floats x(100, 1.0f), y(100 + static_cast<std::size_t>(comm.rank()));
         std::error_code code;
         {

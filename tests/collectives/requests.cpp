@@ -30,28 +30,13 @@ bool is_sum(const std::vector<float>& v, int p, int which, double within)
     return true;
 }
 
-struct findings {
-    std::string wrong;
-    void check(bool good, const std::string& what)
-    {
-        if (!good && wrong.empty()) wrong = what;
-    }
-};
-void all_well(const std::vector<findings>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r << " of " << all.size());
-        CHECK(all[r].wrong == "");
-    }
-}
-
 }  // namespace
 
 TEST_CASE("Nonblocking calls are completed in any order, a different one on each rank", "[request]")
 {
     for (const int p : rank_counts)
         for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{300000}})
-            all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
                 constexpr int calls = 5;
                 std::vector<std::vector<float>> in, out(calls, std::vector<float>(n));
                 for (int i = 0; i < calls; ++i) in.push_back(numbers_of(comm.rank(), i, n));
@@ -64,10 +49,10 @@ TEST_CASE("Nonblocking calls are completed in any order, a different one on each
                 for (int i = 0; i < calls; ++i) {
                     const int which = comm.rank() % 2 == 0 ? (i + comm.rank()) % calls : calls - 1 - (i + comm.rank()) % calls;
                     const report r = flying[static_cast<std::size_t>(which)].wait();
-                    mine.check(!flying[static_cast<std::size_t>(which)].valid(), "valid after wait");
+                    mine.expect(!flying[static_cast<std::size_t>(which)].valid(), "valid after wait");
                     if (which < 4 || comm.rank() == p - 1)
-                        mine.check(is_sum(out[static_cast<std::size_t>(which)], p, which, r.worst_case_error),
-                                   "sum of call " + std::to_string(which));
+                        mine.expect(is_sum(out[static_cast<std::size_t>(which)], p, which, r.worst_case_error),
+                                    "sum of call " + std::to_string(which));
                 }
             }));
 }
@@ -76,32 +61,32 @@ TEST_CASE("A call in flight makes progress while its rank is in other calls of t
 {
     // Rank 0 begins a call and then makes a blocking call, which the others make only when the first one has ended for them.
     for (const int p : {2, 3, 5})
-        all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             const std::size_t n = 200000;
             const auto in = numbers_of(comm.rank(), 0, n);
             std::vector<float> out(n), after(n);
             auto flying = ccoll::iallreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in, out, comm);
             if (comm.rank() != 0) flying.wait();
             ccoll::allreduce<Algo::RecursiveDoubling>(in, after, comm);
-            mine.check(is_sum(after, p, 0, 0), "the blocking call");
+            mine.expect(is_sum(after, p, 0, 0), "the blocking call");
             flying.wait();
-            mine.check(is_sum(out, p, 0, p * 1e-2), "the call in flight");
+            mine.expect(is_sum(out, p, 0, p * 1e-2), "the call in flight");
         }));
 }
 
 TEST_CASE("test() alone completes a call, and wait_all completes many", "[request]")
 {
     for (const int p : {1, 2, 4, 7})
-        all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             const std::size_t n = 100000;
             const auto in = numbers_of(comm.rank(), 0, n);
             std::vector<float> out(n);
             auto flying = ccoll::iallreduce<Codec::SZx, ErrorBound<1e-3>>(in, out, comm);
             while (!flying.test()) std::this_thread::yield();
-            mine.check(flying.test() && flying.valid(), "test() stays true until wait()");
-            mine.check(is_sum(out, p, 0, p * 1e-3), "after test()");
+            mine.expect(flying.test() && flying.valid(), "test() stays true until wait()");
+            mine.expect(is_sum(out, p, 0, p * 1e-3), "after test()");
             const report r = flying.wait();
-            mine.check(r.worst_case_error > 0 || p == 1, "the report");
+            mine.expect(r.worst_case_error > 0 || p == 1, "the report");
 
             constexpr int calls = 12;
             std::vector<std::vector<float>> results(calls, std::vector<float>(1000));
@@ -109,14 +94,14 @@ TEST_CASE("test() alone completes a call, and wait_all completes many", "[reques
             std::vector<ccoll::request> all;
             for (auto& each : results) all.push_back(ccoll::iallreduce<Algo::Ring>(one, each, comm));
             ccoll::wait_all(all);
-            for (const auto& each : results) mine.check(is_sum(each, p, 1, 0), "after wait_all");
+            for (const auto& each : results) mine.expect(is_sum(each, p, 1, 0), "after wait_all");
         }));
 }
 
 TEST_CASE("A persistent call that is started again uses what its buffers then hold", "[request][persistent]")
 {
     for (const int p : {1, 2, 3, 8})
-        all_well(run<findings>(p, [=](threads_comm& comm, findings& mine) {
+        none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
             const std::size_t n = 50000;
             std::vector<float> in(n), out(n), gathered(n * static_cast<std::size_t>(p));
             auto sum = ccoll::allreduce_init<Algo::Ring, Codec::SZp, ErrorBound<1e-2>>(in, out, comm);
@@ -127,10 +112,10 @@ TEST_CASE("A persistent call that is started again uses what its buffers then ho
                 collect.start();
                 if (comm.rank() % 2 == 0) sum.wait(), collect.wait();
                 else collect.wait(), sum.wait();
-                mine.check(is_sum(out, p, round, p * 1e-2), "sum of round " + std::to_string(round));
+                mine.expect(is_sum(out, p, round, p * 1e-2), "sum of round " + std::to_string(round));
                 for (int r = 0; r < p; ++r)
-                    mine.check(std::fabs(gathered[static_cast<std::size_t>(r) * n + 5] - numbers_of(r, round, 6)[5]) <= 1e-2,
-                               "gathered in round " + std::to_string(round));
+                    mine.expect(std::fabs(gathered[static_cast<std::size_t>(r) * n + 5] - numbers_of(r, round, 6)[5]) <= 1e-2,
+                                "gathered in round " + std::to_string(round));
             }
             const auto refused = [&](auto call) {
                 try {
@@ -141,15 +126,15 @@ TEST_CASE("A persistent call that is started again uses what its buffers then ho
                 return std::string("no error");
             };
             sum.start();
-            mine.check(has(refused([&] { sum.start(); }), "the last start has not been waited for; call wait() first"), "a second start");
+            mine.expect(has(refused([&] { sum.start(); }), "the last start has not been waited for; call wait() first"), "a second start");
             sum.wait();
-            mine.check(has(refused([&] { sum.wait(); }), "it has not been started; call start() first"), "a second wait");
+            mine.expect(has(refused([&] { sum.wait(); }), "it has not been started; call start() first"), "a second wait");
             std::error_code code;
-            mine.check(sum.wait(code).trouble.code == status::out_of_turn && code == status::out_of_turn, "a second wait with a code");
+            mine.expect(sum.wait(code).trouble.code == status::out_of_turn && code == status::out_of_turn, "a second wait with a code");
             auto moved = std::move(sum);
-            mine.check(has(refused([&] { sum.start(); }), "there is no call in it"), "start() after a move");
-            mine.check(has(refused([&] { sum.wait(); }), "there is no call in it"), "wait() after a move");
-            mine.check(sum.test() && moved.test(), "test() has nothing to wait for");
+            mine.expect(has(refused([&] { sum.start(); }), "there is no call in it"), "start() after a move");
+            mine.expect(has(refused([&] { sum.wait(); }), "there is no call in it"), "wait() after a move");
+            mine.expect(sum.test() && moved.test(), "test() has nothing to wait for");
         }));
 }
 
@@ -245,13 +230,13 @@ TEST_CASE("Timeout: a rank that never comes is named, and the others do not wait
 
 TEST_CASE("Timeout does not disturb a call that is slow but alive", "[timeout]")
 {
-    all_well(run<findings>(3, [](threads_comm& comm, findings& mine) {
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
         const auto in = numbers_of(comm.rank(), 0, 300000);
         std::vector<float> out(in.size());
         for (int i = 0; i < 3; ++i) {
             if (comm.rank() == i) std::this_thread::sleep_for(std::chrono::milliseconds(50));
             ccoll::allreduce<Timeout<30>>(in, out, comm);
-            mine.check(is_sum(out, 3, 0, 0), "sum");
+            mine.expect(is_sum(out, 3, 0, 0), "sum");
         }
     }));
 }

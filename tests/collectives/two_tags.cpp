@@ -8,30 +8,11 @@ using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
 
-namespace {
-
-struct finding {
-    std::string wrong;
-    void expect(bool holds, const char* what)
-    {
-        if (!holds) wrong += std::string(what) + "; ";
-    }
-};
-void none_wrong(const std::vector<finding>& all)
-{
-    for (std::size_t r = 0; r < all.size(); ++r) {
-        INFO("rank " << r);
-        CHECK(all[r].wrong == "");
-    }
-}
-
-}  // namespace
-
 TEST_CASE("sendrecv with two tags: each end meets its own", "[p2p]")
 {
     for (const int p : {1, 2, 3, 5})
         for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{5000}, std::size_t{100003}})
-            none_wrong(run<finding>(p, [=](threads_comm& comm, finding& mine) {
+            none_wrong(run<findings>(p, [=](threads_comm& comm, findings& mine) {
                 using Link = ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>;
                 const int me = comm.rank(), right = (me + 1) % p, left = (me + p - 1) % p;
                 const floats edge(n, static_cast<float>(me));
@@ -77,7 +58,7 @@ TEST_CASE("sendrecv with two tags: each end meets its own", "[p2p]")
 
 TEST_CASE("Both tags of sendrecv are looked at", "[p2p][errors]")
 {
-    none_wrong(run<finding>(1, [](threads_comm& comm, finding& mine) {
+    none_wrong(run<findings>(1, [](threads_comm& comm, findings& mine) {
         floats x(10), y(10);
         for (const auto& [out, in] : {std::pair{ccoll::max_p2p_tag + 1, 0}, std::pair{0, -1}}) {
             std::error_code code;

@@ -31,6 +31,22 @@ inline constexpr int rank_counts[] = {1, 2, 3, 5, 8};  // sanitizers are slow, a
 inline constexpr int rank_counts[] = {1, 2, 3, 4, 5, 7, 8, 13};  // powers of two, odd, prime, one above and below a power
 #endif
 
+/// What a rank found wrong: expectations that failed, as text, because Catch's assertions belong to one thread.
+struct findings {
+    std::string wrong;
+    void expect(bool holds, const std::string& what)
+    {
+        if (!holds && wrong.size() < 500) wrong += what + "; ";
+    }
+};
+inline void none_wrong(const std::vector<findings>& all)
+{
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        INFO("rank " << r << " of " << all.size());
+        CHECK(all[r].wrong == "");
+    }
+}
+
 /// Runs `body(comm, rank_state)` on p ranks and returns the states. A world that does not end within `seconds` fails the test, and its
 /// threads are left asleep: a deadlock is a result. `body` is copied into the world.
 template <class State, class Body>

@@ -60,5 +60,7 @@ void call(const arguments& a)
     later = ccoll::irecv(a.x, 0, 0, a.comm, code);
 #elif CCOLL_CASE == 14  // expect: ccoll::Plan: this codec is lossy and no bound is given
     ccoll::send<Codec::SZx>(a.x, 0, 0, a.comm);
+#elif CCOLL_CASE == 15  // expect: ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory
+    ccoll::send<Transport::Direct>(a.x, 0, 0, a.comm);
 #endif
 }

@@ -26,6 +26,7 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Op::Prod>(x, comm);
     call<Timeout<0.5>, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
     call<Fault::Crc32c, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
+    call<Transport::Staged>(x, comm);
 #elif CCOLL_CASE == 1   // expect: ccoll::Plan: one argument is not a policy
     call<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, std::string>(x, comm);
 #elif CCOLL_CASE == 2   // expect: ccoll::Plan: two policies answer the same question
@@ -54,6 +55,8 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Codec::ZfpAtRate, ErrorBound<1e-3>>(x, comm);
 #elif CCOLL_CASE == 14  // expect: ccoll::Plan: two policies answer the same question
     call<Fault::Crc32c, Fault::Hamming>(x, comm);
+#elif CCOLL_CASE == 15  // expect: ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory
+    call<Transport::Direct>(x, comm);
 #endif
     (void)x, (void)comm;
 }

@@ -161,7 +161,7 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(static_cast<int>(ccoll::message_kind::opinion) == 3);
     CHECK(static_cast<int>(ccoll::message_kind::give_up) == 4);
     CHECK(static_cast<int>(ccoll::message_kind::question) == 5);
-    CHECK(static_cast<int>(ccoll::last_status) == 33);
+    CHECK(static_cast<int>(ccoll::last_status) == 34);
     CHECK(ccoll::call_tags::per_call == 16);
     CHECK(ccoll::call_tags::period == 1791);
     CHECK(ccoll::first_p2p_tag == 28672);

@@ -36,7 +36,7 @@ TEST_CASE("Fragment: what was sealed is opened, and says how it was protected", 
             fragment_header header;
             header.number = 77, header.tag = 5, header.message_bytes = body;
             auto message = sealed(body, how, header);
-            CHECK(message.size() <= fragment_room);
+            CHECK(message.size() <= packet_room);
             const opened_fragment f = open_fragment(message);
             CHECK((f.whole && f.has_header && f.corrected == 0));
             CHECK(f.header.number == 77);

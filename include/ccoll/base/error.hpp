@@ -52,9 +52,10 @@ enum class status : std::uint32_t {
     out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
     device_failed,     ///< a device could not do its work; its own text is part of the error message
     undelivered,       ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
-    out_of_memory      ///< a rank has no memory left for the call
+    out_of_memory,     ///< a rank has no memory left for the call
+    not_direct         ///< Transport::Direct, and the transport does not take messages in the memory of a device
 };
-inline constexpr status last_status = status::out_of_memory;
+inline constexpr status last_status = status::not_direct;
 
 /// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
@@ -96,6 +97,8 @@ constexpr const char* describe(status s) noexcept
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
     case status::out_of_memory: return "a rank has no memory left for this call";
+    case status::not_direct:
+        return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not; use Transport::Staged";
     }
     return "unknown status";
 }

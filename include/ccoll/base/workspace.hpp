@@ -15,17 +15,22 @@ namespace ccoll::inline CCOLL_ABI {
 struct memory_source {
     std::byte* (*allocate)(std::size_t bytes) = [](std::size_t bytes) { return new std::byte[bytes]; };  ///< throws where there is none
     void (*free)(std::byte*) noexcept = [](std::byte* at) noexcept { delete[] at; };
+    /// Of memory that the host cannot reach: each buffer has another one beside it, for what the host reads and writes of it.
+    const memory_source* beside = nullptr;
 };
 
 /// One buffer of working memory. It is shared by all who hold a reference to it, such as a block and a send that is under way.
 struct buffer_memory {
-    std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr};
+    std::unique_ptr<std::byte[], void (*)(std::byte*) noexcept> bytes{nullptr, nullptr}, beside{nullptr, nullptr};
+    std::byte* host = nullptr;  ///< where the host reads and writes: `bytes`, or `beside` if it cannot reach them
     std::size_t capacity = 0;
     std::size_t used = 0;  ///< length of the message in it, in bytes
     int references = 0;
 
     byte_span room() noexcept { return {bytes.get(), capacity}; }
     const_byte_span message() const noexcept { return {bytes.get(), used}; }
+    byte_span host_room() noexcept { return {host, capacity}; }
+    const_byte_span host_message() const noexcept { return {host, used}; }
 };
 
 /// The working memory of one communicator. It grows to what the largest call needs and is then reused, because fresh pages cost more time
@@ -99,6 +104,8 @@ private:
     {
         auto fresh = std::make_unique<buffer_memory>();
         fresh->bytes = {source_.allocate(size), source_.free};
+        if (source_.beside != nullptr) fresh->beside = {source_.beside->allocate(size), source_.beside->free};
+        fresh->host = fresh->beside != nullptr ? fresh->beside.get() : fresh->bytes.get();
         fresh->capacity = size;
         all_.push_back(std::move(fresh));
         idle_.reserve(all_.size());

@@ -81,9 +81,14 @@ public:
         at = algorithm_.get<void>();
         return e;
     }
-    /// A copy in device memory of a frame that stands in memory of the host. @param which  0 or 1
-    cudaError_t stage(std::size_t which, const_byte_span frame, const_byte_span& copy)
+    /// A frame in device memory: a copy, if it is in memory of the host. @param which  0 or 1
+    template <bool OnDevice = false>
+    cudaError_t stage([[maybe_unused]] std::size_t which, const_byte_span frame, const_byte_span& copy)
     {
+        if constexpr (OnDevice) {
+            copy = frame;
+            return cudaSuccess;
+        }
         if (const cudaError_t e = staged_[which].grow(frame.size(), stream_); e != cudaSuccess) return e;
         copy = {staged_[which].get<std::byte>(), frame.size()};
         return cudaMemcpyAsync(staged_[which].get(), frame.data(), frame.size(), cudaMemcpyHostToDevice, stream_);

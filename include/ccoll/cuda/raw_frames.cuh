@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/raw_frames.cuh - floor 4. Codec::None on a device: elements are copied between frames in pinned memory and their place.
+// cuda/raw_frames.cuh - floor 4. Codec::None on a device: elements are copied between their place and frames in pinned memory, or with
+// `Direct` on the device.
 #pragma once
 
 #include <ccoll/codec/none.hpp>
@@ -9,7 +10,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
 /// Codec::None: the host writes header and index, which follow from the count alone, and elements are copied to where they belong.
-template <element T>
+template <element T, bool Direct = false>
 struct raw_frames {
     using chunks = chunked<policies::Codec::None, T>;
     using through_host = frames_through_host<policies::Codec::None, T>;
@@ -22,45 +23,77 @@ struct raw_frames {
     {
         if constexpr (!side_by_side) return through_host::encode(queue, in, dst, c, work);
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            const encode_result r = put_around(in.size(), dst);
-            tell(told, r);
-            return r.code == status::ok ? from_device(lane, in.data(), dst.data() + chunks::start(in.size()), in.size()) : cudaSuccess;
-        });
+        lane.begin(work, [&](outcome* told) { return put(lane, in.data(), in.size(), dst, told); });
     }
     static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
-        if (!is_plain(src)) return through_host::decode(queue, src, out, c, work);
+        if (!is_plain(src)) {
+            if constexpr (Direct) return refuse(work);
+            else return through_host::decode(queue, src, out, c, work);
+        }
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome*) { return to_device(lane, elements_of(src), out.data(), out.size()); });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr || !is_plain(src)) return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        if (op.in_space == nullptr || !is_plain(src)) {
+            if constexpr (Direct) return refuse(work);
+            else return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        }
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome*) { return begin_reduce(lane, src, own, out, op); });
     }
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr || !is_plain(src)) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        if (op.in_space == nullptr || !is_plain(src)) {
+            if constexpr (Direct) return refuse(work);
+            else return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        }
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
-            const std::size_t n = own.size();
-            const encode_result r = put_around(n, dst);
-            tell(told, r);
-            if (r.code != status::ok) return cudaSuccess;
             T* sums = nullptr;
-            CCOLL_CUDA_TRY(lane.grow_elements(n, sums));
+            CCOLL_CUDA_TRY(lane.grow_elements(own.size(), sums));
             CCOLL_CUDA_TRY(begin_reduce(lane, src, own, sums, op));
-            return from_device(lane, static_cast<const T*>(sums), dst.data() + chunks::start(n), n);
+            return put(lane, sums, own.size(), dst, told);
         });
     }
     static constexpr queued_codec<T> all{
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
 
 private:
+    /// The frame of n elements.
+    static cudaError_t put(lane_of_device& lane, const T* from, std::size_t n, byte_span dst, outcome* told)
+    {
+        const std::size_t start = chunks::start(n), end = start + n * sizeof(T), bytes = start + padded_to_unit(n * sizeof(T));
+        if constexpr (Direct) {
+            if (bytes > dst.size()) return tell(told, {0, status::out_of_space}), cudaSuccess;
+            std::byte* head = nullptr;
+            CCOLL_CUDA_TRY(lane.grow_host_elements(0, start, head));
+            CCOLL_CUDA_TRY(lane.call_host([=] { put_head(n, {head, start}); }));
+            CCOLL_CUDA_TRY(cudaMemcpyAsync(dst.data(), head, start, cudaMemcpyHostToDevice, lane.stream()));
+            if (bytes > end) CCOLL_CUDA_TRY(cudaMemsetAsync(dst.data() + end, 0, bytes - end, lane.stream()));
+            tell(told, {bytes});
+        } else {
+            const encode_result r = put_around(n, dst);
+            tell(told, r);
+            if (r.code != status::ok) return cudaSuccess;
+        }
+        return from_device(lane, from, dst.data() + start, n);
+    }
+    /// Header and index.
+    static void put_head(std::size_t n, byte_span head)
+    {
+        chunks::put_header(head, chunks::header(n, 0));
+        std::size_t end = 0;
+        for (std::size_t i = 0; i < chunks::chunks(n); ++i) {
+            const std::size_t raw = std::min(step, n - i * step) * sizeof(T), padded = padded_to_unit(raw);
+            put_entry(head, chunks::chunks(n), i, end += padded, padded - raw, true);
+        }
+    }
+    /// No encoder writes such a frame.
+    static void refuse(codec_work& work) { work = {{0, status::corrupt}, 0}; }
     /// All of a frame but its elements.
     static encode_result put_around(std::size_t n, byte_span dst)
     {
@@ -70,29 +103,31 @@ private:
             at = chunks::close(i, n, dst, dst, chunks::start(n), at, std::min(step, n - i * step) * sizeof(T), true);
         return {at};
     }
-    /// Are the chunks what an encoder writes? Others are for the host to judge.
+    /// Are the chunks what an encoder writes? Others are for the host to judge. It does not look at zeros behind chunks on the device.
     static bool is_plain(const frame_view& f)
     {
         if (!side_by_side || f.payload.size() != padded_to_unit(f.header.elements * sizeof(T))) return false;
         for (std::size_t i = 0; i < f.header.chunks; ++i)
-            if (const auto chunk = f.chunk(i); !chunk.raw || !is_filled_with_zeros(chunk)) return false;
+            if (const auto chunk = f.chunk(i); !chunk.raw || (!Direct && !is_filled_with_zeros(chunk))) return false;
         return true;
     }
     static const std::byte* elements_of(const frame_view& f) { return f.payload.data(); }
     static cudaError_t to_device(lane_of_device& lane, const std::byte* from, T* to, std::size_t n)
     {
         if (n == 0) return cudaSuccess;
-        return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), cudaMemcpyHostToDevice, lane.stream());
+        return cudaMemcpyAsync(static_cast<void*>(to), from, n * sizeof(T), Direct ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice,
+                               lane.stream());
     }
     static cudaError_t from_device(lane_of_device& lane, const T* from, std::byte* to, std::size_t n)
     {
         if (n == 0) return cudaSuccess;
-        return cudaMemcpyAsync(to, static_cast<const void*>(from), n * sizeof(T), cudaMemcpyDeviceToHost, lane.stream());
+        return cudaMemcpyAsync(to, static_cast<const void*>(from), n * sizeof(T),
+                               Direct ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost, lane.stream());
     }
     static cudaError_t begin_reduce(lane_of_device& lane, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op)
     {
         const_byte_span theirs;
-        CCOLL_CUDA_TRY(lane.stage(0, src.payload, theirs));
+        CCOLL_CUDA_TRY(lane.stage<Direct>(0, src.payload, theirs));
         return begin_combine(op, own.data(), reinterpret_cast<const T*>(theirs.data()), out, own.size(), lane.stream());
     }
 };

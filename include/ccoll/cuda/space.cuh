@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double, and without a codec elements are copied between frames
-// and their place. Every other codec works on the host, on a copy of the elements, as does an operation that is no function of the device.
+// memory. With Transport::Direct they stay on the device. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double, and
+// without a codec elements are copied between frames and their place. Every other codec works on the host, on a copy of the elements, as
+// does an operation that is no function of the device.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
+#include <ccoll/cuda/messages.cuh>
 #include <ccoll/cuda/operations.cuh>
 #include <ccoll/cuda/raw_frames.cuh>
 #include <ccoll/cuda/szp.cuh>
@@ -18,8 +20,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::device {
 
-/// A codec with kernels. Frames stand in pinned memory. An operation without a kernel is done on the host.
-template <class Tag, floating_element T>
+/// A codec with kernels. Frames are in pinned memory, or with `Direct` on the device. An operation without a kernel is done on the host,
+/// which Direct does not have.
+template <class Tag, floating_element T, bool Direct = false>
 struct frames_with_kernels {
     using kernels = launches_of<Tag, T>;
     using through_host = frames_through_host<Tag, T>;
@@ -38,7 +41,7 @@ struct frames_with_kernels {
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr) return through_host::decode_reduce(queue, src, own, out, op, c, work);
+        if (!Direct && op.in_space == nullptr) return through_host::decode_reduce(queue, src, own, out, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -50,7 +53,7 @@ struct frames_with_kernels {
     static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
     {
-        if (op.in_space == nullptr) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
+        if (!Direct && op.in_space == nullptr) return through_host::decode_reduce_encode(queue, src, own, dst, op, c, work);
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
@@ -81,12 +84,12 @@ private:
     {
         const_byte_span copy;
         CCOLL_CUDA_TRY(lane.grow_scratch(0));
-        CCOLL_CUDA_TRY(lane.stage(0, frame, copy));
+        CCOLL_CUDA_TRY(lane.stage<Direct>(0, frame, copy));
         return kernels::decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
     }
 };
 
-template <floating_element T>
+template <floating_element T, bool Direct = false>
 struct szp_sums {
     static constexpr addend_codec<T> host = addend_codec_of<policies::Codec::SZp, T>;
 
@@ -106,8 +109,8 @@ struct szp_sums {
         lane.begin(work, [&](outcome* told) {
             const_byte_span x, y;
             CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(n)));
-            CCOLL_CUDA_TRY(lane.stage(0, a.whole, x));
-            CCOLL_CUDA_TRY(lane.stage(1, b.whole, y));
+            CCOLL_CUDA_TRY(lane.stage<Direct>(0, a.whole, x));
+            CCOLL_CUDA_TRY(lane.stage<Direct>(1, b.whole, y));
             return szp::begin_add<T>(x, y, n, dst.data(), lane.launch_scratch(), told, lane.stream());
         });
     }
@@ -118,7 +121,7 @@ struct szp_sums {
         lane.begin(work, [&](outcome* told) {
             const_byte_span other;
             CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(own.size())));
-            CCOLL_CUDA_TRY(lane.stage(0, theirs.whole, other));
+            CCOLL_CUDA_TRY(lane.stage<Direct>(0, theirs.whole, other));
             return szp::begin_encode_add(own.data(), own.size(), c.eb, other, dst.data(), lane.launch_scratch(), told, lane.stream());
         });
     }
@@ -127,7 +130,7 @@ struct szp_sums {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome*) {
             const_byte_span copy;
-            CCOLL_CUDA_TRY(lane.stage(0, src.whole, copy));
+            CCOLL_CUDA_TRY(lane.stage<Direct>(0, src.whole, copy));
             return szp::begin_put_fills(copy, out.data(), out.size(), times, lane.stream());
         });
     }
@@ -208,6 +211,19 @@ struct memory_space<cuda_space, T> {
         &detail::device::explain,        detail::device::slice_elements};
 };
 
+/// With Transport::Direct. Codecs without kernels are not there, so that calls with them are staged.
+template <element T>
+struct memory_space<direct<cuda_space>, T> {
+    template <class Op>
+    static constexpr const void* operation_of = memory_space<cuda_space, T>::template operation_of<Op>;
+    static constexpr space_operations<T> operations = [] {
+        space_operations<T> all = memory_space<cuda_space, T>::operations;
+        all.message_memory = &detail::device::message_memory_here;
+        all.far = &detail::device::messages_on_device::all;
+        return all;
+    }();
+};
+
 template <class Tag, element T, class Exec>
     requires has_codec<Tag, T>
 struct queued_codecs<Tag, T, cuda_space, Exec> {
@@ -233,6 +249,23 @@ template <floating_element T, class Exec>
 struct queued_codecs<policies::Codec::SZp, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T>::all;
     static constexpr queued_addends<T> addends = detail::device::szp_sums<T>::all;
+};
+
+template <element T, class Exec>
+    requires detail::device::raw_frames<T, true>::side_by_side
+struct queued_codecs<policies::Codec::None, T, direct<cuda_space>, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::raw_frames<T, true>::all;
+};
+template <class Tag, floating_element T, class Exec>
+    requires(has_codec<Tag, T> && detail::device::has_kernels<Tag, T>)
+struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
+};
+template <floating_element T, class Exec>
+    requires has_homomorphic_codec<policies::Codec::SZp, T>
+struct queued_codecs<policies::Codec::SZp, T, direct<cuda_space>, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T, true>::all;
+    static constexpr queued_addends<T> addends = detail::device::szp_sums<T, true>::all;
 };
 
 }  // namespace ccoll

@@ -29,6 +29,9 @@ inline std::byte* allocate_pinned(std::size_t bytes)
     check(cudaHostAlloc(&at, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
     return static_cast<std::byte*>(at);
 }
+inline void free_on_device(std::byte* at) noexcept { static_cast<void>(cudaFree(at)); }
+inline void free_pinned(std::byte* at) noexcept { static_cast<void>(cudaFreeHost(at)); }
+inline constexpr memory_source pinned{&allocate_pinned, &free_pinned};
 
 /// One thread on one device.
 class thread_on_device {
@@ -39,11 +42,22 @@ public:
     ~thread_on_device()
     {
         if (entered_ != nullptr) static_cast<void>(cudaEventDestroy(entered_));
+        if (aside_ != nullptr) static_cast<void>(cudaStreamDestroy(aside_));
     }
 
     lane_of_device& lane(std::size_t which) noexcept { return lanes_[which % most_lanes]; }
     workspace& elements() noexcept { return elements_; }
     workspace& messages() noexcept { return messages_; }
+    /// Messages of Transport::Direct.
+    workspace& messages_here() noexcept { return messages_here_; }
+
+    /// Copies bytes between memory of any kind, and waits for that alone: not for the default stream, nor for those of lanes.
+    cudaError_t copy_now(std::byte* to, const_byte_span from) noexcept
+    {
+        if (aside_ == nullptr) CCOLL_CUDA_TRY(cudaStreamCreateWithFlags(&aside_, cudaStreamNonBlocking));
+        CCOLL_CUDA_TRY(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyDefault, aside_));
+        return cudaStreamSynchronize(aside_);
+    }
 
     /// A call begins: all lanes wait for what the user's stream has to do.
     cudaError_t enter(const space_argument& after) noexcept
@@ -75,9 +89,11 @@ public:
 private:
     int device_;
     std::array<lane_of_device, most_lanes> lanes_;
-    workspace elements_{memory_source{&allocate_on_device, [](std::byte* at) noexcept { static_cast<void>(cudaFree(at)); }}};
-    workspace messages_{memory_source{&allocate_pinned, [](std::byte* at) noexcept { static_cast<void>(cudaFreeHost(at)); }}};
+    workspace elements_{memory_source{&allocate_on_device, &free_on_device}};
+    workspace messages_{pinned};
+    workspace messages_here_{memory_source{&allocate_on_device, &free_on_device, &pinned}};
     cudaEvent_t entered_ = nullptr;
+    cudaStream_t aside_ = nullptr;
 };
 
 /// One thread on all devices.
@@ -128,6 +144,7 @@ private:
 
 inline workspace& element_memory(workspace&) noexcept { return thread_on_devices::here().now().elements(); }
 inline workspace& message_memory(workspace&) noexcept { return thread_on_devices::here().now().messages(); }
+inline workspace& message_memory_here(workspace&) noexcept { return thread_on_devices::here().now().messages_here(); }
 inline codec_queue queue_of_lane(std::size_t which) noexcept { return thread_on_devices::here().now().lane(which).queue(); }
 inline const char* explain() noexcept { return words_of_cuda::of_this_thread().text(); }
 

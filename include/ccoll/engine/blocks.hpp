@@ -30,6 +30,7 @@ public:
         frame_view parsed{};  ///< the frame's header and index, once they have been read
 
         const_byte_span frame_bytes() const { return frame->message().subspan(frame_at, frame_size); }
+        const_byte_span frame_on_host() const { return frame->host_message().subspan(frame_at, frame_size); }
         bool is_whole_message() const { return frame_at == sizeof(call_stamp) && frame_at + frame_size == frame->used; }
         bool is_parsed() const { return parsed.whole.data() != nullptr; }
     };

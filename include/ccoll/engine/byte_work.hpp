@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include <ccoll/engine/far_work.hpp>
 #include <ccoll/engine/lane_work.hpp>
 #include <ccoll/instrument/breakdown.hpp>
 
@@ -32,9 +33,9 @@ struct byte_work {
         scope time(engine.clock_, phase::encode);
         const task<T>& what = engine.task_;
         const std::span<const T> own(mine.elements, mine.count);
+        if (what.rules.reduce_encoded && what.refuses) return refuse();
         into_a_frame(what.unlooked || what.refuses, [&](byte_span room, codec_work& w) {
             if (!what.rules.reduce_encoded) what.codec.encode(on.queue, own, room, engine.context(on), w);
-            else if (what.refuses) w = {what.addends.refuse(own.size(), room, what.eb), 0};
             else what.addends.encode(on.queue, own, room, engine.context(on), w);
         });
     }
@@ -76,9 +77,9 @@ struct byte_work {
         scope time(engine.clock_, phase::encode);
         const task<T>& what = engine.task_;
         const std::span<const T> own(mine.elements, mine.count);
-        into_a_frame(what.unlooked || what.refuses || incoming->says_too_large(), [&](byte_span room, codec_work& w) {
-            if (what.refuses || incoming->says_too_large()) w = {what.addends.refuse(own.size(), room, what.eb), 0};
-            else what.addends.encode_add(on.queue, own, *incoming, room, engine.context(on), w);
+        if (what.refuses || incoming->says_too_large()) return refuse();
+        into_a_frame(what.unlooked, [&](byte_span room, codec_work& w) {
+            what.addends.encode_add(on.queue, own, *incoming, room, engine.context(on), w);
         });
     }
     /// combine() and the encode() that would follow it, in one pass that never stores the partial result.
@@ -117,6 +118,15 @@ private:
         engine.start(on, {.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = may_be_too_large},
                      [&](codec_work& w) { begin(body_room<call_stamp>(*b), w); });
     }
+    /// A frame that says that there is no sum. The host writes it.
+    void refuse()
+    {
+        buffer_memory* const b = engine.fresh();
+        const piece p{.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = true};
+        if (engine.far() != nullptr) return far_work<Engine>{engine, on}.refuse(p);
+        engine.start(on, p,
+                     [&](codec_work& w) { w = {engine.task_.addends.refuse(mine.count, body_room<call_stamp>(*b), engine.task_.eb), 0}; });
+    }
     void restore(const frame_view& view)
     {
         const std::span<T> out = engine.store_.writable(mine);
@@ -129,7 +139,8 @@ private:
     bool parsed()
     {
         if (mine.is_parsed()) return true;
-        const status s = engine.task_.codec.open(mine.frame_bytes(), mine.count, mine.parsed);
+        const status s = engine.task_.codec.open(mine.frame_on_host(), mine.count, mine.parsed);
+        show_codec(*mine.frame, mine.parsed);
         if (s != status::ok && s != status::too_large) engine.poison(engine.here_.found(s));
         return s == status::ok || s == status::too_large;
     }

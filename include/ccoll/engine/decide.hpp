@@ -42,9 +42,25 @@ template <class Tag, class Collective>
 inline constexpr algorithm_way way_of{Tag::name, schedule_view<schedule_for<Tag, Collective>>,
                                       mixed_algo<Tag>::with(mixed(hash_seed, Collective::name))};
 
+/// The space of a call's elements and messages: direct<Buffers> if the plan asks for it and nothing has to be done on the host.
+template <class Collective, class Plan, class T, class Buffers>
+consteval auto space_of()
+{
+    using there = direct<Buffers>;
+    if constexpr (wants_direct<Plan> && has_memory_space<there, T> && has_queued_codec<typename Plan::codec, T, there>) {
+        if constexpr (!Collective::reduces) return there{};
+        else if constexpr (has_queued_codec<policies::Codec::None, T, there> && reduces_in_space<there, T, typename Plan::op>)
+            return there{};
+        else return Buffers{};
+    } else {
+        return Buffers{};
+    }
+}
+
 /// The plan as values, with algorithm `Algo`: built once per plan, element type and memory space.
-template <class Collective, class Plan, class T, class Space = host_space, class Algo = algo_of<Collective, Plan>>
+template <class Collective, class Plan, class T, class Buffers = host_space, class Algo = algo_of<Collective, Plan>>
 inline constexpr decision<T> decision_of = [] {
+    using Space = decltype(space_of<Collective, Plan, T, Buffers>());
     using plan_codec = typename Plan::codec;
     using plan_op = typename Plan::op;
     using plan_bound = typename Plan::bound;
@@ -94,8 +110,8 @@ struct levels {
 template <class Inner, class Outer, class Plan, class T, class Space>
 struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr bool two = true;
-    using inner_plan = ccoll::Plan<Inner, typename Plan::op, policies::Check::Local>;
-    using mover_plan = ccoll::Plan<Inner, policies::Check::Local>;
+    using inner_plan = ccoll::Plan<Inner, typename Plan::op, typename Plan::messages, policies::Check::Local>;
+    using mover_plan = ccoll::Plan<Inner, typename Plan::messages, policies::Check::Local>;
     /// Hierarchical calls use the codec of the plan here if it adds encoded streams, so there is an error model.
     static constexpr decision<T> reduce_of_node = [] {
         decision<T> d;

@@ -8,6 +8,7 @@
 //
 //   encode     the receive is posted, and what leaves is being encoded
 //   exchange   it has left; the step's message is awaited
+//   fetch      it has arrived where the host cannot read it; what the host has to read of it is being fetched (far_work.hpp)
 //   combine    what arrived is being decoded, added or reduced; the send is awaited
 //
 // Delivering a result begins when the last step of its block is over. It is awaited before the lane closes.
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include <ccoll/engine/byte_work.hpp>
+#include <ccoll/engine/far_work.hpp>
 #include <ccoll/engine/lane_work.hpp>
 #include <ccoll/instrument/report.hpp>
 
@@ -107,6 +109,7 @@ public:
 
 private:
     friend struct byte_work<executor>;
+    friend struct far_work<executor>;
 
     static_assert(most_lanes <= static_cast<std::size_t>(call_tags::lanes));
     /// Arriving, leaving, kept, just encoded, and one more. They are borrowed in advance, so that allocations never depend on timing.
@@ -129,8 +132,10 @@ private:
         if (l.queue.at_once()) {
             begin(p.work);
             settle(p);
-        } else {
+        } else if (p.into == nullptr || far() == nullptr) {
             begin(l.begun.add(p).work);
+        } else {
+            far_work<executor>{*this, l}.encode(p, begin);
         }
     }
     void settle(piece& p)
@@ -182,6 +187,7 @@ private:
         op.theirs_on_the_left = here_.sender < me_;
         return op;
     }
+    const far_messages* far() const { return task_.space.far; }
     buffer_memory* fresh() { return messages_.take(task_.room_bytes); }
 
     // ---- a lane ----
@@ -205,14 +211,19 @@ private:
             const bool ready = settled(l);
             switch (l.at) {
             case stage_of_step::encode:
-                if (!ready) return;
-                send(l);
+                if (!ready || !send(l)) return;
                 l.at = stage_of_step::exchange;
                 break;
             case stage_of_step::exchange:
                 if (!l.received && !link_.test(l.recv)) return;
                 if (l.received) l.at = stage_of_step::combine;
+                else if (far() != nullptr && l.recv.result == status::ok) far_work<executor>{*this, l}.fetch();
                 else l.received = receive(l);
+                break;
+            case stage_of_step::fetch:
+                if (!ready) return;
+                l.received = receive(l);
+                l.at = stage_of_step::exchange;
                 break;
             case stage_of_step::combine: {
                 if (!ready) return;
@@ -254,22 +265,26 @@ private:
             byte_work<executor> transition{*this, l, at(l, now.send, i)};
             before_send(transition.mine.now, transition);
         }
-        if (l.begun.due()) return;
-        send(l);
+        if (l.begun.due() || !send(l)) return;
         l.at = stage_of_step::exchange;
     }
     void post_receive(lane& l, const step& now)
     {
         l.recv = link_.post_recv(now.recv_from, tags_.lane(index_of(l)), l.inbox->room().first(task_.room_bytes));
     }
-    void send(lane& l)
+    /// @return false while far blocks are being packed
+    bool send(lane& l)
     {
         const step& now = l.now;
         if (now.send_to != nobody) {
-            l.outbox = outgoing(l, now);
-            l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), l.outbox->message());
+            if (!trouble_.ok()) messages_.drop(std::exchange(l.outbox, nullptr));  // it may not have been packed
+            if (l.outbox == nullptr) l.outbox = outgoing(l, now);
+            if (l.begun.due()) return false;
+            const buffer_memory& message = *l.outbox;
+            l.send = link_.post_send(now.send_to, tags_.lane(index_of(l)), trouble_.ok() ? message.message() : message.host_message());
         }
         for (int i = 0; i < now.send.count; ++i) after_send(task_.rules, at(l, now.send, i).now);
+        return true;
     }
 
     /// The message of a step, with a reference for the send. A single block is sent from where it is. Several blocks are packed.
@@ -282,6 +297,8 @@ private:
         } else if (now.send.count == 1 && at(l, now.send, 0).is_whole_message()) {
             message = at(l, now.send, 0).frame;
             ++message->references;
+        } else if (far() != nullptr) {
+            far_work<executor>{*this, l}.pack(*(message = fresh()));
         } else {
             message = fresh();
             byte_span room = body_room<call_stamp>(*message);
@@ -307,7 +324,7 @@ private:
         } else if (l.recv.result != status::ok) {
             lost(here_.found(l.recv.result));
         } else {
-            const accepted message = accept(l.inbox->message(), task_.stamp, task_.slices_unasked, here_);
+            const accepted message = accept(l.inbox->host_message(), task_.stamp, task_.slices_unasked, here_);
             if (message.what == arrival::left_over && !left_) {
                 l.inbox->used = 0;
                 post_receive(l, now);
@@ -327,6 +344,7 @@ private:
             block& b = at(l, now.recv, i);
             frame_view view;
             if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
+            show_codec(*l.inbox, view);
             byte_work<executor> transition{*this, l, b, &view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
                 if (b.now == form::encoded) transition.adopt();

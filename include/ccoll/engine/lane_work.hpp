@@ -35,8 +35,9 @@ class lane_work {
 public:
     using piece = begun_work<T>;
 
-    /// Each block can have one frame, two restorations and three pieces of delivery work under way.
-    static constexpr std::size_t most_per_block = 6;
+    /// Each block can have one frame, two restorations and three pieces of delivery work under way. With far messages there is one more
+    /// for the frame, and a lane can have one for the message that it sends and one for the message that it has received.
+    static constexpr std::size_t most_per_block = 9;
 
     lane_work() = default;
     explicit lane_work(std::span<piece> room) : room_(room) {}
@@ -62,7 +63,7 @@ private:
 };
 
 /// The stages of a step; executor.hpp describes them.
-enum class stage_of_step : unsigned char { encode, exchange, combine, close };
+enum class stage_of_step : unsigned char { encode, exchange, fetch, combine, close };
 
 /// Lane i of L walks slices i, i + L, i + 2 L, ... on every rank, so its tag is enough to distinguish its messages.
 template <element T, class Request>

@@ -16,20 +16,38 @@ byte_span body_room(buffer_memory& message) noexcept
     return message.room().subspan(sizeof(Stamp));
 }
 
-/// Makes a message from the `body_bytes` bytes that are in its body_room.
+/// The same for frames that the host writes.
+template <class Stamp>
+byte_span host_body_room(buffer_memory& message) noexcept
+{
+    return message.host_room().subspan(sizeof(Stamp));
+}
+
+/// Before the host fetches a stamp or a frame that is at this offset: if that fails, it must not find what was there before. All of them
+/// begin with a magic number.
+inline void forget(buffer_memory& message, std::size_t at) noexcept { store(message.host_room(), at, std::uint32_t{0}); }
+
+/// Makes a view of a frame that the host has read into one that a codec reads. They differ if the host cannot reach the message.
+inline void show_codec(const buffer_memory& message, frame_view& view) noexcept
+{
+    if (message.beside == nullptr) return;
+    for (const_byte_span* each : {&view.whole, &view.payload}) *each = {message.bytes.get() + (each->data() - message.host), each->size()};
+}
+
+/// Makes a message from the `body_bytes` bytes that are in its body_room. If the host cannot reach it, somebody else puts the stamp there.
 template <class Stamp>
 void seal(buffer_memory& message, const Stamp& stamp, std::size_t body_bytes) noexcept
 {
-    store(message.room(), 0, stamp);
+    store(message.host_room(), 0, stamp);
     message.used = sizeof(Stamp) + body_bytes;
 }
 
-/// Makes a message that says what went wrong in place of data.
+/// Makes a message that says what went wrong in place of data. Its host_message() is sent.
 template <class Stamp>
 void seal_poison(buffer_memory& message, Stamp stamp, const verdict& trouble) noexcept
 {
     stamp.kind = message_kind::poison;
-    store(body_room<Stamp>(message), 0, trouble);
+    store(host_body_room<Stamp>(message), 0, trouble);
     seal(message, stamp, sizeof trouble);
 }
 

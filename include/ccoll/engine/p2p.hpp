@@ -88,9 +88,10 @@ private:
         report& facts = result_.facts;
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
+        facts.direct = d_.space.far != nullptr;
         facts.placement = "Once";
         if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
-        if (const status s = detail::enter_space(d_, user_); s != status::ok) return fail_at_once({s, me_});
+        if (const status s = detail::enter_space(d_, user_, link_); s != status::ok) return fail_at_once({s, me_});
 
         const double eb = d_.lossy ? (d_.bound_at_run_time ? run_time_bound : d_.bound_value) : 0;
         if (d_.lossy && !is_bound(eb)) return fail_at_once({status::bad_bound, me_, me_, -1, 0, eb});
@@ -188,6 +189,7 @@ private:
         const std::size_t number = out_.begun++;
         slot& s = out_.at(number);
         const std::span<const T> values(user_.send + number * slice_out_, slice_count(number));
+        if (d_.space.far != nullptr) put_stamp(s, number);
         d_.codec.encode(s.queue, values, body_room<pair_stamp>(*s.memory), context(out_, s), s.work);
     }
     void post_slice()
@@ -205,6 +207,12 @@ private:
         result_.facts.fallback_blocks += r.raw_blocks;
         result_.facts.special_values += r.special_values;
         ++out_.halfway;
+    }
+    /// The stamp of a message that the host cannot reach. The codec works behind it, on the same queue.
+    void put_stamp(slot& s, std::size_t number)
+    {
+        store(s.memory->host_room(), 0, stamp(number, out_.total));
+        d_.space.far->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
     }
     pair_stamp stamp(std::size_t number, std::size_t total) const
     {
@@ -226,7 +234,7 @@ private:
         for (std::size_t i = out_.halfway; i < total; ++i) {
             buffer_memory* b = messages_.take(sizeof(pair_stamp) + sizeof v);
             seal_poison(*b, stamp(i, total), v);
-            auto r = link_.post_send(out_.peer, send_tag(), b->message());
+            auto r = link_.post_send(out_.peer, send_tag(), b->host_message());
             for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
             if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
@@ -246,10 +254,11 @@ private:
         while (in_.begun < limit && in_.turn.has_come()) {
             slot& s = in_.at(in_.begun++);
             s.request = link_.post_recv(in_.peer, recv_tag(), s.memory->room().first(room_in_));
+            s.fetched = false;
             moved = true;
         }
         if (in_.counted && in_.begun >= in_.total) in_.turn.leave();
-        if (in_.halfway < in_.begun && link_.test(in_.at(in_.halfway).request)) {
+        if (in_.halfway < in_.begun && link_.test(in_.at(in_.halfway).request) && can_read(in_.at(in_.halfway))) {
             take(in_.at(in_.halfway));
             moved = true;
         }
@@ -260,8 +269,20 @@ private:
         return moved;
     }
 
+    /// Can the host read the message that has arrived? If not, what it reads of it is being fetched.
+    bool can_read(slot& s)
+    {
+        if (d_.space.far == nullptr || s.request.result != status::ok) return true;
+        if (!std::exchange(s.fetched, true)) {
+            s.memory->used = s.request.bytes;
+            forget(*s.memory, 0);
+            d_.space.far->fetch(s.queue, s.memory->message(), s.memory->host, 1, s.work);
+        }
+        return s.is_done();
+    }
     void take(slot& s)
     {
+        if (s.fetched && s.work.result.code != status::ok) fail({s.work.result.code, me_, me_});
         const typename Link::request& r = s.request;
         if (r.result != status::ok) {
             const bool longer = r.result == status::truncated;
@@ -269,7 +290,7 @@ private:
             return cancel_receives();
         }
         s.memory->used = r.bytes;
-        const pair_message m = read_pair_message(s.memory->message());
+        const pair_message m = read_pair_message(s.memory->host_message());
         if (!in_.counted) {
             if (m.read != status::ok) {
                 const bool foreign = m.read == status::wire_version;
@@ -322,6 +343,7 @@ private:
         if (read == status::count_differs || (read == status::ok && (view.header.bound != in_.eb || view.bytes() != frame.size())))
             read = status::corrupt;
         if (read != status::ok) return fail({read, me_, in_.peer});
+        show_codec(*s.memory, view);
         typename Clock::scope time(clock_, phase::decode);
         codec_context c = context(in_, s);
         c.how = stores_for(user_.recv_count * sizeof(T));

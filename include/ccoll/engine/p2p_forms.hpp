@@ -87,7 +87,7 @@ consteval call_fault first_shared_fault_of_plan()
             return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>) return call_fault::codec_addends;
-        else return call_fault::none;
+        else return fault_of_direct<Plan, moved_space<Send, Recv>>();
     }
 }
 
@@ -152,9 +152,12 @@ constexpr void refuse_p2p()
 namespace detail {
 
 /// The plan as values, built once per plan and element type.
-template <class Plan, class T, class Space = host_space>
+template <class Plan, class T, class Buffers = host_space>
 inline constexpr p2p_decision<T> p2p_decision_of = [] {
     using plan_codec = typename Plan::codec;
+    constexpr bool is_direct =
+        wants_direct<Plan> && has_memory_space<direct<Buffers>, T> && has_queued_codec<plan_codec, T, direct<Buffers>>;
+    using Space = std::conditional_t<is_direct, direct<Buffers>, Buffers>;
     using plan_bound = typename Plan::bound;
     p2p_decision<T> d;
     d.codec_name = plan_codec::name;

@@ -108,9 +108,11 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
 }
 
 /// @see space_operations::enter
-template <element T>
-status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user) noexcept
+template <element T, transport Link>
+status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user, Link& link) noexcept
 {
+    if (plan.space.far != nullptr)
+        if (const status s = reach(link, plan.space.far->memory); s != status::ok) return s;
     if (plan.space.enter == nullptr) return status::ok;
     const bool sends = user.destination != nobody && user.send_count > 0, receives = user.source != nobody && user.recv_count > 0;
     return plan.space.enter(user.after, sends ? user.send : nullptr, receives ? user.recv : nullptr);
@@ -178,6 +180,7 @@ struct p2p_slot {
     Request request{};
     codec_queue queue{};
     codec_work work{};
+    bool fetched = false;  ///< of a far message that has arrived: what the host reads of it has been asked for
 
     bool is_done() { return queue.is_done(work); }
 };

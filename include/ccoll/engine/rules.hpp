@@ -40,6 +40,8 @@ enum class call_fault {
     average_of_prefix,
     homomorphic,
     threads,
+    direct,
+    direct_guarded,
     menu_instrument,
     menu_operation,
     code_later,
@@ -59,6 +61,17 @@ template <class Plan>
 inline constexpr bool names_no_algo = std::is_same_v<typename Plan::algo, policies::Algo::Auto>;
 template <class Collective, class Plan>
 using algo_of = std::conditional_t<names_no_algo<Plan>, typename auto_rule<Collective>::usual, typename Plan::algo>;
+
+template <class Plan>
+inline constexpr bool wants_direct = std::is_same_v<typename Plan::messages, policies::Transport::Direct>;
+/// The rules for Transport::Direct.
+template <class Plan, class Space>
+consteval call_fault fault_of_direct()
+{
+    if (!wants_direct<Plan>) return call_fault::none;
+    if (std::is_same_v<Space, host_space>) return call_fault::direct;
+    return Plan::integrity::protects ? call_fault::direct_guarded : call_fault::none;
+}
 
 template <class Plan, class Collective, class T, class Space>
 inline constexpr bool may_add_frames = Collective::reduces && Plan::op::linear && has_queued_addends<typename Plan::codec, T, Space>;
@@ -139,7 +152,7 @@ consteval call_fault first_fault_of_plan()
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
             return call_fault::homomorphic;
         else if (!std::is_same_v<space, host_space> && Plan::template names<axis::exec>) return call_fault::threads;
-        else return call_fault::none;
+        else return fault_of_direct<Plan, space>();
     }
 }
 
@@ -273,6 +286,13 @@ constexpr void refuse()
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");
+    static_assert(
+        Fault != call_fault::direct,
+        "ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory; drop it, or pass device "
+        "buffers");
+    static_assert(Fault != call_fault::direct_guarded,
+                  "ccoll: a Fault:: policy checks messages on the host, and with Transport::Direct they are in device memory; use "
+                  "Transport::Staged");
     static_assert(Fault != call_fault::menu_instrument,
                   "ccoll: the plans of a menu must all say the same Instrument:: and Fault::; leave these out of them and name them at the "
                   "call, as in allreduce<Instrument::Breakdown>(menu.at(0), ...)");

@@ -76,11 +76,13 @@ private:
         report& facts = result_.facts;
         take(d_.way);
         facts.codec = d_.codec_name;
+        facts.direct = d_.what.space.far != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
         adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;
         if (!head_.open()) return end();
 
+        if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
         what_.data = head_.fitted.data;
         what_.root = root;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();

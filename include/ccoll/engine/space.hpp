@@ -15,6 +15,7 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
+#include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -49,6 +50,18 @@ struct space_of_argument {
 template <class Argument>
 inline constexpr bool is_space_argument = !std::is_void_v<typename space_of_argument<Argument>::type>;
 
+/// What the engine does to messages in memory that the host cannot read. Each buffer of such messages has another one of the same length
+/// beside it in host memory. There the host writes stamps, and there it reads stamps, headers and indexes, at the places that they have in
+/// the message. Payloads are never there.
+struct far_messages {
+    far_memory memory;  ///< for the transport
+    /// Copies what the host reads to `host`: the first 96 bytes of the message, and then header and index of `frames` frames, which follow
+    /// the first 48 bytes one after another. The message need not hold valid frames: nothing beyond its end is read.
+    void (*fetch)(const codec_queue&, const_byte_span message, std::byte* host, int frames, codec_work&) noexcept = nullptr;
+    /// Copies bytes that do not overlap. Either end may be in host memory.
+    void (*copy)(const codec_queue&, const_byte_span from, std::byte* to, codec_work&) noexcept = nullptr;
+};
+
 /// What the engine does to elements in one space. All work is begun on a queue and done in order, so later work on a queue sees the results
 /// of earlier work.
 template <element T>
@@ -71,7 +84,15 @@ struct space_operations {
     status (*enter)(const space_argument& after, const T* send, const T* recv) noexcept = nullptr;
     /// What the space itself says about the last failure on this thread. May be null.
     const char* (*explain)() noexcept = nullptr;
-    std::size_t slice_elements = 0;  ///< of a block of a long vector in one message; 0: as for host codecs
+    std::size_t slice_elements = 0;     ///< of a block of a long vector in one message; 0: as for host codecs
+    const far_messages* far = nullptr;  ///< null: the host can read messages
+
+    /// For a call without data: messages that only say what went wrong are in host memory.
+    void keep_messages_on_host() noexcept
+    {
+        far = nullptr;
+        message_memory = [](workspace& of_link) noexcept -> workspace& { return of_link; };
+    }
 };
 
 /// The words of a memory space for trouble that this rank had with it.
@@ -235,8 +256,20 @@ struct memory_space<host_space, T> {
     static constexpr space_operations<T> operations{&memory, &memory, &no_queue, &copy, &divide, &survey};
 };
 
+/// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header specialises memory_space and
+/// queued_codecs for it.
+template <class Space>
+struct direct {};
+
 /// May buffers of this space be passed to a collective?
 template <class Space, class T>
 concept has_memory_space = requires { memory_space<Space, T>::operations; };
+
+/// An operation of a reduction that the space itself can do, if it says which these are.
+template <class Space, class T, class Op>
+inline constexpr bool reduces_in_space = true;
+template <class Space, class T, class Op>
+    requires requires { memory_space<Space, T>::template operation_of<Op>; }
+inline constexpr bool reduces_in_space<Space, T, Op> = memory_space<Space, T>::template operation_of<Op> != nullptr;
 
 }  // namespace ccoll

@@ -254,8 +254,7 @@ private:
     void take(int code)
     {
         if (code == MPI_SUCCESS) return;
-        int length = 0;
-        CCOLL_MPI(Error_string)(code, text_, &length);
+        put_error_text(code, text_);
         result_.trouble = {status::transport_failed};
         result_.transport_says = text_;
         under_way_ = MPI_REQUEST_NULL;
@@ -294,8 +293,7 @@ struct plainly<blocking> {
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
             if (const int rc = Call::now(a, static_cast<int>(a.n)); rc != MPI_SUCCESS) {
-                int length = 0;
-                CCOLL_MPI(Error_string)(rc, text, &length);
+                put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
             }

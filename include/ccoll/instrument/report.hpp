@@ -31,6 +31,7 @@ struct report {
     double probable_error = 0;        ///< 95.44 % of the errors are below it if they are independent and normal (C-Coll, Theorem 1)
     bool exact = true;                ///< nothing was lossy
     bool same_bits = true;            ///< all ranks that hold an element of the result hold the same bits
+    bool direct = false;              ///< messages were in the memory of a device: Transport::Direct, and all work had kernels
     bool agreed = false;              ///< ranks compared their arguments before the first element moved
     fault_counts faults;              ///< with Fault::
     ccoll::breakdown breakdown;       ///< seconds per phase, with Instrument::Breakdown

@@ -133,6 +133,7 @@ struct Plan {
     using instrument = choice<axis::instrument, policies::Instrument::Off>;
     using timeout = choice<axis::timeout, no_timeout>;
     using exec = choice<axis::exec, policies::Exec::Serial>;
+    using messages = choice<axis::transport, policies::Transport::Staged>;
     using integrity = choice<axis::fault, policies::Fault::None>;
 
     /// How long a call waits without progress, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
@@ -145,8 +146,9 @@ constexpr void refuse_plan()
 {
     static_assert(
         Fault != plan_fault::stranger,
-        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, Fault:: "
-        "tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or your own tag derived "
+        "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, "
+        "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or "
+        "your own tag derived "
         "from "
         "ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,

@@ -24,6 +24,7 @@ struct check;
 struct instrument;
 struct timeout;
 struct exec;
+struct transport;
 struct fault;
 struct spare_bound;
 }  // namespace axis
@@ -132,6 +133,14 @@ namespace Instrument {
 struct Off : policy<axis::instrument> { static constexpr const char* name = "Off"; };
 struct Breakdown : policy<axis::instrument> { static constexpr const char* name = "Breakdown"; };
 }  // namespace Instrument
+
+/// Where the messages of device buffers are. Staged: in pinned memory of the host, with any transport. Direct: in the memory of the device,
+/// for an MPI that takes device pointers; it is asked at run time. If a codec or an operation of the plan has no kernel, frames are made on
+/// the host, and messages stay there. The report says which it was.
+namespace Transport {
+struct Staged : policy<axis::transport> { static constexpr const char* name = "Staged"; };
+struct Direct : policy<axis::transport> { static constexpr const char* name = "Direct"; };
+}  // namespace Transport
 
 /// Who does the work of host codecs in a collective. Serial: the thread that calls, and messages move while it works. Others are in
 /// <ccoll/exec.hpp>: Threads<N>, and On<E> for a thread pool of yours.

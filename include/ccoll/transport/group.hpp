@@ -51,6 +51,7 @@ public:
         base_.send_aside(of(peer), tag, data);
     }
     void leave_unread() noexcept { detail::leave_unread(base_); }
+    status reach(const far_memory& memory) noexcept { return detail::reach(base_, memory); }
     void poll() { base_.poll(); }
     void idle() { base_.idle(); }
 

@@ -133,20 +133,36 @@ protected:
             if (m.peer == peer && m.first <= fragment && fragment <= m.last) return &m;
         return nullptr;
     }
-    static const_byte_span sealed(const leaving& m, std::uint64_t fragment)
+    /// Some fragments of a message, as they leave.
+    static const_byte_span sealed(const leaving& m, std::uint64_t first, std::uint64_t count)
     {
-        const std::uint64_t i = fragment - m.first;
-        const std::size_t bytes = sizeof(fragment_header) + std::min<std::size_t>(fragment_body_bytes, m.bytes - i * fragment_body_bytes);
-        return m.memory->room().subspan(i * m.stride, bytes + m.how.check_bytes(bytes));
+        const std::uint64_t from = first - m.first, last = from + count - 1;
+        const std::size_t bytes =
+            sizeof(fragment_header) + std::min<std::size_t>(fragment_body_bytes, m.bytes - last * fragment_body_bytes);
+        return m.memory->room().subspan(from * m.stride, (count - 1) * m.stride + bytes + m.how.check_bytes(bytes));
     }
-    void post(Base& base, end_of_link& end, leaving& m, std::uint64_t fragment, double now)
+    void post(Base& base, end_of_link& end, leaving& m, std::uint64_t first, std::uint64_t count, double now)
     {
-        flight<inner_request>& f = end.at(fragment);
-        f.sent = now;
-        f.due = false;
-        counts_.resent += ++f.tries > 1;
+        for (std::uint64_t n = first; n < first + count; ++n) {
+            flight<inner_request>& f = end.at(n);
+            f.packet = first;
+            f.sent = now;
+            f.due = false;
+            counts_.resent += ++f.tries > 1;
+        }
         end.has_sent = true;
-        f.request = base.post_send(m.peer, channel, sealed(m, fragment));
+        end.at(first).request = base.post_send(m.peer, channel, sealed(m, first, count));
+    }
+    /// Has the transport done its part? It has for packets whose first fragment is settled: their flight may be another one's by now.
+    static bool has_left_here(Base& base, end_of_link& end, std::uint64_t fragment)
+    {
+        const std::uint64_t packet = end.at(fragment).packet;
+        return packet <= end.settled || base.test(end.at(packet).request);
+    }
+    static status result_of(end_of_link& end, std::uint64_t fragment)
+    {
+        const std::uint64_t packet = end.at(fragment).packet;
+        return packet <= end.settled ? status::ok : end.at(packet).request.result;
     }
     /// Sends what has not yet left, as far as the peer can tell it apart.
     void transmit(Base& base, int peer, double now)
@@ -154,43 +170,59 @@ protected:
         end_of_link& end = at(peer);
         if (end.flights.empty()) end.flights.resize(end_of_link::window);
         while (end.sent < end.numbered && end.sent < end.settled + end_of_link::window) {
-            leaving* const m = owner_of(peer, ++end.sent);
-            end.at(end.sent) = {};
-            end.at(end.sent).first_sent = now;
-            if (m == nullptr || m->result != status::ok) end.at(end.sent).needless = true;
-            else post(base, end, *m, end.sent, now);
+            const std::uint64_t first = end.sent + 1;
+            leaving* const m = owner_of(peer, first);
+            const bool needless = m == nullptr || m->result != status::ok;
+            const std::uint64_t room = end.settled + end_of_link::window - end.sent;
+            const std::uint64_t count = needless ? 1 : std::min({packet_fragments, m->last - end.sent, room});
+            for (std::uint64_t n = first; n < first + count; ++n) {
+                end.at(n) = {};
+                end.at(n).first_sent = now;
+                end.at(n).needless = needless;
+            }
+            if (!needless) post(base, end, *m, first, count, now);
+            end.sent += count;
         }
         advance(base, end);
     }
     void advance(Base& base, end_of_link& end)
     {
-        while (end.settled < end.sent && end.at(end.settled + 1).needless && base.test(end.at(end.settled + 1).request)) ++end.settled;
+        while (end.settled < end.sent && end.at(end.settled + 1).needless && has_left_here(base, end, end.settled + 1)) ++end.settled;
     }
-    /// Of the fragments that are under way: which have to be sent again?
+    /// Sends again what is known not to have arrived. If nothing new has been acknowledged for a while, the oldest fragment is sent again
+    /// as well, because it may have been the last one or its acknowledgement may have got lost. An acknowledgement then tells what else is
+    /// missing. More than that would be too much: a link on which fragments wait behind others is slow, and copies make it slower.
     void look_through(Base& base, int peer, double now)
     {
         end_of_link& end = at(peer);
         end.looked = now;
         bool oldest = true;
+        std::uint64_t copies = end.copies;
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {
             flight<inner_request>& f = end.at(n);
-            if (!base.test(f.request) || f.needless) continue;  // one that is still under way is not lost
+            if (f.needless || !has_left_here(base, end, n)) continue;  // one that is still under way is not lost
             leaving* const m = owner_of(peer, n);
             const bool silent = end.heard < f.first_sent || now - end.heard > is_silent, first = std::exchange(oldest, false);
             if (m == nullptr) continue;
-            if (f.request.result != status::ok) {
-                if (m->early) fail({f.request.result, base.rank(), peer});
-                give_up(*m, f.request.result);
-            } else if (f.due || now - f.sent > end.patience(f.tries, silent)) {
+            const bool late = copies > 0 && now - std::max(f.sent, end.advanced) > end.patience(silent);
+            if (const status result = result_of(end, n); result != status::ok) {
+                if (m->early) fail({result, base.rank(), peer});
+                give_up(*m, result);
+            } else if (f.due || late) {
                 if (silent && !first) continue;  // one is enough to ask whether somebody is there
                 if (!silent && f.tries >= most_tries) {
                     fail({status::undelivered, base.rank(), peer, -1, static_cast<double>(n), static_cast<double>(f.tries)});
                     give_up(*m, status::undelivered);
                 } else {
                     if (silent) f.tries = std::min(f.tries, most_tries / 2);  // perhaps it is not yet in its call
-                    post(base, end, *m, n, now);
+                    if (!f.due) --copies;
+                    post(base, end, *m, n, 1, now);
                 }
             }
+        }
+        if (copies < end.copies) {
+            ++end.expiries;
+            end.copies = std::min(2 * end.copies, end_of_link::window);  // if the whole rest was lost, it is not sent one by one
         }
         advance(base, end);
     }
@@ -200,7 +232,7 @@ protected:
         for (leaving& m : leaving_) {
             if (m.missing > 0 || m.over() || now - m.asked < 0.03 || !base.test(m.asking)) continue;
             m.asked = now;
-            m.asking = base.post_send(m.peer, channel, sealed(m, m.last));
+            m.asking = base.post_send(m.peer, channel, sealed(m, m.last, 1));
         }
     }
     void fail(const verdict& v)
@@ -221,7 +253,7 @@ protected:
             end_of_link& end = at(m.peer);
             if (!m.over() || !(m.forgotten || m.at_once || m.result == status::ok) || !base.test(m.asking)) return false;
             for (std::uint64_t n = std::max(m.first, end.settled + 1); n <= std::min(m.last, end.sent); ++n)
-                if (!base.test(end.at(n).request)) return false;
+                if (!has_left_here(base, end, n)) return false;
             base.memory().drop(m.memory);
             return true;
         });
@@ -268,7 +300,10 @@ protected:
             each.needless = true;
             if (leaving* const m = owner_of(peer, n); m != nullptr && --m->missing == 0) m->asked = now;
             // A fragment that was sent again too early was on its way for as long as this. Left out, the estimate would stay too short.
-            if (!each.lost) end.round_trip += (now - each.first_sent - end.round_trip) / 8;
+            if (!each.lost) end.note_round_trip(now - each.first_sent);
+            end.advanced = now;
+            end.expiries = 0;
+            if (each.tries == 1) end.copies = 1;
         }
         bool guessed = a.broken != acknowledgement::some_fragment;
         for (std::uint64_t n = end.settled + 1; n <= end.sent; ++n) {

@@ -188,12 +188,12 @@ private:
     }
     void stand(Base& base, int peer, bool probed)
     {
-        buffer_memory* const room = base.memory().take(fragment_room);
-        standing_.push_back({peer, base.post_recv(peer, departures::channel, room->room().first(fragment_room)), room, probed});
+        buffer_memory* const room = base.memory().take(packet_room);
+        standing_.push_back({peer, base.post_recv(peer, departures::channel, room->room().first(packet_room)), room, probed});
     }
     void take_in(Base& base, int peer, const inner_request& r, buffer_memory* room, double now)
     {
-        if (r.result == status::ok) heard(base, peer, room->room().first(r.bytes), now);
+        if (r.result == status::ok) hear_all(base, peer, room->room().first(r.bytes), now);
         else if (r.result == status::truncated) damaged(peer, acknowledgement::some_fragment);
         else lost(peer, r.result);
     }
@@ -209,6 +209,15 @@ private:
         ++counts_.detected;
         at(peer).broken = fragment;
         at(peer).owes = true;
+    }
+    void hear_all(Base& base, int peer, byte_span packet, double now)
+    {
+        const std::size_t stride = fragment_stride(packet);
+        do {
+            const std::size_t bytes = std::min(stride, packet.size());
+            heard(base, peer, packet.first(bytes), now);
+            packet = packet.subspan(bytes);
+        } while (!packet.empty());
     }
     void heard(Base& base, int peer, byte_span message, double now)
     {

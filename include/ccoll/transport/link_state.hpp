@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -74,7 +75,8 @@ private:
 /// A fragment that has left.
 template <class Request>
 struct flight {
-    Request request{};
+    Request request{};         ///< of the packet, if this is its first fragment
+    std::uint64_t packet = 0;  ///< the first fragment of the packet
     double sent = 0, first_sent = 0;
     unsigned tries = 0;
     bool needless = false;  ///< acknowledged, or of a message that was given up
@@ -128,8 +130,11 @@ struct link_end {
     std::uint64_t numbered = 0, sent = 0, settled = 0;
     std::vector<flight<Request>> flights;  // fragment n is flights[n % window]
     double heard = -std::numeric_limits<double>::infinity();
-    double round_trip = 1e-3;  // smoothed, in seconds
-    double looked = 0;         // when flights were last looked through
+    double round_trip = 1e-3, deviation = 0.5e-3;  // both smoothed, in seconds
+    double advanced = 0;                           // when the peer last acknowledged something new
+    unsigned expiries = 0;                         // of the timer, since then
+    std::uint64_t copies = 1;                      // fragments to send again when the timer expires next
+    double looked = 0;                             // when flights were last looked through
 
     // What this rank receives.
     number_window seen;
@@ -149,13 +154,19 @@ struct link_end {
     {
         if (std::ranges::find(taken, last) == taken.end()) taken[next_taken++ % taken.size()] = last;
     }
-    /// A fragment is sent again after this many seconds without an acknowledgement. A peer that has not been heard of may not have begun
-    /// its call yet.
-    double patience(unsigned tries, bool silent) const
+    /// Takes in how long a fragment was on its way, as RFC 6298 does.
+    void note_round_trip(double seconds)
     {
-        const double base = std::clamp(4 * round_trip, 2e-3, 0.2);
+        deviation += (std::abs(seconds - round_trip) - deviation) / 4;
+        round_trip += (seconds - round_trip) / 8;
+    }
+    /// After so many seconds in which nothing new was acknowledged, fragments are sent again. A peer that has not been heard of may not
+    /// have begun its call yet.
+    double patience(bool silent) const
+    {
+        const double base = std::clamp(round_trip + 4 * deviation, 2e-3, 0.5);
         double wait = base;
-        for (unsigned i = 1; i < tries && wait < 1; ++i) wait *= 1.5;
+        for (unsigned i = 0; i < expiries && wait < 1; ++i) wait *= 1.5;
         return std::min(wait, silent ? 1.0 : std::max(0.1, base));
     }
 };

@@ -110,6 +110,12 @@ public:
     }
     void set_nodes(std::span<const int> node_of_rank) { state_->nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
+    /// MPI finds out itself where a message is, if it is CUDA-aware.
+    status reach(const far_memory& memory) const noexcept
+    {
+        return memory.of_cuda && !is_gone() && detail::mpi_is_cuda_aware() ? status::ok : status::not_direct;
+    }
+
     request post_send(int peer, int tag, const_byte_span data)
     {
         request r;

@@ -9,6 +9,9 @@
 #define MPICH_SKIP_MPICXX 1
 #endif
 #include <mpi.h>
+#if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)
+#include <mpi-ext.h>
+#endif
 
 #include <ccoll/base/config.hpp>
 
@@ -21,3 +24,21 @@
 #else
 #define CCOLL_MPI(name) MPI_##name
 #endif
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// Does MPI say that it takes pointers to device memory of CUDA? It is asked at run time, between MPI_Init and MPI_Finalize. A library that
+/// cannot be asked is taken not to.
+inline bool mpi_is_cuda_aware() noexcept
+{
+#if defined(OMPI_HAVE_MPI_EXT_CUDA) && OMPI_HAVE_MPI_EXT_CUDA
+    return MPIX_Query_cuda_support() != 0;
+#elif defined(MPIX_GPU_SUPPORT_CUDA)
+    int supported = 0;
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported) == MPI_SUCCESS && supported != 0;
+#else
+    return false;
+#endif
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -39,6 +39,13 @@ struct mpi_aside {
     std::array<std::byte, most_bytes> bytes;
 };
 
+/// MPI's text for the error `rc`.
+inline void put_error_text(int rc, char (&says)[MPI_MAX_ERROR_STRING + 1])
+{
+    int length = 0;
+    if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
+}
+
 /// What ccoll keeps for one communicator of the user, as an attribute of it. It lives as long as the communicator, or longer if calls are
 /// still under way then.
 struct mpi_state {
@@ -65,9 +72,9 @@ struct mpi_state {
     status heard(int rc)
     {
         if (rc == MPI_SUCCESS) return status::ok;
-        int kind = rc, length = 0;
+        int kind = rc;
         CCOLL_MPI(Error_class)(rc, &kind);
-        if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
+        put_error_text(rc, says);
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
     }
 

@@ -35,8 +35,9 @@ struct threads_world {
         std::uint64_t id;
         int tag;
         const_byte_span data;
-        bool being_read;  ///< the receiver is reading `data` and does not hold the lock
-        bool stored;      ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
+        bool being_read;        ///< the receiver is reading `data` and does not hold the lock
+        bool stored;            ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
+        const far_memory* far;  ///< where `data` may be; null: in host memory
         std::array<std::byte, short_message> store;
 
         const_byte_span bytes() const { return stored ? const_byte_span(store).first(data.size()) : data; }
@@ -143,6 +144,12 @@ public:
     std::span<const int> nodes() const noexcept { return world_->at(rank_).nodes; }
     void set_nodes(std::span<const int> node_of_rank) { world_->at(rank_).nodes.assign(node_of_rank.begin(), node_of_rank.end()); }
 
+    status reach(const far_memory& memory) noexcept
+    {
+        far_ = &memory;
+        return status::ok;
+    }
+
     /// Announces `data` to the receiver, which reads it before the request is done. Data of at most 256 bytes is copied, and the request is
     /// done on return. A peer or tag out of range gives a request that is done, with transport_failed.
     request post_send(int peer, int tag, const_byte_span data)
@@ -154,9 +161,13 @@ public:
             r.id_ = ++world_->last_id;
             const bool is_short = data.size() <= world::short_message;
             world_->between(rank_, peer).messages.reserve(world::usual_messages);
-            world_->between(rank_, peer).messages.push_back({r.id_, tag, data, false, is_short, {}});
+            world_->between(rank_, peer).messages.push_back({r.id_, tag, data, false, is_short, far_, {}});
             if (is_short) {
-                copy(world_->between(rank_, peer).messages.back().store, data);
+                world::message& stored = world_->between(rank_, peer).messages.back();
+                if (!bring(stored.store, data, nullptr)) {
+                    stored.data = {};  // which no receiver takes for a message
+                    failed(r);
+                }
                 r.kind_ = request::kind::none;
             }
             ++world_->at(peer).events;
@@ -281,6 +292,7 @@ private:
         world::place& peer = world_->at(r.peer_);
         std::uint64_t taken = 0;
         const_byte_span data;
+        const far_memory* far = nullptr;
         {
             const std::lock_guard lock(world_->mutex);
             const auto message = message_for(incoming, r);
@@ -292,25 +304,42 @@ private:
             world::erase(incoming.expected, r.id_);
             data = message->data;
             if (message->stored) {
-                const bool fits = data.size() <= r.target_.size();
-                if (fits) copy(r.target_, message->bytes());
+                const status s = take(r, message->bytes(), nullptr);
                 incoming.messages.erase(message);
-                r.bytes = data.size();
-                return finish(r, fits ? status::ok : status::truncated);
+                return finish(r, s);
             }
             message->being_read = true;
             taken = message->id;
+            far = message->far;
         }
-        const bool fits = data.size() <= r.target_.size();
-        if (fits) copy(r.target_, data);
+        const status s = take(r, data, far);
         {
             const std::lock_guard lock(world_->mutex);
             world::erase(incoming.messages, taken);
             ++peer.events;
         }
         peer.changed.notify_all();
+        return finish(r, s);
+    }
+
+    /// @param far  where the sender has its messages
+    status take(request& r, const_byte_span data, const far_memory* far)
+    {
         r.bytes = data.size();
-        return finish(r, fits ? status::ok : status::truncated);
+        if (data.size() > r.target_.size()) return status::truncated;
+        return bring(r.target_, data, far) ? status::ok : failed(r);
+    }
+    bool bring(byte_span to, const_byte_span data, const far_memory* far) const
+    {
+        if (far_ != nullptr) far = far_;
+        if (far != nullptr) return far->copy(to.data(), data);
+        copy(to, data);
+        return true;
+    }
+    status failed(request& r)
+    {
+        says_ = "threads_comm: a message could not be copied between device memories";
+        return r.result = status::transport_failed;
     }
 
     /// The message that `r` receives. One message of the same tag is skipped for each receive of that tag that was posted before `r`.
@@ -331,6 +360,7 @@ private:
     int rank_;
     std::uint64_t seen_ = 0;
     const char* says_ = "";
+    const far_memory* far_ = nullptr;
 };
 
 static_assert(transport<threads_comm>);

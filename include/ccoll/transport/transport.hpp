@@ -15,6 +15,13 @@ namespace ccoll::inline CCOLL_ABI {
 /// Tags are 0 .. max_tag, the range that every MPI provides.
 inline constexpr int max_tag = 32767;
 
+/// Memory in which messages may be although the host cannot read it: that of a device.
+struct far_memory {
+    /// Copies bytes and returns when they are there. Either end may be in host memory. @return false if it failed
+    bool (*copy)(std::byte* to, const_byte_span from) noexcept = nullptr;
+    bool of_cuda = false;  ///< CUDA knows it, so an MPI that is CUDA-aware can send from it
+};
+
 /// A handle of one rank that is cheap to copy. Messages are bytes; sends and receives are nonblocking, and ordered for each (peer, tag).
 /// The memory of a message must stay valid until its request is done; a short send may be done at once. A request is movable, owns no
 /// memory, and is done when default-constructed. After completion it has `bytes` (received) and `result` (ok, truncated, peer_lost or
@@ -42,6 +49,10 @@ inline constexpr int max_tag = 32767;
 ///
 ///   send_aside       like post_send, but for a short message (a control_message) that its receiver may leave unread; the bytes are copied
 ///   leave_unread     says that this rank has left a call, and that messages to it may stay unread
+///
+/// One is for memory that the host cannot read:
+///
+///   status reach(const far_memory&)   from now on messages of this handle may be in such memory, or in the host's; or not_direct
 template <class Link>
 concept transport =
     std::copy_constructible<Link> && requires(Link& link, typename Link::request& r, int peer, int tag, const_byte_span out, byte_span in) {
@@ -67,6 +78,14 @@ template <class Link>
 void leave_unread(Link& link) noexcept
 {
     if constexpr (requires { link.leave_unread(); }) link.leave_unread();
+}
+
+/// @return ok, or not_direct
+template <class Link>
+status reach(Link& link, const far_memory& memory) noexcept
+{
+    if constexpr (requires { link.reach(memory); }) return link.reach(memory);
+    else return status::not_direct;
 }
 
 template <class Link>
