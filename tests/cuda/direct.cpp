@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives the bits of host buffers. The
 // device is the emulator.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../far_cases.hpp"
 #include "emulated.hpp"
@@ -22,20 +21,6 @@ template <class T>
 struct direct_vector : device_vector<T> {
     using device_vector<T>::device_vector;
 };
-
-template <class Work>
-std::string on_ranks(int p, Work work)
-{
-    std::mutex mutex;
-    std::string wrong;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-        std::string mine;
-        work(comm, mine);
-        const std::lock_guard lock(mutex);
-        wrong += mine;
-    });
-    return wrong;
-}
 
 using E = ErrorBound<1e-3>;
 
@@ -142,7 +127,7 @@ TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, w
         }
         if (round % 3 == 1) message[48 + random() % (message.size() - 48)] ^= std::byte{static_cast<unsigned char>(1 + random() % 255)};
         if (round % 3 == 2) message.resize(random() % message.size());
-        emulated::frame_memory on_device{ccoll::const_byte_span(message)}, host(message.size() + 96, 0x5a);
+        emulated::exact_memory on_device{ccoll::const_byte_span(message)}, host(message.size() + 96);
         emulator::launch({static_cast<std::uint64_t>(round)}, 1, team_threads, 0,
                          [&] { fetch_heads(on_device.data(), message.size(), host.data(), frames); });
         const ccoll::byte_span fetched = host.span();
