@@ -571,8 +571,8 @@ void run_field(report& to, const options& chosen, const std::vector<ccoll::isa>&
 
 // ---- the fields by name
 
-const std::vector<std::string> field_names{"quiet",     "wave",      "turbulence",    "noise", "zeros",
-                                           "denormals", "zero-runs", "denormal-runs", "real"};
+const std::vector<std::string> field_names{"quiet",     "wave",          "turbulence", "noise", "zeros",    "denormals",
+                                           "zero-runs", "denormal-runs", "land",       "gaps",  "constant", "real"};
 
 /// Generates a field when it is first used. Fields are in double and as large as the smallest type needs, so that f32 and f64 have the same
 /// field.
@@ -592,9 +592,19 @@ public:
             return fields::middle<T>(name == "quiet" ? wave_->quiet : wave_->late, n);
         }
         if (name == "noise") return fields::middle<T>(fields::white_noise(n, 1), n);
+        if (name == "constant") {  // whole chunks, between two values that give the field a range
+            std::vector<T> same(n, T(3.25));
+            same.front() = T(0);
+            same.back() = T(5);
+            return same;
+        }
         if (turbulence_.empty()) turbulence_ = fields::spectral_turbulence(depth_, 1);
         std::vector<T> x = fields::middle<T>(turbulence_, n);
         if (name == "turbulence") return x;
+        if (name == "land" || name == "gaps") {
+            fields::take_away(x, name == "land" ? fields::missing::land : fields::missing::gaps);
+            return x;
+        }
         // Single values fall into nearly every vector of a processor. In runs, as behind a wave front, they fall into every twentieth.
         const bool runs = name == "zero-runs" || name == "denormal-runs", zero = name == "zeros" || name == "zero-runs";
         fields::sprinkle(x, zero ? fields::speck::zero : fields::speck::denormal, runs ? 4096 : 1, 1);

@@ -222,4 +222,22 @@ void sprinkle(std::vector<T>& field, speck kind, std::size_t run, unsigned seed)
                 kind == speck::zero ? T(0) : static_cast<T>(detail::unit(random) * static_cast<double>(std::numeric_limits<T>::min()));
 }
 
+/// Where values are missing: continents and islands on a quarter of a field of rows of 1440 values, or one value in a hundred.
+enum class missing { land, gaps };
+
+/// Overwrites the values that are missing with NaN. Their places do not depend on the type.
+template <class T>
+void take_away(std::vector<T>& field, missing where)
+{
+    constexpr std::size_t row = 1440;
+    std::mt19937_64 random(1);
+    for (std::size_t i = 0; i < field.size(); ++i) {
+        const double x = 2 * std::numbers::pi * static_cast<double>(i % row) / static_cast<double>(row),
+                     y = static_cast<double>(i / row) / 115;
+        const double height = std::sin(2 * x + 1) * std::cos(y) + 0.5 * std::sin(5 * x + y) + 0.3 * std::sin(11 * x - 2 * y) +
+                              0.15 * std::sin(37 * x + 11 * y);
+        if (where == missing::land ? height > 0.6 : detail::unit(random) < 0.01) field[i] = std::numeric_limits<T>::quiet_NaN();
+    }
+}
+
 }  // namespace fields

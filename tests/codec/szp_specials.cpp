@@ -177,6 +177,35 @@ TEMPLATE_TEST_CASE("SZp takes any mixture of special values out of a chunk and p
     }
 }
 
+TEMPLATE_TEST_CASE("a chunk of SZp that is constant has the bytes of one that is looked at value by value", "[codec][szp]", float, double)
+{
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    // 1000 values are encoded one by one, 8192 are not. Neither codes nor the head of such a chunk depend on how many there are.
+    for (const double eb : {1e-4, 0.3, 7.0})
+        for (const T value : {T(0), T(-0.0), T(3.25), T(-3.25), T(0.1), T(-1234.567), T(1e-30), limits::denorm_min(), T(1e7), T(-1e12),
+                              T(1e20), limits::max(), limits::infinity(), limits::quiet_NaN()}) {
+            INFO("eb = " << eb << ", value " << value);
+            const auto chunk_of = [&](const std::vector<T>& x) {
+                const bytes frame = round_trip::frame_of<C>(x, eb);
+                CHECK(round_trip::check<C>(x, eb).good());
+                ccoll::frame_view view;
+                REQUIRE(ccoll::read_frame(frame, view) == status::ok);
+                const auto piece = view.chunk(0);
+                return bytes(piece.data.begin(), piece.data.end());
+            };
+            const bytes few = chunk_of(std::vector<T>(1000, value)), many = chunk_of(std::vector<T>(8192, value));
+            const bool special = (ccoll::load<std::uint32_t>(few, 0) >> 12 & 0x3ffff) != 0;
+            if (special || few.size() >= 1000 * sizeof(T)) continue;  // with a mask per block
+            REQUIRE(many.size() >= few.size());
+            CHECK(std::equal(few.begin(), few.end(), many.begin()));
+            for (std::size_t i = few.size(); i < many.size(); ++i) CHECK(many[i] == std::byte{0});
+            auto nearly = std::vector<T>(8192, value);  // one value is not like the others
+            nearly[5000] = T(5) + 4 * static_cast<T>(eb);
+            CHECK(round_trip::check<C>(nearly, eb).good());
+        }
+}
+
 TEMPLATE_TEST_CASE("a marker of SZp is taken out only where the chunk is shorter without it", "[codec][szp][specials]", float, double)
 {
     using T = TestType;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments that are missing, too many, or in another order; as call.cpp. Case 0 is the control: every form.
+#include <list>
 #include <system_error>
 #include <vector>
 
@@ -7,10 +8,12 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
 #include <ccoll/codec/szx.hpp>
+#include <ccoll/neighbor.hpp>
 #include <ccoll/p2p.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
 #include <ccoll/transport/threads.hpp>
+#include <ccoll/value.hpp>
 
 using namespace ccoll::policies;
 
@@ -22,6 +25,7 @@ struct arguments {
     const int* list;
     std::size_t n;
     ccoll::threads_comm& comm;
+    ccoll::neighborhood<ccoll::threads_comm>& grid;
 };
 
 void call(const arguments& a);
@@ -50,6 +54,13 @@ void call(const arguments& a)
     ccoll::recv(a.x, 0, 0, a.comm, code);
     ccoll::sendrecv(a.p, a.n, 0, a.q, a.n, 0, 0, a.comm);
     ccoll::allreduce(stands_for_in_place, a.p, a.n, a.comm);
+    ccoll::neighbor_alltoall(a.x, a.y, a.grid);
+    ccoll::neighbor_allgather(a.p, a.q, a.n, a.grid, code);
+    ccoll::neighbor_alltoallv(a.p, a.list, nullptr, a.q, a.list, a.list, a.grid);
+    ccoll::neighbor_allgatherv(a.x, a.y, a.counts, a.grid);
+    ccoll::allreduce(a.x, a.grid);
+    ccoll::value::allreduce(a.x, a.comm, code);
+    ccoll::value::reduce<Codec::SZx, RuntimeBound>(1.0f, 0, a.comm, 1e-3);
 #elif CCOLL_CASE == 1   // expect: ccoll: the communicator is missing
     ccoll::allreduce(a.x, a.y);
 #elif CCOLL_CASE == 2   // expect: ccoll: the communicator is missing
@@ -98,5 +109,21 @@ void call(const arguments& a)
     ccoll::gatherv(a.x, a.y, 0, a.counts, a.comm);
 #elif CCOLL_CASE == 24  // expect: it takes (buffer, root, comm), or with a pointer
     ccoll::bcast(a.x, a.comm, 0);
+#elif CCOLL_CASE == 25  // expect: ccoll: this communicator does not know its neighbours; pass an MPI_Comm with a topology
+    ccoll::neighbor_alltoall(a.x, a.y, a.comm);
+#elif CCOLL_CASE == 26  // expect: between neighbours nothing works in place
+    ccoll::neighbor_alltoall(a.x, a.grid);
+#elif CCOLL_CASE == 27  // expect: between neighbours nothing works in place
+    ccoll::neighbor_allgather(stands_for_in_place, a.p, a.n, a.grid);
+#elif CCOLL_CASE == 28  // expect: ccoll: the counts of a v variant are missing
+    ccoll::neighbor_alltoallv(a.x, a.y, a.grid);
+#elif CCOLL_CASE == 29  // expect: ccoll: this algorithm has no schedule for this collective
+    ccoll::neighbor_alltoall<Algo::Bruck>(a.x, a.y, a.grid);
+#elif CCOLL_CASE == 30  // expect: it takes (send, recv, counts, comm), or with pointers (send, n, recv, counts, displacements, comm)
+    ccoll::neighbor_allgatherv(a.y, a.counts, a.grid);
+#elif CCOLL_CASE == 31  // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
+    ccoll::value::allreduce(std::list<float>(3), a.comm);
+#elif CCOLL_CASE == 32  // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
+    ccoll::value::allgather(true, a.comm);
 #endif
 }

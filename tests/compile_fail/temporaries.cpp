@@ -72,6 +72,8 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
     ccoll::allgather(std::array<float, 1>{1}, y, comm);
     ccoll::allgatherv(floats(5), y, ints(4, 5), comm);
     ccoll::send(floats(5), 0, 0, comm);
+    ccoll::send(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
+    ccoll::allreduce(x, ccoll::strided(y.data(), 2, 1, 3), comm);
 #elif CCOLL_CASE == 1   // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::iallreduce(floats(300000, 1.f), y, comm);
 #elif CCOLL_CASE == 2   // expect: one of them is a temporary that owns its elements; give it a name
@@ -105,6 +107,10 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
 #elif CCOLL_CASE == 16  // expect: one of them is a temporary that owns its elements; give it a name
     constexpr ccoll::menu<ccoll::Plan<>> plans;
     later = ccoll::iallreduce(plans.at(0), floats(5), y, comm);
+#elif CCOLL_CASE == 17  // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
+    later = ccoll::iallreduce(ccoll::strided(x.data(), 2, 1, 3), y, comm);
+#elif CCOLL_CASE == 18  // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
+    later = ccoll::irecv(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
 #endif
     (void)x, (void)y, (void)comm;
 }

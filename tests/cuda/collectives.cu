@@ -72,6 +72,27 @@ void order()
     });
 }
 
+/// Messages in device memory, between ranks that are threads.
+void direct()
+{
+    std::mutex mutex;
+    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
+        constexpr std::size_t n = 3000000;
+        const std::vector<float> x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+        gpu::far_vector<float> in(x), out(n), staged(n);
+        const auto compare = [&]<class... P>(const char* what, ccoll::Plan<P...>) {
+            const ccoll::report a = ccoll::allreduce<P...>(in, staged, comm);
+            const ccoll::report b = ccoll::allreduce<P..., Transport::Direct>(in, out, comm);
+            const std::lock_guard lock(mutex);
+            gpu::check(same_bits(out.values(), staged.values()), std::string("Direct gives the values of Staged: ") + what);
+            gpu::check(b.direct && !a.direct && a.sent_bytes == b.sent_bytes, std::string("Direct sends the bytes of Staged: ") + what);
+        };
+        compare("SZp", ccoll::Plan<Algo::Ring, Codec::SZp, E>());
+        compare("several blocks in a message", ccoll::Plan<Algo::Rabenseifner, Codec::SZp, E, Placement::DecodeReduceEncode>());
+        compare("None", ccoll::Plan<Algo::RecursiveDoubling>());
+    });
+}
+
 void errors()
 {
     std::mutex mutex;
@@ -103,6 +124,7 @@ int main(int argc, char**)
 {
     gpu::need_gpu();
     if (argc == 1) order();
+    if (argc == 1) direct();
     errors();
     return gpu::report();
 }

@@ -16,6 +16,7 @@
 #include <ccoll/bucket.hpp>
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
+#include <ccoll/value.hpp>
 
 using namespace ccoll::policies;
 
@@ -353,7 +354,7 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
     });
 }
 
-TEST_CASE("docs/reference/scan.md and bucket.md run", "[docs]")
+TEST_CASE("docs/reference/scan.md, neighbor.md, value.md and bucket.md run", "[docs]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
         const int me = comm.rank();
@@ -364,6 +365,46 @@ TEST_CASE("docs/reference/scan.md and bucket.md run", "[docs]")
         // [/doc:scan]
         const double expected[] = {0, 1, 3, 6};
         want(before[7] == expected[me] && std::fabs(upto[7] - expected[me + 1]) <= 3e-3, "prefixes");
+
+        const std::size_t n = 1000;
+        const int p = comm.size();
+        {
+            const auto mine = static_cast<float>(me);
+            // [doc:neighbor]
+            const auto ring = ccoll::with_grid(comm, std::vector{comm.size()}, std::vector{1});
+            std::vector<float> edges(2 * n, mine), halos(2 * n);  // left, right
+            ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, ring);
+
+            const std::vector<int> hears{(me + 1) % p}, tells{(me + p - 1) % p};
+            const auto chain = ccoll::with_neighbors(comm, hears, tells);
+            std::vector<float> field(n, mine), next(n);
+            ccoll::neighbor_allgather<Codec::SZp, ErrorBound<1e-3>>(field, next, chain);
+            // [/doc:neighbor]
+            const float left = static_cast<float>((me + p - 1) % p), right = static_cast<float>((me + 1) % p);
+            want(near(halos[0], left, 1e-3) && near(halos[2 * n - 1], right, 1e-3) && near(next[7], right, 1e-3), "halos");
+        }
+
+        {
+            const std::size_t rows = 50, columns = 40;
+            std::vector<float> matrix(rows * columns, static_cast<float>(me));
+            const int left = me > 0 ? me - 1 : ccoll::nobody, right = me + 1 < p ? me + 1 : ccoll::nobody, tag = 1;
+            // [doc:gaps]
+            // A halo in a row-major matrix: the last column of ours goes right, and the first column comes from the left.
+            const auto column = [&](std::size_t j) { return ccoll::strided(matrix.data() + j, rows, 1, columns); };
+            ccoll::sendrecv<Codec::SZp, ErrorBound<1e-3>>(column(columns - 2), right, column(0), left, tag, comm);
+            // [/doc:gaps]
+            const float value = me > 0 ? static_cast<float>(me - 1) : 0;
+            want(near(matrix[0], value, 1e-3) && near(matrix[49 * 40], value, 1e-3) && matrix[1] == static_cast<float>(me), "columns");
+        }
+        {
+            const std::vector<float> field(n, 1.0f);
+            // [doc:value]
+            auto [sum, facts] = ccoll::value::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, comm);  // a std::vector<float>
+            const double norm = ccoll::value::allreduce<Op::Max>(0.5 * me, comm).value;              // a number
+            const std::vector<int> ranks = ccoll::value::allgather(me, comm).value;
+            // [/doc:value]
+            want(near(sum[9], 3, facts.worst_case_error) && norm == 1 && ranks == std::vector{0, 1, 2}, "values");
+        }
 
         // [doc:bucket]
         std::vector<std::vector<float>> gradients{std::vector<float>(1000, 1.0f), {}, std::vector<float>(7, 2.0f)};

@@ -264,6 +264,30 @@ int main(int argc, char** argv)
         EXPECT(ours == floats(length, -9));
     }
     {
+        int extents[2] = {0, 0};
+        const int closed[2] = {1, 1};
+        MPI_Dims_create(p, 2, extents);
+        // [doc:neighbor]
+        MPI_Comm grid;
+        MPI_Cart_create(comm, 2, extents, closed, 0, &grid);
+        floats edges(4 * length, 1.0f), halos(4 * length);  // n elements down and up in dimension 0, down and up in dimension 1
+        ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(edges, halos, grid);
+        // [/doc:neighbor]
+        EXPECT(close(halos, edges, 1));
+        const float* send = edges.data();
+        float* recv = halos.data();
+        // [doc:neighbor_before]
+        MPI_Neighbor_alltoall(send, n, MPI_FLOAT, recv, n, MPI_FLOAT, grid);
+        // [/doc:neighbor_before]
+        EXPECT(halos == edges);
+        halos.assign(4 * length, 0);
+        // [doc:neighbor_after]
+        ccoll::neighbor_alltoall<Codec::SZp, ErrorBound<1e-3>>(send, recv, n, grid);
+        // [/doc:neighbor_after]
+        EXPECT(close(halos, edges, 1));
+        MPI_Comm_free(&grid);
+    }
+    {
         floats sum(length);
         const void* send = mine.data();
         void* recv = sum.data();

@@ -313,6 +313,8 @@ class Encoder:
         at = -max(jumps)[1]
         near = {at - 1: [], at: []}
         for i in range(max(0, begin - 32), min(n, end + 32)):
+            if self.special and self.special[i]:
+                continue
             nearer = at - 1 if abs(self.x[i] - self.x[at - 1]) < abs(self.x[i] - self.x[at]) else at
             near[nearer].append(self.raw[i])
         sides = [(len(raw), side, self.raw[side]) for side, raw in near.items() if len(raw) > 1 and set(raw) == {self.raw[side]}]

@@ -83,7 +83,8 @@ constexpr const char* describe(status s) noexcept
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
     case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
-    case status::strided: return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first";
+    case status::strided:
+        return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first, or use ccoll::strided";
     case status::no_nodes:
         return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
     case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";

@@ -174,7 +174,7 @@ private:
         u8* const blocks = blocks_at<T>(out, kind::narrow, in.size());
         const i32 base = narrow_base_of(in[0], z);
         const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, blocks,
-                                                      last_begin(out, dst.size()), codes.of);
+                                                      last_begin(out, dst.size()), codes.of, nullptr);
         if (r.code != status::ok || r.largest >= narrow_limit) return {0, status::unsupported};
         put(out + 4, base);
         put(out + 8, r.largest);
@@ -273,10 +273,16 @@ private:
     }
     static status decode_blocks(const chunk_view& view, T step, std::span<T> out, stores how) noexcept
     {
+        CCOLL_EXACT_BODY
         if (is_flat(view)) {
-            fill(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)));
+            fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)), how);
             return status::ok;
         }
+        if constexpr (is_f32<T>)
+            if (view.what == kind::fine && view.blocks_bytes == 0) {  // equal values on a lattice
+                fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step, how);
+                return status::ok;
+            }
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large && view.alone) return status::corrupt;  // encoders only write quanta below 2^14

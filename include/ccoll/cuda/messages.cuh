@@ -12,7 +12,8 @@ namespace ccoll::inline CCOLL_ABI::detail::device {
 /// Copies the first 96 bytes of a message to `host`, and then header and index of `frames` frames, which follow the first 48 bytes one
 /// after another. It stops at what is no frame, and reads nothing beyond the message. `message` and `host` are multiples of 16 bytes.
 /// Launch: 1 block of team_threads threads, no shared memory.
-__global__ __launch_bounds__(team_threads) inline void fetch_heads(const u8* message, u64 bytes, u8* host, u32 frames)
+template <class Byte>  // a template, so that several files may include it
+__global__ __launch_bounds__(team_threads) void fetch_heads(const Byte* message, u64 bytes, Byte* host, u32 frames)
 {
     constexpr u64 stamp = 48, header = sizeof(frame_header);
     const auto give = [=](u64 from, u64 to) {
@@ -40,7 +41,7 @@ struct messages_on_device {
     {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome*) {
-            return launch(&fetch_heads, 1, 0, lane.stream(), reinterpret_cast<const u8*>(message.data()), u64{message.size()},
+            return launch(&fetch_heads<u8>, 1, 0, lane.stream(), reinterpret_cast<const u8*>(message.data()), u64{message.size()},
                           reinterpret_cast<u8*>(host), static_cast<u32>(frames));
         });
     }

@@ -55,9 +55,12 @@ enum class form_fault {
     unrooted,
     with_root,
     one_buffer,
+    neighbors,
     scatterv,
     gatherv,
     allgatherv,
+    neighbor_allgatherv,
+    neighbor_alltoallv,
     reduce_scatter_v,
     alltoallv,
     bucket,
@@ -204,6 +207,17 @@ constexpr void refuse_form()
     static_assert(Fault != form_fault::one_buffer,
                   "ccoll: these arguments fit no form of the call; it takes (buffer, root, comm), or with a pointer (data, n, root, comm), "
                   "and then a bound and an error code");
+    static_assert(
+        Fault != form_fault::neighbors,
+        "ccoll: these arguments fit no form of the call; it takes (send, recv, comm), or with pointers (send, recv, n, comm), and "
+        "then a bound and an error code; between neighbours nothing works in place");
+    static_assert(Fault != form_fault::neighbor_allgatherv,
+                  "ccoll: these arguments fit no form of the call; it takes (send, recv, counts, comm), or with pointers (send, n, recv, "
+                  "counts, displacements, comm), and then a bound and an error code; between neighbours nothing works in place");
+    static_assert(Fault != form_fault::neighbor_alltoallv,
+                  "ccoll: these arguments fit no form of the call; it takes (send, send_counts, recv, recv_counts, comm), or with pointers "
+                  "(send, send_counts, send_displacements, recv, recv_counts, recv_displacements, comm), and then a bound and an error "
+                  "code; between neighbours nothing works in place");
     static_assert(Fault != form_fault::scatterv,
                   "ccoll: these arguments fit no form of the call; it takes (send, counts, recv, root, comm), or with pointers (send, "
                   "counts, displacements, recv, n, root, comm), and then a bound and an error code");

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <ccoll/algo/collective.hpp>
+#include <ccoll/algo/neighbors.hpp>
 #include <ccoll/policy/chooser.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -35,6 +35,16 @@ struct auto_rule {
         std::conditional_t<has_schedule<policies::Algo::Binomial, Collective>, policies::Algo::Binomial, policies::Algo::Pairwise>>;
     using algos = algo_list<usual>;
 };
+
+/// Between neighbours.
+struct only_spread {
+    using usual = policies::Algo::Spread;
+    using algos = algo_list<usual>;
+};
+template <>
+struct auto_rule<collective::neighbor_alltoall> : only_spread {};
+template <>
+struct auto_rule<collective::neighbor_allgather> : only_spread {};
 
 /// Short vectors need few steps. Measured with SZp at ratio 4.8, 4 ranks on 1 Gb/s links (ring / recursive doubling): 16 KiB 0.44 / 0.24
 /// ms, 64 KiB 0.47 / 0.24, 128 KiB 0.56 / 0.34, 256 KiB 0.75 / 0.80. If p is not a power of two, there are two more steps with the whole

@@ -38,27 +38,14 @@ public:
     /// @param memory    of the transport: for the engine's own notes
     /// @param messages, elements   of the task's memory space
     block_store(const task<T>& what, int me, int p, workspace& memory, workspace& messages, workspace& elements)
-        : task_(what), memory_(memory), messages_(messages), elements_(elements), blocks_(what.path.blocks(p))
+        : task_(what), memory_(memory), messages_(messages), elements_(elements), blocks_(what.blocks(p))
     {
         slices_ = std::max<std::size_t>(1, (what.longest + what.slice_elements - 1) / what.slice_elements);
         places_ = table<place>(static_cast<std::size_t>(blocks_));
-        const auto given = what.facts.before(me, what.root, blocks_), wanted = what.facts.after(me, what.root, blocks_);
-        const call_buffers<T>& d = what.data;
-        for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : what.cut(blocks_, b).count;
-        for (int i = 0; i < given.count; ++i) {
-            const int b = given.at(i, blocks_);
-            const part from = where(what.facts.send, d.send_parts, what.facts.send_part(me, p, b));
-            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an error on all ranks
-            at(b).count = from.count;
-        }
-        for (int i = 0; i < wanted.count; ++i) {
-            const int b = wanted.at(i, blocks_);
-            const part to = where(what.facts.recv, d.recv_parts, what.facts.recv_part(me, p, b));
-            at(b).out = d.recv != nullptr ? d.recv + to.offset : nullptr;
-            at(b).out_count = to.count;
-        }
-        for (int k = 0; k < what.path.steps(p); ++k) {
-            const step now = what.path.step_at(me, p, what.root, k);
+        if (what.neighbors != nullptr) place_edges(*what.neighbors);
+        else place_blocks(me, p);
+        for (int k = 0; k < what.steps(p); ++k) {
+            const step now = what.step_at(me, p, k);
             for (int i = 0; i < now.send.count; ++i) at(now.send.at(i, blocks_)).last = k;
             for (int i = 0; i < now.recv.count; ++i) at(now.recv.at(i, blocks_)).last = k;
         }
@@ -81,7 +68,10 @@ public:
     /// only shows that the part is longer or shorter.
     verdict other_count(const block& mine, int b, std::size_t slice, int me, int p, int step) const
     {
-        const int sender = task_.facts.recv == extent::own ? task_.root : task_.facts.recv_part(me, p, b);
+        const neighbor_list* const around = task_.neighbors;
+        const int sender = around != nullptr                 ? around->source(around->recv_part(task_.gathers(), b))
+                           : task_.facts.recv == extent::own ? task_.root
+                                                             : task_.facts.recv_part(me, p, b);
         const std::size_t wanted = places_[static_cast<std::size_t>(b)].out_count, found = slice * task_.slice_elements + mine.count;
         return {status::count_differs, me, sender, step, static_cast<double>(wanted), static_cast<double>(found)};
     }
@@ -154,6 +144,49 @@ private:
         int last = -1;
     };
     place& at(int b) { return places_[static_cast<std::size_t>(b)]; }
+
+    /// Where the blocks of a schedule are in the user's buffers.
+    void place_blocks(int me, int p)
+    {
+        const auto given = task_.facts.before(me, task_.root, blocks_), wanted = task_.facts.after(me, task_.root, blocks_);
+        const call_buffers<T>& d = task_.data;
+        for (int b = 0; b < blocks_; ++b) at(b).count = d.varied ? 0 : task_.cut(blocks_, b).count;
+        for (int i = 0; i < given.count; ++i) {
+            const int b = given.at(i, blocks_);
+            const part from = where(task_.facts.send, d.send_parts, task_.facts.send_part(me, p, b));
+            at(b).in = d.send != nullptr ? d.send + from.offset : nullptr;  // null in spite of elements: an error on all ranks
+            at(b).count = from.count;
+        }
+        for (int i = 0; i < wanted.count; ++i) {
+            const int b = wanted.at(i, blocks_);
+            const part to = where(task_.facts.recv, d.recv_parts, task_.facts.recv_part(me, p, b));
+            at(b).out = d.recv != nullptr ? d.recv + to.offset : nullptr;
+            at(b).out_count = to.count;
+        }
+    }
+    /// The same between neighbours. The parts of nobody are no blocks.
+    void place_edges(const neighbor_list& around)
+    {
+        const call_buffers<T>& d = task_.data;
+        const bool gathers = task_.gathers();
+        const auto in = [](std::span<const part> parts, int which) {  // wrong arguments leave no parts
+            return parts.empty() ? part{} : parts[static_cast<std::size_t>(which)];
+        };
+        for (int b = 0; b < blocks_; ++b) {
+            place& mine = at(b);
+            mine.count = d.varied ? 0 : d.own;
+            if (around.gives(gathers, b)) {
+                const part from = gathers ? part{0, d.own} : in(d.send_parts, around.send_part(b));
+                mine.in = d.send != nullptr ? d.send + from.offset : nullptr;
+                mine.count = from.count;
+            }
+            if (around.takes(gathers, b)) {
+                const part to = in(d.recv_parts, around.recv_part(gathers, b));
+                mine.out = d.recv != nullptr ? d.recv + to.offset : nullptr;
+                mine.out_count = to.count;
+            }
+        }
+    }
 
     /// Part `which` of a user's buffer.
     part where(extent holds, std::span<const part> parts, int which) const

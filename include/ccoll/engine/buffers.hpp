@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include <ccoll/base/workspace.hpp>
@@ -57,6 +58,7 @@ struct user_buffers {
     bool strided = false;      ///< a view that says at run time that it is not contiguous
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
     space_argument after{};
+    std::shared_ptr<const neighbor_list> neighbors{};  ///< of this rank, if the call is between neighbours
 };
 
 template <element T>
@@ -78,7 +80,7 @@ inline std::size_t lay_out(const count_list& counts, const count_list& displacem
     for (const count_list* list : {&counts, &displacements})
         if (list->given() && list->size() != ranks && list->size() != count_list::one_per_rank && trouble.ok())
             trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(p), static_cast<double>(list->size())};
-    if (!counts.given() && trouble.ok()) trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(p)};
+    if (!counts.given() && p > 0 && trouble.ok()) trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(p)};
     if (!trouble.ok()) return 0;
     std::size_t next = 0, end = 0;
     for (int i = 0; i < p; ++i) {
@@ -177,25 +179,74 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
         for (const part& each : send_whole ? f.data.send_parts : f.data.recv_parts) f.data.count += each.count;
 }
 
+/// A part for each neighbour, nobody included: equal ones, or as long as the counts say.
+/// @param tables  an entry for each part of either buffer
+template <element T>
+void fit_edges(fitted_buffers<T>& f, const user_buffers<T>& u, bool gathers, std::span<part> tables)
+{
+    const neighbor_list& around = *u.neighbors;
+    const int out = gathers ? 0 : around.send_parts(), in = around.recv_parts();
+    const std::span<part> sent = tables.first(static_cast<std::size_t>(out)),
+                          taken = tables.subspan(sent.size(), static_cast<std::size_t>(in));
+    const auto check = [&](std::size_t expected, std::size_t found, bool at_least) {
+        if (f.trouble.ok() && !u.counted && (at_least ? found < expected : found != expected))
+            f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(expected), static_cast<double>(found)};
+    };
+    const auto equal_parts = [&](std::span<part> parts) {
+        for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = {i * f.data.own, f.data.own};
+        return parts.size() * f.data.own;
+    };
+    f.data.own = u.send_size;
+    if (!gathers && !u.counted) f.data.own = out > 0 ? u.send_size / sent.size() : in > 0 ? u.recv_size / taken.size() : 0;
+    if (u.varied) {
+        if (!gathers) {
+            f.send_elements = lay_out(u.send_counts, u.send_displacements, out, sent, f.trouble);
+            check(f.send_elements, u.send_size, u.send_displacements.given());
+        }
+        f.recv_elements = lay_out(u.recv_counts, u.recv_displacements, in, taken, f.trouble);
+        check(f.recv_elements, u.recv_size, u.recv_displacements.given());
+    } else {
+        f.send_elements = equal_parts(sent);
+        f.recv_elements = equal_parts(taken);
+        if (!gathers) check(f.send_elements, u.send_size, false);
+        check(f.recv_elements, u.recv_size, false);
+    }
+    if (!f.trouble.ok()) return;
+    if (gathers) f.send_elements = f.data.own;
+    else if (u.varied) f.data.own = 0;
+    for (int i = 0; i < out; ++i)
+        if (around.destination(i) == nobody) sent[static_cast<std::size_t>(i)].count = 0;
+    for (int i = 0; i < in; ++i)
+        if (around.source(i) == nobody) taken[static_cast<std::size_t>(i)].count = 0;
+    f.data.send_parts = sent;
+    f.data.recv_parts = taken;
+    if (!f.data.varied) f.data.count = f.data.own;
+}
+
 }  // namespace detail
 
 /// Fits the user's buffers to a collective on rank `me` of p. What does not fit becomes trouble, and the caller must tell all ranks of it:
 /// this rank cannot just throw while others wait for it.
-/// @param tables  2 p entries for a v variant, otherwise none; the result may point to them
+/// @param tables    2 p entries for a v variant, one for each part between neighbours, otherwise none; the result may point to them
+/// @param compares  ranks compare their arguments in any case. Between neighbours counts are then not among these, because a rank without
+///                  neighbours does not know them.
 template <element T>
-fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root, std::span<part> tables)
+fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, int me, int p, int root, std::span<part> tables,
+                      bool compares = false)
 {
     const int blocks = facts.one_vector ? 1 : p;
     const bool gives = facts.before(me, root, blocks).count > 0, takes = facts.after(me, root, blocks).count > 0;
     fitted_buffers<T> f;
     f.data.send = u.send;
     f.data.recv = u.recv;
+    f.data.varied = facts.over_edges && (u.varied || compares);
     const bool own_count_stands_elsewhere = u.varied && u.send_size == count_list::one_per_rank;
     if (u.counted && u.send_size > ~std::size_t{0} / 2 && !own_count_stands_elsewhere) {  // a negative count of the user's
         f.trouble = {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
-    if (facts.one_vector) detail::fit_vector(f, u, gives, takes);
+    if (facts.over_edges) detail::fit_edges(f, u, facts.send == extent::own, tables);
+    else if (facts.one_vector) detail::fit_vector(f, u, gives, takes);
     else if (u.varied) detail::fit_varied(f, u, facts, me, p, gives, takes, tables);
     else detail::fit_parts(f, u, facts, p, gives, takes);
 

@@ -16,6 +16,7 @@
 #include <ccoll/engine/decide.hpp>
 #include <ccoll/engine/guarded_call.hpp>
 #include <ccoll/engine/run_modes.hpp>
+#include <ccoll/policy/strided.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -61,6 +62,11 @@ constexpr bool is_possible(const Comm& comm)
 inline constexpr const char* not_a_communicator =
     "a small integer stands in its place, perhaps a root or a count; the order is buffers, counts, root, communicator, bound, error code";
 
+inline constexpr const char* no_topology =
+    "it has no topology, and so no neighbours; make one with MPI_Cart_create or MPI_Dist_graph_create_adjacent, or pass ccoll::with_grid "
+    "or "
+    "ccoll::with_neighbors";
+
 /// The clock of a plan.
 template <class Plan>
 using clock_of = std::conditional_t<std::is_same_v<typename Plan::instrument, policies::Instrument::Breakdown>, phase_clock, no_clock>;
@@ -85,7 +91,7 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
 /// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
-typename How::result perform(const Choice& choice, const user_buffers<T>& user, int root, const Comm& comm, Extra&... extra)
+typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm, Extra&... extra)
 {
     using first_plan = typename plans_of<Choice>::first;
     const extras more(extra...);
@@ -95,6 +101,10 @@ typename How::result perform(const Choice& choice, const user_buffers<T>& user, 
     if (const status refusal = users_link.refusal(); refusal != status::ok) {
         if (refusal == status::timed_out) users_link.begin_call();  // the next call has the next number on this rank as well
         return How::refused(name, refusal, users_link.explain(), more.code);
+    }
+    if constexpr (is_over_edges<Collective>) {
+        user.neighbors = neighbors_of(comm, users_link);
+        if (user.neighbors == nullptr) return How::refused(name, status::no_communicator, no_topology, more.code);
     }
     auto link = guarded_for<first_plan>(std::move(users_link));
     using transport_type = decltype(link);
@@ -144,8 +154,16 @@ constexpr auto as_elements(T* at)
 template <class How, class Collective, bool Loses, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
-    if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
-                  fault != call_fault::none) {
+    if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
+        refuse<call_fault::strided_later, Choice>();
+        return {};
+    } else if constexpr (is_strided<Send> || is_strided<Recv>) {
+        return with_packed(send, recv, [&](auto& from, auto& to) {
+            return call_ranges<How, Collective, Loses, decltype(from), decltype(to)>(choice, from, to, with, root, comm,
+                                                                                     std::forward<Extra>(extra)...);
+        });
+    } else if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
+                         fault != call_fault::none) {
         refuse<fault, Choice>();
         return {};
     } else {

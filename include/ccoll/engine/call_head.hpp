@@ -3,6 +3,7 @@
 // about the values, the agreement, and the time limit.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -38,7 +39,8 @@ public:
             talk->give_up(trouble);
             return false;
         }
-        fitted = fit(order.user, order.plan.what.facts, me, p, root, tables());
+        const bool compares = order.plan.checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
+        fitted = fit(order.user, order.plan.what.facts, me, p, root, tables(), compares);
         trouble = fitted.trouble;
         enter_space();
         stamp.arguments.root = root;
@@ -119,9 +121,10 @@ private:
     }
     std::span<part> tables()
     {
-        if (!order.user.varied) return {};
-        const std::size_t entries = 2 * static_cast<std::size_t>(p);
-        tables_ = link_.memory().take(entries * sizeof(part));
+        const neighbor_list* const around = order.user.neighbors.get();
+        if (!order.user.varied && around == nullptr) return {};
+        const auto entries = static_cast<std::size_t>(around != nullptr ? around->send_parts() + around->recv_parts() : 2 * p);
+        tables_ = link_.memory().take(std::max<std::size_t>(1, entries) * sizeof(part));
         part* const first = reinterpret_cast<part*>(tables_->bytes.get());
         std::uninitialized_value_construct_n(first, entries);
         return {first, entries};

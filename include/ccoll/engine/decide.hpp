@@ -3,6 +3,7 @@
 // the only engine code that is compiled once per plan. It has no loop over elements or ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -213,6 +214,10 @@ template <element T>
 std::size_t whole_elements(const user_buffers<T>& user, const collective_facts& facts, int me, int p, int root)
 {
     const auto ranks = static_cast<std::size_t>(p);
+    if (user.neighbors != nullptr) {  // what one neighbour gets, because ranks may have different numbers of them
+        const int parts = facts.send == extent::own || user.counted ? 1 : user.neighbors->send_parts();
+        return user.send_size / static_cast<std::size_t>(std::max(1, parts));
+    }
     if (facts.one_vector) return facts.before(me, root, 1).count > 0 ? user.send_size : user.recv_size;
     if (user.counted) return user.send_size * ranks;
     const bool send_whole = facts.send == extent::whole;

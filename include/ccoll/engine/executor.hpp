@@ -29,7 +29,7 @@ public:
     /// @param agreed  ranks have compared their arguments, so none can have another schedule.
     executor(const task<T>& what, Link& link, control<Link>& talk, bool agreed)
         : task_(what), link_(link), messages_(what.space.message_memory(link.memory())), talk_(talk), agreed_(agreed), me_(link.rank()),
-          p_(link.size()), blocks_(what.path.blocks(p_)), steps_(what.path.steps(p_)), tags_(what.stamp.call),
+          p_(link.size()), blocks_(what.blocks(p_)), steps_(what.steps(p_)), tags_(what.stamp.call),
           store_(what, me_, p_, link.memory(), messages_, what.space.element_memory(link.memory()))
     {
         lanes_ = store_.template table<lane>(store_.lanes());
@@ -253,7 +253,7 @@ private:
     /// this rank.
     void begin_step(lane& l)
     {
-        const step now = l.now = step_at(l);
+        const step now = l.now = task_.step_at(me_, p_, l.step);
         l.at = stage_of_step::encode;
         l.received = now.recv_from == nobody;
         if (!l.received) {
@@ -343,7 +343,7 @@ private:
         for (int i = 0; i < now.recv.count && trouble_.ok(); ++i) {
             block& b = at(l, now.recv, i);
             frame_view view;
-            if (const verdict v = check_frame(b, now, rest, view); !v.ok()) return poison(v);
+            if (const verdict v = open_frame(task_, b, now.action, here_, rest, view); !v.ok()) return poison(v);
             show_codec(*l.inbox, view);
             byte_work<executor> transition{*this, l, b, &view, l.inbox};
             if (now.action == on_receive::reduce && fuses(l, now.recv.at(i, blocks_))) {
@@ -357,25 +357,12 @@ private:
         }
         if (trouble_.ok() && !rest.empty()) poison(here_.found(status::corrupt));
     }
-    /// Reads the frame at the start of `rest`. It must be a frame of this block, in this call.
-    verdict check_frame(block& b, const step& now, const_byte_span rest, frame_view& view)
-    {
-        const status s = task_.codec.open(rest, b.count, view);
-        if (s != status::ok && s != status::too_large && s != status::count_differs) return here_.found(s);
-        const std::uint64_t elements = view.header.elements;
-        if (task_.data.varied && now.action == on_receive::replace && elements <= task_.slice_elements)
-            b.count = static_cast<std::size_t>(elements);  // the sender knows the length of its part
-        if (task_.data.varied && elements != b.count)
-            return here_.found(status::count_differs, static_cast<double>(b.count), static_cast<double>(elements));
-        const bool fits = elements == b.count && view.header.bound == task_.eb && view.bytes() <= task_.max_frame_bytes(b.count);
-        return fits ? verdict{} : here_.found(status::corrupt);
-    }
 
     /// Is a reduced block going to be encoded for a send next? Then its partial result need not be stored.
     bool fuses(const lane& l, int b) const
     {
         return task_.rules.forward_encoded && !task_.rules.reduce_encoded && l.step + 1 < steps_ &&
-               task_.path.step_at(me_, p_, task_.root, l.step + 1).send.contains(b, blocks_);
+               task_.step_at(me_, p_, l.step + 1).send.contains(b, blocks_);
     }
 
     /// Begins to deliver the blocks that no step after `number` touches. @param was  the step that has just been done
@@ -440,7 +427,6 @@ private:
 
     bool done() const { return finished_ == store_.slices() || left_; }
     std::size_t index_of(const lane& l) const { return static_cast<std::size_t>(&l - lanes_.data()); }
-    step step_at(const lane& l) const { return task_.path.step_at(me_, p_, task_.root, l.step); }
     block& at(lane& l, const block_set& set, int i) { return l.blocks[static_cast<std::size_t>(set.at(i, blocks_))]; }
 
     const task<T>& task_;

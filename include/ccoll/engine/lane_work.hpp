@@ -29,6 +29,22 @@ struct begun_work {
     message_place where{};
 };
 
+/// Reads the frame at the start of `rest`. It must be a frame of this block, in this call. In a call whose parts differ in length the
+/// sender knows how long its part is, and a block that it replaces takes that length.
+template <element T>
+verdict open_frame(const task<T>& what, typename block_store<T>::block& b, on_receive action, const message_place& here,
+                   const_byte_span rest, frame_view& view)
+{
+    const status s = what.codec.open(rest, b.count, view);
+    if (s != status::ok && s != status::too_large && s != status::count_differs) return here.found(s);
+    const std::uint64_t elements = view.header.elements;
+    if (what.data.varied && action == on_receive::replace && elements <= what.slice_elements) b.count = static_cast<std::size_t>(elements);
+    if (what.data.varied && elements != b.count)
+        return here.found(status::count_differs, static_cast<double>(b.count), static_cast<double>(elements));
+    const bool fits = elements == b.count && view.header.bound == what.eb && view.bytes() <= what.max_frame_bytes(b.count);
+    return fits ? verdict{} : here.found(status::corrupt);
+}
+
 /// A list for as many pieces of work as one lane can have under way.
 template <element T>
 class lane_work {

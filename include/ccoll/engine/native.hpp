@@ -13,8 +13,9 @@ namespace detail {
 
 /// A transport with a member native_<collective> (transport/mpi.hpp) that knows these elements and this operation.
 template <class Collective, class Op, class T, class Link>
-concept has_native = !Collective::partial && requires(Link& link, T* data) { link.native_bcast(data, std::size_t{}, 0); } &&
-                     (!Collective::reduces || Link::template native_op_of<Op, T>::available);
+concept has_native = !Collective::partial && !is_over_edges<Collective> && requires(Link& link, T* data) {
+    link.native_bcast(data, std::size_t{}, 0);
+} && (!Collective::reduces || Link::template native_op_of<Op, T>::available);
 
 /// @param what   fitted buffers, not those of a v variant. A sum that is to be divided is returned undivided.
 /// @param begun  null: waits for the end. Otherwise the call is only begun, and this request tells when it has ended.

@@ -209,7 +209,7 @@ private:
         ++out_.halfway;
     }
     /// The stamp of a message that the host cannot reach. The codec works behind it, on the same queue.
-    void put_stamp(slot& s, std::size_t number)
+    CCOLL_OPAQUE void put_stamp(slot& s, std::size_t number)
     {
         store(s.memory->host_room(), 0, stamp(number, out_.total));
         d_.space.far->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
@@ -238,7 +238,7 @@ private:
             for (int tries = 0; tries < 1000 && !link_.test(r); ++tries) {}
             if (link_.test(r)) messages_.drop(b);  // otherwise its memory is never reused
         }
-        wait_for_work(out_);
+        out_.wait_for_work();
         out_.total = out_.begun = out_.halfway;
         out_.turn.leave();
     }
@@ -270,9 +270,9 @@ private:
     }
 
     /// Can the host read the message that has arrived? If not, what it reads of it is being fetched.
-    bool can_read(slot& s)
+    bool can_read(slot& s) { return d_.space.far == nullptr || s.request.result != status::ok || has_fetched(s); }
+    CCOLL_OPAQUE bool has_fetched(slot& s)
     {
-        if (d_.space.far == nullptr || s.request.result != status::ok) return true;
         if (!std::exchange(s.fetched, true)) {
             s.memory->used = s.request.bytes;
             forget(*s.memory, 0);
@@ -378,12 +378,6 @@ private:
         } catch (...) {}
 #endif
     }
-    /// Waits for codec work, because it uses the user's buffers.
-    static void wait_for_work(end_point& e)
-    {
-        for (slot& s : e.all) s.queue.wait(s.work);
-    }
-
     void fail(const verdict& v)
     {
         if (trouble_.ok()) trouble_ = v;
@@ -391,22 +385,18 @@ private:
     }
     void cancel_receives()
     {
-        wait_for_work(in_);
+        in_.wait_for_work();
         for (std::size_t i = in_.halfway; i < in_.begun; ++i)
             if (slot& s = in_.at(i); !link_.test(s.request)) link_.cancel(s.request);
-        for (std::size_t i = 0; i < in_.slots; ++i) messages_.drop(std::exchange(in_.all[i].memory, nullptr));
-        in_.total = in_.begun = in_.halfway = in_.finished = in_.slots = 0;
-        in_.turn.leave();
+        in_.close(messages_);
     }
     /// What has left will arrive, even if no receive is posted, so its memory is never reused.
     void leave_sends()
     {
-        wait_for_work(out_);
+        out_.wait_for_work();
         for (std::size_t i = out_.finished; i < out_.halfway; ++i)
             if (slot& s = out_.at(i); !link_.test(s.request)) s.memory = nullptr;
-        for (std::size_t i = 0; i < out_.slots; ++i) messages_.drop(std::exchange(out_.all[i].memory, nullptr));
-        out_.total = out_.begun = out_.halfway = out_.finished = out_.slots = 0;
-        out_.turn.leave();
+        out_.close(messages_);
     }
 
     void end()

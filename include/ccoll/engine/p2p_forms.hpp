@@ -225,7 +225,14 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
     constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
     constexpr call_fault shared = or_temporary<Loses>(first_shared_fault<How, Send, Recv, Comm, Extra...>(plans));
     constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Comm, Extra...>(plans);
-    if constexpr (shared != call_fault::none) {
+    if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
+        refuse<call_fault::strided_later, Choice>();
+        return {};
+    } else if constexpr (is_strided<Send> || is_strided<Recv>) {
+        return with_packed(send, recv, [&](auto& from, auto& to) {
+            return call_p2p<How, Loses>(choice, name, from, destination, to, source, tags, comm, std::forward<Extra>(extra)...);
+        });
+    } else if constexpr (shared != call_fault::none) {
         refuse<shared, Choice>();
         return {};
     } else if constexpr (own != p2p_fault::none) {

@@ -200,6 +200,18 @@ struct p2p_end {
 
     p2p_slot<Request>& at(std::size_t i) { return all[i % slots]; }
     bool done() const { return finished == total; }
+    /// Waits for codec work, because it uses the user's buffers.
+    void wait_for_work()
+    {
+        for (p2p_slot<Request>& s : all) s.queue.wait(s.work);
+    }
+    /// Gives memory back that no message uses; no further message belongs to the call.
+    void close(workspace& messages)
+    {
+        for (std::size_t i = 0; i < slots; ++i) messages.drop(std::exchange(all[i].memory, nullptr));
+        total = begun = halfway = finished = slots = 0;
+        turn.leave();
+    }
 };
 
 }  // namespace detail

@@ -10,7 +10,7 @@
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/menu.hpp>
 #include <ccoll/policy/plan.hpp>
-#include <ccoll/transport/transport.hpp>
+#include <ccoll/transport/neighborhood.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -19,11 +19,13 @@ enum class call_fault {
     none,
     plan,
     buffer,
+    strided_later,
     mixed_spaces,
     space,
     element,
     mixed_elements,
     communicator,
+    neighbors,
     lossy_element,
     szx_header,
     pipe_szx_header,
@@ -134,6 +136,7 @@ consteval call_fault first_fault_of_plan()
     else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
     else if constexpr (first_fault_of_order<Comm, Extra...>() != call_fault::none) return first_fault_of_order<Comm, Extra...>();
+    else if constexpr (is_over_edges<Collective> && !has_neighbors<Comm>) return call_fault::neighbors;
     else {
         using T = engine_element<buffer_pointee<Recv>, Collective, Plan>;
         using codec = typename Plan::codec;
@@ -227,8 +230,12 @@ constexpr void refuse()
 {
     refuse_plan<Choice::fault>();
     static_assert(Fault != call_fault::buffer,
-                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); copy strided data together first, "
+                  "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for elements with a stride pass "
+                  "ccoll::strided(pointer, count, length, stride) to a blocking call, "
                   "and for another container specialise ccoll::buffer_traits");
+    static_assert(Fault != call_fault::strided_later,
+                  "ccoll: a strided view is copied together within a call, so it goes with blocking calls alone; copy the elements to a "
+                  "buffer of yours, which outlives the request");
     static_assert(Fault != call_fault::threads,
                   "ccoll: Exec:: says who does the work of host codecs, and these buffers are not in host memory; drop it");
     static_assert(Fault != call_fault::mixed_spaces,
@@ -242,6 +249,10 @@ constexpr void refuse()
     static_assert(Fault != call_fault::communicator,
                   "ccoll: the communicator must be an MPI_Comm (include <ccoll/transport/mpi.hpp>), a ccoll::threads_comm "
                   "(include <ccoll/transport/threads.hpp>) or an object that meets ccoll::transport");
+    static_assert(Fault != call_fault::neighbors,
+                  "ccoll: this communicator does not know its neighbours; pass an MPI_Comm with a topology (MPI_Cart_create, "
+                  "MPI_Dist_graph_create_adjacent), or ccoll::with_grid(comm, extents, closed) or ccoll::with_neighbors(comm, sources, "
+                  "destinations)");
     static_assert(
         Fault != call_fault::lossy_element,
         "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and complex numbers where they are moved "

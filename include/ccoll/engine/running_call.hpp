@@ -84,10 +84,12 @@ private:
 
         if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
         what_.data = head_.fitted.data;
+        what_.neighbors = head_.order.user.neighbors.get();
         what_.root = root;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
-        what_.longest = what_.data.varied ? longest_part() : what_.cut(what_.path.blocks(p), 0).count;
-        what_.room_bytes = p > 1 ? room_for(what_, what_.path.widest(p)) : 0;
+        const bool between = what_.neighbors != nullptr;
+        what_.longest = what_.data.varied || between ? longest_part() : what_.cut(what_.path.blocks(p), 0).count;
+        what_.room_bytes = p > 1 ? room_for(what_, what_.widest(p)) : 0;
         lossy_ = d_.bound.lossy;
         if (lossy_) {
             promise_ = {d_.bound, what_.path, what_.rules, link_.memory(), p, root, divides() ? p : 1};
@@ -98,7 +100,8 @@ private:
         // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others would not hear of
         // it.
         const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.one_way);
-        must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && what_.data.varied));
+        const bool counts = between ? head_.order.user.varied : what_.data.varied;
+        must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && counts));
         if (must_compare) compare_arguments(&running_call::hand_over);
         else hand_over();
     }
@@ -235,7 +238,8 @@ private:
         // This includes short vectors of prefixes and of collectives with a root. Ranks that each believe they are the root, or that send
         // what no rank expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
-        const bool compare = d_.checks == check_level::automatic && (large || what_.facts.one_way) && head_.p > 1 && !result_.facts.agreed;
+        const bool asks = (large || what_.facts.one_way) && what_.neighbors == nullptr;  // neighbours do not wait for all ranks
+        const bool compare = d_.checks == check_level::automatic && asks && head_.p > 1 && !result_.facts.agreed;
         if (compare) compare_arguments(&running_call::execute);
         else execute();
     }
@@ -254,11 +258,11 @@ private:
     void execute()
     {
         // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
-        what_.slices_unasked = !result_.facts.agreed && d_.checks == check_level::local && head_.p > 1;
-        const bool sliced = result_.facts.agreed || d_.checks == check_level::local;
-        what_.slice_elements =
-            sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.path.widest(head_.p), what_.wanted_slice())
-                   : std::max<std::size_t>(1, what_.longest);
+        const bool between = what_.neighbors != nullptr, local = d_.checks == check_level::local;
+        what_.slices_unasked = !result_.facts.agreed && (local || between) && head_.p > 1;
+        const bool sliced = result_.facts.agreed || local || (between && what_.longest * sizeof(T) >= agreement_bytes);
+        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.widest(head_.p), what_.wanted_slice())
+                                      : std::max<std::size_t>(1, what_.longest);
         // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);

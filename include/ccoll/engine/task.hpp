@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <ccoll/algo/collective.hpp>
+#include <ccoll/algo/neighbors.hpp>
 #include <ccoll/codec/queued_codec.hpp>
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/engine/space.hpp>
@@ -29,14 +30,15 @@ struct collective_facts {
     int (*send_part)(int me, int p, int block) = nullptr;
     int (*recv_part)(int me, int p, int block) = nullptr;
     bool one_vector = false;  ///< buffers of equal length on all ranks, cut as the schedule needs; otherwise they consist of p parts
+    bool over_edges = false;  ///< between neighbours: buffers have a part for each
 };
 
 template <class C>
 inline constexpr collective_facts facts_of = [] {
-    constexpr bool exchanges = std::is_same_v<C, collective::alltoall>;
-    constexpr bool one_vector = C::send == extent::whole && C::recv == extent::whole && !exchanges;
-    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     C::rooted || C::partial, exchanges, C::send,
-                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part,           one_vector};
+    constexpr bool exchanges = std::is_same_v<C, collective::alltoall>, over_edges = detail::is_over_edges<C>;
+    constexpr bool one_vector = C::send == extent::whole && C::recv == extent::whole && !exchanges && !over_edges;
+    return collective_facts{C::name, C::varied_name, C::reduces, C::rooted,     C::rooted || C::partial, exchanges,  C::send,
+                            C::recv, &C::before,     &C::after,  &C::send_part, &C::recv_part,           one_vector, over_edges};
 }();
 
 /// Where something lies in a buffer, in elements.
@@ -85,6 +87,7 @@ template <element T>
 struct task {
     collective_facts facts;
     schedule path;
+    const neighbor_list* neighbors = nullptr;  ///< of this rank, in place of the schedule's peers
     call_buffers<T> data;
     queued_codec<T> codec;
     queued_addends<T> addends;  ///< if the placement adds frames
@@ -105,6 +108,16 @@ struct task {
     /// Slices follow from this rank's own count and codec, and ranks have not compared these. A rank with a different count or codec sends
     /// another number of messages.
     bool slices_unasked = false;
+
+    // What this rank does. Between neighbours that follows from the neighbours.
+    bool gathers() const { return facts.send == extent::own; }
+    int blocks(int p) const { return neighbors != nullptr ? neighbors->blocks(gathers()) : path.blocks(p); }
+    int steps(int p) const { return neighbors != nullptr ? neighbors->steps() : path.steps(p); }
+    int widest(int p) const { return neighbors != nullptr ? 1 : path.widest(p); }
+    step step_at(int me, int p, int k) const
+    {
+        return neighbors != nullptr ? step_between(*neighbors, gathers(), k) : path.step_at(me, p, root, k);
+    }
 
     /// Block b of the whole vector, if parts are equal.
     part cut(int blocks, int b) const { return facts.one_vector ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b); }

@@ -18,6 +18,7 @@
 
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
+#include <ccoll/transport/mpi_topology.hpp>
 #include <ccoll/transport/mpi_types.hpp>
 #include <ccoll/transport/transport.hpp>
 
@@ -114,6 +115,13 @@ public:
     status reach(const far_memory& memory) const noexcept
     {
         return memory.of_cuda && !is_gone() && detail::mpi_is_cuda_aware() ? status::ok : status::not_direct;
+    }
+
+    /// In the topology of the user's communicator; null if it has none. Local. It must not have been freed.
+    std::shared_ptr<const neighbor_list> neighbors()
+    {
+        if (state_->neighbors == nullptr) state_->neighbors = detail::neighbors_of_topology(state_->users, rank(), size());
+        return state_->neighbors;
     }
 
     request post_send(int peer, int tag, const_byte_span data)

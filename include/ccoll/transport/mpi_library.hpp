@@ -20,6 +20,7 @@
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/workspace.hpp>
+#include <ccoll/policy/neighbors.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_types.hpp>
 
@@ -62,6 +63,7 @@ struct mpi_state {
     bool has_requests = false;  ///< nonblocking calls have been started here
     workspace memory;
     std::vector<int> nodes;                          ///< of all ranks; empty until the first question
+    std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and without one
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
     bool leaving = false;                            ///< this rank is in the barrier of `is_empty`

@@ -56,9 +56,33 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
+CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+{
+    if (!reaches(x, limit)) return 0;
+    return mask_of(x, [=](typename rule<T>::word w) { return static_cast<u8>((w & ~fields_of<T>::sign) >= limit); });
+}
+CCOLL_INLINE u32 equal_of_8(const u32* masks, u32 mask) noexcept
+{
+    u32 bits = 0;
+    for (unsigned i = 0; i < 8; ++i) bits |= u32{masks[i] == mask} << i;
+    return bits;
+}
+template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
     return mask_of(x, [=](typename rule<T>::word w) { return static_cast<u8>(w == bits); });
+}
+template <element T>
+CCOLL_INLINE void ramp(T* to, std::size_t count, T a, T b) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double from = static_cast<double>(a), until = static_cast<double>(b), steps = static_cast<double>(count + 1);
+    const double low = from < until ? from : until, high = from < until ? until : from;
+    for (int i = 0; i < static_cast<int>(count); ++i) {
+        const double share = static_cast<double>(i + 1) / steps, value = from * (1 - share) + until * share;
+        const double raised = value < low ? low : value;
+        to[i] = static_cast<T>(raised > high ? high : raised);
+    }
 }
 template <element T>
 CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
@@ -128,6 +152,18 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
+CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+{
+    using word = typename rule<T>::word;
+    constexpr unsigned count = 32 / sizeof(T);
+    const __m256i magnitude = all(static_cast<word>(~fields_of<T>::sign)), below = all(static_cast<word>(limit - 1));
+    u32 mask = 0;
+    for (unsigned i = 0; i < block_elements; i += count)
+        mask |= signs(above(_mm256_and_si256(load(x + i), magnitude), below, word{}), word{}) << i;
+    return mask;
+}
+CCOLL_INLINE u32 equal_of_8(const u32* masks, u32 mask) noexcept { return signs(same(load(masks), all(mask), u32{}), u32{}); }
+template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
     using word = typename rule<T>::word;
@@ -142,6 +178,31 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
     using word = typename rule<T>::word;
     constexpr unsigned count = 32 / sizeof(T);
     for (unsigned i = 0; i < block_elements; i += count) store(x + i, _mm256_blendv_epi8(load(x + i), all(bits), lanes(mask >> i, word{})));
+}
+
+CCOLL_INLINE void store_first(float* to, std::size_t count, __m256d v) noexcept
+{
+    const __m128i wanted = _mm_cmpgt_epi32(_mm_set1_epi32(static_cast<int>(count)), _mm_setr_epi32(0, 1, 2, 3));
+    _mm_maskstore_ps(to, wanted, _mm256_cvtpd_ps(v));
+}
+CCOLL_INLINE void store_first(double* to, std::size_t count, __m256d v) noexcept
+{
+    const __m256i wanted = _mm256_cmpgt_epi64(_mm256_set1_epi64x(static_cast<long long>(count)), _mm256_setr_epi64x(0, 1, 2, 3));
+    _mm256_maskstore_pd(to, wanted, v);
+}
+template <element T>
+CCOLL_INLINE void ramp(T* to, std::size_t count, T a, T b) noexcept
+{
+    const __m256d from = _mm256_set1_pd(static_cast<double>(a)), until = _mm256_set1_pd(static_cast<double>(b)), one = _mm256_set1_pd(1);
+    const __m256d low = _mm256_min_pd(until, from), high = _mm256_max_pd(until, from);
+    const __m256d steps = _mm256_set1_pd(static_cast<double>(static_cast<int>(count + 1)));
+    __m256d number = _mm256_setr_pd(1, 2, 3, 4);
+    for (std::size_t i = 0; i < count; i += 4) {
+        const __m256d share = _mm256_div_pd(number, steps);
+        const __m256d value = _mm256_add_pd(_mm256_mul_pd(from, _mm256_sub_pd(one, share)), _mm256_mul_pd(until, share));
+        store_first(to + i, count - i, _mm256_min_pd(high, _mm256_max_pd(low, value)));
+        number = _mm256_add_pd(number, _mm256_set1_pd(4));
+    }
 }
 
 #include <ccoll/codec/specials/loops.inl>
@@ -184,6 +245,18 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
+CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+{
+    using word = typename rule<T>::word;
+    constexpr unsigned count = 64 / sizeof(T);
+    const __m512i magnitude = all(static_cast<word>(~fields_of<T>::sign)), least = all(limit);
+    u32 mask = 0;
+    for (unsigned i = 0; i < block_elements; i += count)
+        mask |= from(_mm512_and_si512(_mm512_loadu_si512(x + i), magnitude), least, word{}) << i;
+    return mask;
+}
+using avx2::equal_of_8;
+template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
     using word = typename rule<T>::word;
@@ -198,6 +271,26 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
     using word = typename rule<T>::word;
     constexpr unsigned count = 64 / sizeof(T);
     for (unsigned i = 0; i < block_elements; i += count) store(x + i, mask >> i, all(bits), word{});
+}
+
+CCOLL_INLINE void store(float* to, u32 mask, __m512d v) noexcept
+{
+    _mm256_mask_storeu_ps(to, static_cast<__mmask8>(mask), _mm512_cvtpd_ps(v));
+}
+CCOLL_INLINE void store(double* to, u32 mask, __m512d v) noexcept { _mm512_mask_storeu_pd(to, static_cast<__mmask8>(mask), v); }
+template <element T>
+CCOLL_INLINE void ramp(T* to, std::size_t count, T a, T b) noexcept
+{
+    const __m512d from = _mm512_set1_pd(static_cast<double>(a)), until = _mm512_set1_pd(static_cast<double>(b)), one = _mm512_set1_pd(1);
+    const __m512d low = _mm512_min_pd(until, from), high = _mm512_max_pd(until, from);
+    const __m512d steps = _mm512_set1_pd(static_cast<double>(static_cast<int>(count + 1)));
+    __m512d number = _mm512_setr_pd(1, 2, 3, 4, 5, 6, 7, 8);
+    for (std::size_t i = 0; i < count; i += 8) {
+        const __m512d share = _mm512_div_pd(number, steps);
+        const __m512d value = _mm512_add_pd(_mm512_mul_pd(from, _mm512_sub_pd(one, share)), _mm512_mul_pd(until, share));
+        store(to + i, count - i < 8 ? 0xffu >> (8 - (count - i)) : 0xffu, _mm512_min_pd(high, _mm512_max_pd(low, value)));
+        number = _mm512_add_pd(number, _mm512_set1_pd(8));
+    }
 }
 
 #include <ccoll/codec/specials/loops.inl>

@@ -3,6 +3,7 @@
 // are special. Nothing here depends on an instruction set.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -64,6 +65,82 @@ typename fields_of<T>::word bits_at(const T* x, std::size_t i) noexcept
     std::memcpy(&w, x + i, sizeof w);
     return w;
 }
+
+/// A bit for each block of a chunk.
+class block_bits {
+public:
+    /// Of blocks k to k + 7, for k that is a multiple of 8.
+    void put_8(std::size_t k, u32 bits) noexcept { words_[k / 64] |= u64{bits & 255} << k % 64; }
+    /// Blocks from `end` on have none.
+    void cut(std::size_t end) noexcept
+    {
+        for (std::size_t i = end / 64; i < words; ++i) words_[i] &= i > end / 64 || end % 64 == 0 ? 0 : ~u64{0} >> (64 - end % 64);
+    }
+    void set(std::size_t k) noexcept { words_[k / 64] |= u64{1} << k % 64; }
+    bool has(std::size_t k) const noexcept { return (words_[k / 64] >> k % 64 & 1) != 0; }
+    void set(std::size_t from, std::size_t end) noexcept
+    {
+        for (; from < end; from = (from / 64 + 1) * 64) {
+            const std::size_t count = std::min(end, (from / 64 + 1) * 64) - from;
+            words_[from / 64] |= ~u64{0} >> (64 - count) << from % 64;
+        }
+    }
+    /// The first block from k on that has the bit; most_blocks if none has.
+    std::size_t next(std::size_t k) const noexcept { return find(k, 0); }
+    std::size_t next_not(std::size_t k) const noexcept { return find(k, ~u64{0}); }
+
+    std::size_t count() const noexcept
+    {
+        int all = 0;
+        for (const u64 w : words_) all += std::popcount(w);
+        return static_cast<std::size_t>(all);
+    }
+    /// Calls each(k) for all blocks that have the bit, in order.
+    template <class Each>
+#if defined(__GNUC__)
+    __attribute__((always_inline))  // into kernels
+#endif
+    void
+    for_each(Each each) const noexcept
+    {
+        for (std::size_t i = 0; i < words; ++i)
+            for (u64 left = words_[i]; left != 0; left &= left - 1) each(64 * i + static_cast<std::size_t>(std::countr_zero(left)));
+    }
+    friend block_bits operator&(block_bits a, const block_bits& b) noexcept
+    {
+        for (std::size_t i = 0; i < words; ++i) a.words_[i] &= b.words_[i];
+        return a;
+    }
+    block_bits or_with(const block_bits& b) const noexcept
+    {
+        block_bits a = *this;
+        for (std::size_t i = 0; i < words; ++i) a.words_[i] |= b.words_[i];
+        return a;
+    }
+    /// Those of a without those of b.
+    friend block_bits operator-(block_bits a, const block_bits& b) noexcept
+    {
+        for (std::size_t i = 0; i < words; ++i) a.words_[i] &= ~b.words_[i];
+        return a;
+    }
+
+private:
+    static constexpr std::size_t words = most_blocks / 64;
+
+    std::size_t find(std::size_t k, u64 flip) const noexcept
+    {
+        if (k >= most_blocks) return most_blocks;
+        u64 left = (words_[k / 64] ^ flip) & ~u64{0} << k % 64;
+        std::size_t i = k / 64;
+        while (left == 0) {
+            if (++i == words) return most_blocks;
+            left = words_[i] ^ flip;
+        }
+        return 64 * i + static_cast<std::size_t>(std::countr_zero(left));
+    }
+
+    u64 words_[words] = {};
+};
 
 /// Bit of the head of a layer that a codec may give a meaning.
 inline constexpr u32 marked_layer = u32{1} << 29;

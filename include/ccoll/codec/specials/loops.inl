@@ -2,8 +2,11 @@
 // codec/specials/loops.inl - floor 2. The loops over a chunk with special values: one text, compiled once for each instruction set, of
 // which it uses the instructions that count bits. The namespace that includes this file has these primitives on 32 values:
 //   part(x, rule, marked, to) -> mask    which values are special; copies the others, and 0 for these
+//   far(x, limit) -> mask                which |x| are not below the limit, as bits
 //   equal(x, word) -> mask               which values have these bits
+//   equal_of_8(masks, mask) -> bits      which of eight masks are this one
 //   put(x, mask, word)                   puts a value in the places of the mask
+//   ramp(to, count, a, b)                numbers from a to b, of which neither is counted: rising_to() in order
 
 /// One pass over a chunk: which of its values are special, and a copy of it with 0 for these.
 /// @param x  n values, 1..most_elements
@@ -36,20 +39,40 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     found.values = values;
 }
 
-/// Numbers from a to b, of which neither is counted, in the places `first` .. `end` - 1.
+/// The places in which a bridge rises or falls.
+struct slope {
+    std::size_t from, to;
+};
+
+/// Puts a bridge in the place of one run of special values, from `first` to `end` - 1. It leads from the value before the run to the one
+/// behind it. It repeats the former, then rises or falls in equal steps, then repeats the latter. All blocks that it fills stay constant:
+/// the steps are in the first or in the last block, whichever has more of the run, or all over a run in one or two blocks. A run at an end
+/// of the chunk repeats its only neighbour; 0 if there is none.
+/// @param x     the chunk, n values
+/// @param copy  gets the bridge; has room for whole blocks, but only these values change
 template <element T>
-CCOLL_INLINE void ramp(T* x, std::size_t first, std::size_t end, T a, T b) noexcept
+CCOLL_INLINE slope bridge_run(const T* x, T* copy, std::size_t n, std::size_t first, std::size_t end) noexcept
 {
-    CCOLL_EXACT_BODY
-    const double from = static_cast<double>(a), to = static_cast<double>(b), steps = static_cast<double>(end - first + 1);
-    const double low = from < to ? from : to, high = from < to ? to : from;
-    const int count = static_cast<int>(end - first);
-    T* const at = x + first;
-    for (int i = 0; i < count; ++i) {
-        const double share = static_cast<double>(i + 1) / steps, value = from * (1 - share) + to * share;
-        const double raised = value < low ? low : value;
-        at[i] = static_cast<T>(raised > high ? high : raised);
+    const T before = first > 0 ? x[first - 1] : end < n ? x[end] : T(0), behind = end < n ? x[end] : before;
+    const std::size_t first_block = first / block_elements, last_block = (end - 1) / block_elements;
+    slope steps{first, end};
+    if (last_block > first_block + 1) {
+        const std::size_t of_first = block_elements * (first_block + 1), of_last = block_elements * last_block;
+        if (of_first - first > end - of_last) steps.to = of_first;
+        else steps.from = of_last;
+        const auto fill = [copy](std::size_t from, std::size_t to, T value) {
+            const auto bits = bits_at(&value, 0);
+            for (std::size_t k = from / block_elements; block_elements * k < to; ++k) {
+                const std::size_t begin = block_elements * k, left = to - begin;
+                const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
+                put(copy + begin, from > begin ? below & 0xffffffffu << (from - begin) : below, bits);
+            }
+        };
+        fill(first, steps.from, before);
+        fill(steps.to, end, behind);
     }
+    ramp(copy + steps.from, steps.to - steps.from, before, behind);
+    return steps;
 }
 
 /// The first place from i on, up to n, that is special, or (flipped: ~0) is not.
@@ -65,42 +88,26 @@ CCOLL_INLINE std::size_t next(const places& at, std::size_t n, std::size_t i, u3
     return std::min(n, block_elements * k + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
-/// Puts values in the places of the special ones which cost few bits. A run of special values leads from the value before it to the one
-/// behind it. It repeats the former, then rises or falls in equal steps, then repeats the latter. All blocks that it fills stay constant:
-/// the steps are in the first or in the last block, whichever has more of the run, or all over a run in one or two blocks. A run at an end
-/// of the chunk repeats its only neighbour; 0 if there is none.
+/// Puts values in the places of the special ones which cost few bits: a bridge for each run of them.
 template <element T>
 CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
 {
-    CCOLL_EXACT_BODY
     std::size_t i = 0;
     while ((i = next(at, n, i, 0)) < n) {
         const std::size_t first = i, end = next(at, n, i, 0xffffffffu);
         i = end;
-        const T before = first > 0 ? x[first - 1] : end < n ? x[end] : T(0), behind = end < n ? x[end] : before;
-        const std::size_t first_block = first / block_elements, last_block = (end - 1) / block_elements;
-        std::size_t from = first, to = end;  // of the steps
-        if (last_block > first_block + 1) {
-            const std::size_t of_first = block_elements * (first_block + 1), of_last = block_elements * last_block;
-            if (of_first - first > end - of_last) to = of_first;
-            else from = of_last;
-        }
-        for (std::size_t j = first; j < from; ++j) x[j] = before;
-        ramp(x, from, to, before, behind);
-        for (std::size_t j = to; j < end; ++j) x[j] = behind;
+        bridge_run(x, x, n, first, end);
     }
 }
 
-CCOLL_INLINE bool is_run(u32 mask) noexcept
+/// Are the bits of a mask other than 0 next to each other?
+CCOLL_INLINE bool is_run(u32 mask) noexcept { return (mask & (mask + (mask & (0u - mask)))) == 0; }
+/// @param all  whole() of the block
+CCOLL_INLINE u8 form_of(u32 mask, u32 all) noexcept
 {
-    const u32 moved = mask == 0 ? 0 : mask >> std::countr_zero(mask);
-    return moved != 0 && (moved & (moved + 1)) == 0;
-}
-/// @param mask  not 0    @param all  whole() of the block
-CCOLL_INLINE form form_of(u32 mask, u32 all) noexcept
-{
-    if (mask == all) return form::throughout;
-    return is_run(mask) || is_run(all & ~mask) ? form::run : form::mask;
+    const u32 others = all & ~mask;
+    const u8 partial = is_run(mask) || is_run(others) ? static_cast<u8>(form::run) : static_cast<u8>(form::mask);
+    return mask == 0 ? static_cast<u8>(form::none) : others == 0 ? static_cast<u8>(form::throughout) : partial;
 }
 /// @param mask  of form::run
 CCOLL_INLINE std::uint16_t run_of(u32 mask, u32 all) noexcept
@@ -117,22 +124,40 @@ template <class T>
 CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, const T* one, u8* to, const u8* end) noexcept
 {
     const std::size_t blocks = blocks_of(n);
-    u8 named[most_blocks];
-    form forms[most_blocks];
+    u8 forms[most_blocks] = {};
+    for (std::size_t k = 0; k < blocks; ++k) forms[k] = form_of(masks[k], 0xffffffffu);
+    forms[blocks - 1] = form_of(masks[blocks - 1], whole(n, blocks - 1));
+    block_bits first, second;  // the two bits of a form
+    for (std::size_t k = 0; k < blocks; k += 8) {
+        constexpr u64 low = 0x0101010101010101u, gather = 0x0102040810204080u;
+        u64 eight;
+        std::memcpy(&eight, forms + k, sizeof eight);
+        first.put_8(k, static_cast<u32>((eight & low) * gather >> 56));
+        second.put_8(k, static_cast<u32>((eight >> 1 & low) * gather >> 56));
+    }
+    const block_bits throughout = first & second;
     layer l;
-    std::size_t values = 0, count = 0;
-    for (std::size_t k = 0; k < blocks; ++k) {  // without a branch, because coasts are where they are
-        named[count] = static_cast<u8>(k);
-        count += masks[k] != 0;
-    }
-    for (std::size_t j = 0; j < count; ++j) {
-        const std::size_t k = named[j];
-        forms[j] = form_of(masks[k], whole(n, k));
-        ++l.of[static_cast<u8>(forms[j])];
-        values += static_cast<std::size_t>(std::popcount(masks[k]));
-    }
+    l.of[1] = (first - second).count();
+    l.of[2] = (second - first).count();
+    l.of[3] = throughout.count();
     l.dense = padded((blocks + 3) / 4) < padded(l.named());
     l.place(blocks);
+    // In order, each kind for itself, because a run would be written over masks.
+    std::uint16_t runs[most_blocks];
+    u32 partial[most_blocks];
+    u8 numbers[3][most_blocks];
+    std::size_t next[3] = {};
+    const auto tell = [&](std::size_t k) {
+        const bool is_run = second.has(k);
+        runs[next[1]] = run_of(masks[k], whole(n, k));
+        partial[next[0]] = masks[k];
+        numbers[is_run][next[is_run]] = static_cast<u8>(k);
+        ++next[is_run];
+    };
+    (first - second).or_with(second - first).for_each(tell);
+    std::size_t values = 0;
+    if (one == nullptr)
+        for (std::size_t k = 0; k < blocks; ++k) values += static_cast<std::size_t>(std::popcount(masks[k]));
     const std::size_t unpadded = l.values + (one != nullptr ? 1 : values) * sizeof(T), bytes = padded(unpadded);
     if (bytes > static_cast<std::size_t>(end - to)) return nullptr;
     const u32 head = static_cast<u32>(l.count(form::mask) | l.count(form::run) << 9 | l.count(form::throughout) << 18) |
@@ -140,27 +165,28 @@ CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, c
     std::memset(to, 0, l.masks);
     std::memset(to + unpadded, 0, bytes - unpadded);
     std::memcpy(to, &head, sizeof head);
-    u8 *run_at = to + l.runs, *mask_at = to + l.masks, *value_at = to + l.values;
-    std::size_t next[4] = {0, l.numbers, l.numbers + l.of[1], l.numbers + l.of[1] + l.of[2]};
-    if (one != nullptr) std::memcpy(value_at, one, sizeof(T));
-    for (std::size_t j = 0; j < count; ++j) {
-        const std::size_t k = named[j];
-        const auto f = static_cast<u8>(forms[j]);
-        if (l.dense) to[l.numbers + k / 4] = static_cast<u8>(to[l.numbers + k / 4] | f << 2 * (k % 4));
-        else to[next[f]++] = static_cast<u8>(k);
-        if (forms[j] == form::run) {
-            const std::uint16_t run = run_of(masks[k], whole(n, k));
-            std::memcpy(run_at, &run, sizeof run);
-            run_at += sizeof run;
+    if (l.dense) {
+        for (std::size_t k = 0; k < blocks; k += 4) {
+            u32 four;
+            std::memcpy(&four, forms + k, sizeof four);
+            to[l.numbers + k / 4] = static_cast<u8>(four | four >> 6 | four >> 12 | four >> 18);
         }
-        if (forms[j] == form::mask) {
-            std::memcpy(mask_at, masks + k, 4);
-            mask_at += 4;
-        }
-        if (one == nullptr)
-            for (u32 left = masks[k]; left != 0; left &= left - 1, value_at += sizeof(T))
-                std::memcpy(value_at, x + block_elements * k + std::countr_zero(left), sizeof(T));
+    } else {
+        u8* number = to + l.numbers;
+        for (std::size_t f = 0; f < 2; number += l.of[++f]) std::memcpy(number, numbers[f], l.of[f + 1]);
+        throughout.for_each([&](std::size_t k) { *number++ = static_cast<u8>(k); });
     }
+    std::memcpy(to + l.runs, runs, 2 * l.count(form::run));
+    std::memcpy(to + l.masks, partial, 4 * l.count(form::mask));
+    u8* value_at = to + l.values;
+    if (one != nullptr) {
+        std::memcpy(value_at, one, sizeof(T));
+        return to + bytes;
+    }
+    first.or_with(second).for_each([&](std::size_t k) {
+        for (u32 left = masks[k]; left != 0; left &= left - 1, value_at += sizeof(T))
+            std::memcpy(value_at, x + block_elements * k + std::countr_zero(left), sizeof(T));
+    });
     return to + bytes;
 }
 
@@ -225,12 +251,26 @@ CCOLL_INLINE u32 mask_of_run(std::uint16_t run, u32 all) noexcept
     return (run >> 10 & 1) != 0 ? all & ~mask : mask;
 }
 
+/// The even bits of a word, in its lower half.
+CCOLL_INLINE u32 even_bits(u32 v) noexcept
+{
+    v &= 0x55555555u;
+    v = (v | v >> 1) & 0x33333333u;
+    v = (v | v >> 2) & 0x0f0f0f0fu;
+    v = (v | v >> 4) & 0x00ff00ffu;
+    return (v | v >> 8) & 0x0000ffffu;
+}
+
+/// The blocks of a layer that have special values.
+struct named_blocks {
+    block_bits partial, throughout;
+};
 /// The blocks of a layer. Total: any bytes are safe.
 /// @param flags  bits of the head that may be set besides those that every layer has
 /// @param masks  gets the mask of each block; 0 if it has no special value
 /// @return       the number of special values; 0 if this is no layer of a chunk of n values
-CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, std::size_t n, u32 flags, layer& l, bool& own,
-                                            u32* masks) noexcept
+CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, std::size_t n, u32 flags, layer& l, bool& own, u32* masks,
+                                            named_blocks& named) noexcept
 {
     const std::size_t blocks = blocks_of(n);
     u32 head;
@@ -241,52 +281,57 @@ CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, s
     own = (head >> 28 & 1) != 0;
     l.place(blocks);
     if ((head & ~flags) >> 29 != 0 || l.named() > blocks || bytes < l.values) return 0;
-    form forms[most_blocks + 3] = {};
+    block_bits kinds[4];  // of them the first two are the bits of a form at first
     if (l.dense) {
-        std::size_t of[4] = {};
-        for (std::size_t k = 0; k < blocks; k += 4) {
-            const unsigned four = from[l.numbers + k / 4];
-            if (four == 0) continue;
-            for (unsigned i = 0; i < 4; ++i) {
-                const unsigned f = four >> 2 * i & 3;
-                forms[k + i] = static_cast<form>(f);
-                of[f] += k + i < blocks;
-            }
+        for (std::size_t k = 0; k < blocks; k += 16) {
+            u32 sixteen;
+            std::memcpy(&sixteen, from + l.numbers + k / 4, sizeof sixteen);
+            const u32 first = even_bits(sixteen), second = even_bits(sixteen >> 1);
+            kinds[0].put_8(k, first), kinds[0].put_8(k + 8, first >> 8);
+            kinds[1].put_8(k, second), kinds[1].put_8(k + 8, second >> 8);
         }
+        kinds[0].cut(blocks), kinds[1].cut(blocks);
+        const block_bits first = kinds[0], second = kinds[1];
+        kinds[1] = first - second, kinds[2] = second - first, kinds[3] = first & second;
         for (unsigned f = 1; f < 4; ++f)
-            if (of[f] != l.of[f]) return 0;
+            if (kinds[f].count() != l.of[f]) return 0;
     } else {
         const u8* number = from + l.numbers;
         for (unsigned f = 1; f < 4; ++f)
             for (std::size_t j = 0; j < l.of[f]; ++j, ++number) {
-                if (*number >= blocks || forms[*number] != form::none) return 0;
-                forms[*number] = static_cast<form>(f);
+                if (*number >= blocks || kinds[0].has(*number)) return 0;
+                kinds[0].set(*number);
+                kinds[f].set(*number);
             }
     }
     const u8 *run_at = from + l.runs, *mask_at = from + l.masks;
     std::size_t values = 0;
-    for (std::size_t k = 0; k < blocks; ++k) {
-        if (forms[k] == form::none) {
-            masks[k] = 0;
-            continue;
-        }
-        const u32 all = whole(n, k);
-        u32 mask = all;
-        if (forms[k] == form::run) {
-            std::uint16_t run;
-            std::memcpy(&run, run_at, sizeof run);
-            run_at += sizeof run;
-            mask = mask_of_run(run, all);
-        }
-        if (forms[k] == form::mask) {
-            std::memcpy(&mask, mask_at, sizeof mask);
-            mask_at += sizeof mask;
-        }
-        if ((mask & ~all) != 0 || mask == 0) return 0;
+    bool valid = true;
+    std::memset(masks, 0, sizeof(u32) * blocks);
+    const auto take = [&](std::size_t k, u32 mask) {
+        valid = valid && mask != 0 && (mask & ~whole(n, k)) == 0;
         masks[k] = mask;
         values += static_cast<std::size_t>(std::popcount(mask));
-    }
-    return values;
+    };
+    kinds[1].for_each([&](std::size_t k) {
+        u32 mask;
+        std::memcpy(&mask, mask_at, sizeof mask);
+        mask_at += sizeof mask;
+        take(k, mask);
+    });
+    kinds[2].for_each([&](std::size_t k) {
+        std::uint16_t run;
+        std::memcpy(&run, run_at, sizeof run);
+        run_at += sizeof run;
+        take(k, mask_of_run(run, whole(n, k)));
+    });
+    kinds[3].for_each([&](std::size_t k) {
+        masks[k] = whole(n, k);
+        values += length_of(n, k);
+    });
+    named.partial = kinds[1].or_with(kinds[2]);
+    named.throughout = kinds[3];
+    return valid ? values : 0;
 }
 
 /// Puts the special values of a section in their places. Total: any bytes are safe.
@@ -298,21 +343,26 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
         layer l;
         bool own = false;
         u32 masks[most_blocks];
-        const std::size_t values = read_blocks(from, bytes, n, 0, l, own, masks);
+        named_blocks named;
+        const std::size_t values = read_blocks(from, bytes, n, 0, l, own, masks, named);
         const std::size_t in_all = l.values + (own ? values : 1) * sizeof(T);
         if (values == 0 || bytes < in_all) return false;
         const u8* value = from + l.values;
-        typename fields_of<T>::word one;
-        std::memcpy(&one, value, sizeof one);
-        for (std::size_t k = 0; k < blocks_of(n); ++k) {
-            if (masks[k] == 0) continue;
-            T* const block = x + block_elements * k;
-            if (!own && length_of(n, k) == block_elements) {
-                put(block, masks[k], one);
-                continue;
-            }
+        const auto one_by_one = [&](std::size_t k) {
             for (u32 left = masks[k]; left != 0; left &= left - 1, value += own ? sizeof(T) : 0)
-                std::memcpy(block + std::countr_zero(left), value, sizeof(T));
+                std::memcpy(x + block_elements * k + std::countr_zero(left), value, sizeof(T));
+        };
+        if (own) {
+            named.partial.or_with(named.throughout).for_each(one_by_one);
+        } else {
+            typename fields_of<T>::word one;
+            std::memcpy(&one, value, sizeof one);
+            const auto equal_ones = [&](std::size_t k) {
+                if (length_of(n, k) == block_elements) put(x + block_elements * k, masks[k], one);
+                else one_by_one(k);
+            };
+            named.partial.for_each(equal_ones);
+            named.throughout.for_each(equal_ones);
         }
         from += in_all;
         bytes -= in_all;

@@ -28,10 +28,12 @@ namespace avx512 {
 // Planes fill 256 bits, and the others would not be faster with registers of 512 bits.
 using avx2::add_blocks;
 using avx2::decode_alone;
+using avx2::fill;
 using avx2::get_8_planes;
 using avx2::get_lists;
 using avx2::is_noise;
 using avx2::largest_below;
+using avx2::largest_magnitude;
 using avx2::put_lists;
 
 using quanta = values_512;
@@ -239,7 +241,10 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
 #include <ccoll/codec/szp/restore.inl>
 #include <ccoll/codec/szp/loops.inl>
-#include <ccoll/codec/szp/quanta64.inl>
+namespace by_mask = specials::avx512;
+inline constexpr bool takes_out = true;
+#include <ccoll/codec/szp/encode.inl>
+#include <ccoll/codec/szp/quanta64_512.inl>
 
 }  // namespace avx512
 

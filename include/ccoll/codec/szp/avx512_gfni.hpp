@@ -21,9 +21,11 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 namespace avx512_gfni {
 
 // The primitives of AVX-512 that more instructions do not improve.
+using avx2::fill;
 using avx2::get_list;
 using avx2::is_noise;
 using avx2::largest_below;
+using avx2::largest_magnitude;
 using avx2::ones_of;
 using avx512::all_32;
 using avx512::all_64;
@@ -32,6 +34,7 @@ using avx512::clear;
 using avx512::dequantise;
 using avx512::difference;
 using avx512::differences;
+using avx512::halves;
 using avx512::last_of;
 using avx512::lines_of;
 using avx512::load;
@@ -230,7 +233,10 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& 
 }
 
 #include <ccoll/codec/szp/loops.inl>
-#include <ccoll/codec/szp/quanta64.inl>
+namespace by_mask = specials::avx512_gfni;
+inline constexpr bool takes_out = true;
+#include <ccoll/codec/szp/encode.inl>
+#include <ccoll/codec/szp/quanta64_512.inl>
 #include <ccoll/codec/szp/alone.inl>
 
 using namespace lists;

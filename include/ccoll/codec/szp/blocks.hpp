@@ -10,6 +10,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
+#include <ccoll/codec/specials/layout.hpp>
 #include <ccoll/codec/szp/quantiser.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -32,6 +33,29 @@ struct encoded_blocks {
     u32 largest = 0;    ///< >= every |q|
     u32 escaped = 0;
     status code = status::ok;
+};
+
+/// Do differences of such quanta fit 16 bits?
+constexpr bool is_brief(i32 quantum) noexcept { return quantum > -(1 << 13) && quantum < 1 << 13; }
+
+/// The blocks of a chunk by which noise is told: in its first 8 KiB, which the chunk before has prefetched.
+inline constexpr std::size_t noise_samples = 8;
+template <element T>
+inline constexpr std::size_t most_sampled = 8192 / (sizeof(T) * block_elements);
+/// @param blocks  min(whole blocks of the chunk, most_sampled)
+constexpr std::size_t noise_sample(std::size_t blocks, std::size_t i) noexcept
+{
+    return blocks * (2 * (5 * i % noise_samples) + 1) / (2 * noise_samples);
+}
+
+/// What an encoder has taken out of a chunk on its way.
+template <element T>
+struct taken_out {
+    specials::places gone;            ///< no values: nothing else here means anything
+    typename fields_of<T>::word one;  ///< bits of the first special value
+    bool equal;                       ///< all special values are that one
+    i32 base;                         ///< the quantum before the first one
+    T copy[chunk_elements];           ///< the blocks that have special values, with bridges in their places. Other blocks are not in it
 };
 
 /// How quanta of 64 bits are found: rint(x inverse), and for |x| from `direct` on this corrected by its exact remainder.

@@ -22,14 +22,18 @@ template <element T>
 inline constexpr by_isa alone_decoders{CCOLL_EACH_ISA(decode_alone<T>)};
 template <element T>
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add_chunk_blocks)};
+template <element T>
+inline constexpr by_isa fillers{CCOLL_EACH_ISA(fill<T>)};
 inline constexpr by_isa block_encoders_64{CCOLL_EACH_ISA(encode_block_64)};
 template <element T>
 inline constexpr by_isa block_decoders_64{CCOLL_EACH_ISA(decode_block_64<T>)};
 inline constexpr by_isa largest_finders{CCOLL_EACH_ISA(largest_below<float>)};
+template <element T>
+inline constexpr by_isa largest_magnitudes{CCOLL_EACH_ISA(largest_magnitude<T>)};
 inline constexpr by_isa list_writers{CCOLL_EACH_ISA(put_lists)};
 inline constexpr by_isa list_readers{CCOLL_EACH_ISA(get_lists)};
 
-/// f64 takes the portable one, because fine chunks of f64 have no other kernels either (szp/quanta64.hpp).
+/// f64 takes the portable one, because it is rare: values above the limit beside others that need a grid of the chunk's own.
 inline u32 largest_below(const float* x, std::size_t n, u32 limit) noexcept { return largest_finders.in_use()(x, n, limit); }
 inline u64 largest_below(const double* x, std::size_t n, u64 limit) noexcept { return portable::largest_below(x, n, limit); }
 

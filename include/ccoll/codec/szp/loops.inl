@@ -60,10 +60,13 @@ struct encoding {
     encoded_blocks all;
 };
 
-/// Encodes blocks as long as they may begin: see encode_blocks().
-template <class T>
+/// Encodes blocks as long as they may begin: see encode_blocks(). It ends in front of a block that the grid does not hold, which
+/// `at.all.code` tells.
+/// @param masks  Mixed: blocks whose mask is not 0 are those of `copy`
+template <class T, bool Mixed = false>
 CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, bool none_before,
-                                           const u8* last, u8* codes, encoding<T>& at) noexcept
+                                           const u8* last, u8* codes, encoding<T>& at, [[maybe_unused]] const u32* masks = nullptr,
+                                           [[maybe_unused]] const T* copy = nullptr) noexcept
 {
     CCOLL_EXACT_BODY
     const quantiser<T> z = grid;  // a compiler must assume that stores to `p` change the other one
@@ -77,8 +80,9 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
     for (; code != end && p <= last; ++code) {
         const auto k = static_cast<std::size_t>(code - codes);
         const T* block = x + block_elements * k;
-        read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
-        fetch_ahead(p, 1);               // 3 %
+        if constexpr (Mixed) block = (masks[k] != 0 ? copy : x) + block_elements * k;
+        else read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
+        fetch_ahead(p, 1);                    // 3 %
         if (n - block_elements * k < block_elements) [[unlikely]] {
             const std::size_t count = n - block_elements * k;
             for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));
@@ -94,14 +98,14 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
         if (!brief && over(m, z.safe)) [[unlikely]] {
             if (rule != beyond_safe::addend) {
                 at.all.code = status::unsupported;
-                return;
+                break;
             }
             if (over(m, z.narrow)) {
                 i32 spelled[block_elements];
                 const block_class c = classify(block, z, last_of(r), spelled, at.all.largest);
                 if (!c.fits) {
                     at.all.code = status::unsupported;
-                    return;
+                    break;
                 }
                 put(p, c.a);
                 put(p + 4, c.b);
@@ -130,38 +134,6 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
     at.r = r;
     at.most = most;
     at.brief_before = brief_before;
-}
-
-/// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
-/// @param base   the quantum before the first one; none if quanta stand alone
-/// @param last   the last address at which a block may begin: block_room behind it, the room of the chunk ends
-/// @return       code out_of_space: the blocks do not fit that room
-/// @param codes  gets a code per block
-template <class T>
-CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base,
-                                                 u8* out, const u8* last, u8* codes) noexcept
-{
-    CCOLL_EXACT_BODY
-    encoding<T> at;
-    at.p = out;
-    start(at.r, base.quantum);
-    clear(at.most);
-    at.brief_before = base.quantum > -(1 << 13) && base.quantum < 1 << 13;
-    // A loop that may go on elsewhere is 8 % slower (f32, AVX-512): so it is entered twice.
-    encode_while_room(x, n, grid, rule, base.none, last, codes, at);
-    overhang beyond;
-    if (at.k < blocks_of(n) && at.all.code == status::ok) {
-        const u8* const until = beyond.take_over(at.p, last);
-        encode_while_room(x, n, grid, rule, base.none, until, codes, at);
-        if (at.k < blocks_of(n) && at.all.code == status::ok) at.all.code = status::out_of_space;
-    }
-    if (at.all.code != status::ok) return at.all;
-    // An upper bound will do. Denormals count as 0 on every machine.
-    if (const auto w = top(at.most); w >= fields_of<T>::exponent_one)
-        at.all.largest = std::max(at.all.largest, static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * grid.inverse_f64) + 2);
-    at.all.end = beyond.in_use() ? beyond.end(at.p) : at.p;
-    if (at.all.end == nullptr) at.all.code = status::out_of_space;
-    return at.all;
 }
 
 /// @param step  of the frame, or of a fine chunk

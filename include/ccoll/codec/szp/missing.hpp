@@ -144,8 +144,9 @@ template <element T>
         specials::layer l;
         bool own = false;
         u32 masks[specials::most_blocks];
+        specials::portable::named_blocks named;
         const std::size_t values =
-            specials::portable::read_blocks(from, static_cast<std::size_t>(end - from), n, specials::marked_layer, l, own, masks);
+            specials::portable::read_blocks(from, static_cast<std::size_t>(end - from), n, specials::marked_layer, l, own, masks, named);
         if (values == 0) return false;
         const bool marked = (get<u32>(from) & specials::marked_layer) != 0;
         const std::size_t bytes = specials::padded(l.values + (own ? values : 1) * sizeof(times_added));

@@ -17,6 +17,28 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// The first place from `begin` on, 1 or more, whose value is farthest from the one before it; 0 if there is no place.
+/// @param end  at most begin + block_elements
+template <element T>
+std::size_t farthest_jump(const T* x, std::size_t begin, std::size_t end) noexcept
+{
+    CCOLL_EXACT_BODY
+    const auto count = static_cast<int>(end - begin);
+    if (end <= begin) return 0;
+    double jumps[block_elements] = {}, most[4] = {};
+    for (int i = 0; i < count; ++i) jumps[i] = std::fabs(static_cast<double>(x[begin + i]) - static_cast<double>(x[begin + i - 1]));
+    for (std::size_t i = 0; i < block_elements; i += 4)
+        for (std::size_t j = 0; j < 4; ++j) most[j] = jumps[i + j] > most[j] ? jumps[i + j] : most[j];
+    const double farthest = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
+    std::size_t i = 0;
+    while (jumps[i] != farthest) ++i;
+    return begin + i;
+}
+
+CCOLL_EXACT_END
+
 /// Encodes one chunk. Every choice depends on the values alone (docs/wire_format.md).
 ///
 /// - The common grid if all values fit it, else the coarsest of the others.
@@ -38,10 +60,16 @@ public:
     encode_result encode(u8* out, std::size_t room) const noexcept
     {
         if (room < most_chunk_bytes<T>(1)) return {0, status::out_of_space};
-        const attempt first = common(sequence(in_), out, room);
-        if (is_shorter(first) && (first.steep == nowhere || marker_at(in_.data(), first.steep) == specials::rule<T>::nothing))
+        if (is_constant())
+            if (const encode_result r = constant(out); r.code == status::ok) return r;
+        taken_out<T> apart;
+        attempt first = common(sequence(in_), out, room, &apart);
+        if (apart.gone.values > 0) [[unlikely]]
+            first = with_section(first, apart, out, room);
+        if (is_shorter(first) && !is_section_long(out, apart) &&
+            (first.steep == nowhere || marker_at(values_around(first.steep, apart), first.steep, apart.gone) == specials::rule<T>::nothing))
             return first.result;
-        return unusual(first, out, room);
+        return unusual(first, apart, out, room);
     }
 
 private:
@@ -54,6 +82,39 @@ private:
         encode_result result;
         std::size_t steep = nowhere;  ///< the first of the widest blocks, if that is steep
     };
+
+    bool is_constant() const noexcept
+    {
+        constexpr std::size_t enough = 1024;  // fewer are encoded at once in any case
+        const T* const x = in_.data();
+        return in_.size() >= enough && std::memcmp(x, x + 1, block_elements * sizeof(T)) == 0 &&
+               std::memcmp(x, x + 1, (in_.size() - 1) * sizeof(T)) == 0;
+    }
+    /// What common() makes of values that are all equal, without looking at each. @return unsupported: its grids do not hold them
+    encode_result constant(u8* out) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        using fields = fields_of<T>;
+        const T value = in_[0];
+        const word w = fields::magnitude(value);
+        if (w >= z_.safe) return {0, status::unsupported};
+        if constexpr (is_f32<T>)
+            if (const fine_grid<T> grid = find_lattice(&value, 1, z_.step); grid.step > 0) {
+                const std::size_t codes = head_bytes(kind::fine, sizeof(T)), bytes = codes + width_bytes(blocks_of(in_.size()), true);
+                chunk_head head(kind::fine, 0);
+                head.packed = true;
+                put(out, head.word());
+                put(out + 4, static_cast<i32>(std::nearbyint(static_cast<double>(value) * (1 / static_cast<double>(grid.step)))));
+                put(out + 4 + sizeof(T), grid.step);
+                std::memset(out + codes, 0, bytes - codes);
+                return {bytes};
+            }
+        const bool is_zero = w < fields::exponent_one;
+        put(out, chunk_head(kind::flat, 0).word());
+        put(out + 4, narrow_base_of(value, z_));
+        put(out + 8, is_zero ? u32{0} : static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * z_.inverse_f64) + 2);
+        return {head_bytes(kind::flat, sizeof(T))};
+    }
 
     bool is_shorter(const attempt& a) const noexcept { return a.result.code == status::ok && a.result.bytes < in_.size_bytes(); }
 
@@ -75,30 +136,36 @@ private:
     };
 
     /// Values of f32 on a lattice that is coarser than the common grid, or the common grid. @return unsupported: neither holds them
-    attempt common(const sequence& x, u8* out, std::size_t room) const noexcept
+    /// @param apart  if not null, the special values of an ordinary chunk are taken out on the way
+    attempt common(const sequence& x, u8* out, std::size_t room, taken_out<T>* apart = nullptr) const noexcept
     {
         if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
-            if (find_lattice(x.values, std::min(x.size, block_elements), z_.step).step > 0)
+            if (find_lattice(x.values, std::min(x.size, block_elements), z_.step).step > 0) {
                 if (const fine_grid<T> all = find_lattice(x.values, x.size, z_.step); all.step > 0) return on_grid(x, all, out, room);
+                apart = nullptr;  // there may be a lattice without the special values
+            }
         }
         block_codes codes;
         u8* const blocks = blocks_at<T>(out, kind::narrow, x.size);
         const bool alone = noise_detectors<T>.in_use()(x.values, x.size, z_);
         if (!alone) x.bridge();
         const predictor before{alone ? 0 : narrow_base_of(x.values[0], z_), alone};
+        if (alone) apart = nullptr;
+        if (apart != nullptr) apart->base = before.quantum;
         const encoded_blocks r =
-            encoders<T>.in_use()(x.values, x.size, z_, beyond_safe::stop, before, blocks, last_begin(out, room), codes.of);
+            encoders<T>.in_use()(x.values, x.size, z_, beyond_safe::stop, before, blocks, last_begin(out, room), codes.of, apart);
         if (r.code != status::ok) return {{0, r.code}};
-        put(out + 4, before.quantum);
+        put(out + 4, apart != nullptr ? apart->base : before.quantum);
         put(out + 8, r.largest);
         chunk_head head(kind::narrow, 0);
         head.alone = alone;
         return end_of(head, blocks, r.end, codes, x.size, out, room);
     }
     /// On a grid of the chunk's own. @return unsupported: there is none
-    attempt fine(const sequence& x, word limit, const fine_grid<T>& lattice, u8* out, std::size_t room) const noexcept
+    /// @param most  bits of the largest |x|
+    attempt fine(const sequence& x, word most, const fine_grid<T>& lattice, u8* out, std::size_t room) const noexcept
     {
-        const fine_grid<T> own = fine_grid_for(largest_below(x.values, x.size, limit), z_);
+        const fine_grid<T> own = fine_grid_for(most, z_);
         const fine_grid<T>& best = lattice.step > own.step ? lattice : own;
         return best.step > 0 ? on_grid(x, best, out, room) : attempt{{0, status::unsupported}};
     }
@@ -111,8 +178,8 @@ private:
         put(out + 4 + sizeof(T), grid.step);
         if constexpr (is_f32<T>) {
             const i32 base = static_cast<i32>(std::nearbyint(static_cast<double>(x.values[0]) * z.inverse_f64));
-            const encoded_blocks r =
-                encoders<T>.in_use()(x.values, x.size, z, beyond_safe::fine, predictor{base}, blocks, last_begin(out, room), codes.of);
+            const encoded_blocks r = encoders<T>.in_use()(x.values, x.size, z, beyond_safe::fine, predictor{base}, blocks,
+                                                          last_begin(out, room), codes.of, nullptr);
             if (r.code != status::ok) return {{0, r.code}};
             put(out + 4, base);
             return end_of(chunk_head(kind::fine, 0), blocks, r.end, codes, x.size, out, room);
@@ -138,16 +205,64 @@ private:
                 is_steep ? static_cast<std::size_t>(first_widest - codes.of) : nowhere};
     }
 
+    /// Puts the values that common() has taken out behind the chunk.
+    /// @return unsupported, and nothing is taken out: it must be done in another way
+    [[gnu::noinline]] attempt with_section(attempt a, taken_out<T>& apart, u8* out, std::size_t room) const noexcept
+    {
+        const specials::places& gone = apart.gone;
+        const bool all_far = apart.equal && (apart.one & ~fields_of<T>::sign) >= far_limit(z_);
+        u8 *const section = out + a.result.bytes, *end = nullptr;
+        if (a.result.code == status::ok && (gone.values <= in_.size() / many || all_far || !some_are_nearer(gone, fine_limit(z_)))) {
+            if (apart.equal && gone.values >= specials::least_equal)
+                end = specials::write_equal(in_.data(), in_.size(), gone, apart.one, section, out + room);
+            else end = specials::write(in_.data(), in_.size(), gone, section, out + room);
+        }
+        if (end == nullptr) {
+            apart.gone.values = 0;
+            return {{0, status::unsupported}};
+        }
+        a.result.special_values = gone.values;
+        return behind(a, section, end, out);
+    }
+    /// With a section of special values.
+    static attempt behind(attempt a, const u8* section, const u8* end, u8* out) noexcept
+    {
+        put(out, get<u32>(out) | static_cast<u32>(end - section) / 4 << 12);
+        a.result.bytes += static_cast<std::size_t>(end - section);
+        return a;
+    }
+    bool is_section_long(const u8* out, const taken_out<T>& apart) const noexcept
+    {
+        return apart.gone.values > 0 && keep_ && section_bytes(out) > in_.size_bytes() / many;
+    }
+    /// The values of block k and of those beside it, special ones as they were replaced.
+    /// @return where the chunk would begin
+    const T* values_around(std::size_t k, taken_out<T>& apart) const noexcept
+    {
+        if (apart.gone.values == 0) return in_.data();
+        const std::size_t end = std::min(k + 2, apart.gone.blocks);
+        for (std::size_t j = k > 0 ? k - 1 : 0; j < end; ++j)
+            if (apart.gone.masks[j] == 0) {
+                const std::size_t at = block_elements * j;
+                std::memcpy(apart.copy + at, in_.data() + at, std::min(block_elements, in_.size() - at) * sizeof(T));
+            }
+        return apart.copy;
+    }
+
     /// The chunk without the values that a rule finds, and these behind it.
     /// @param copy  room for the values, which gets those that were encoded if any were found
     attempt without(specials::rule<T> rule, T* copy, specials::places& gone, u8* out, std::size_t room) const noexcept
     {
-        specials::split(in_.data(), in_.size(), rule, gone, copy);
+        word most = ~word{0};
+        if (!rule.has_markers()) most = largest_magnitudes<T>.in_use()(in_.data(), in_.size());
+        gone.values = 0;
+        if (most >= rule.limit) specials::split(in_.data(), in_.size(), rule, gone, copy);
         const sequence x = gone.values == 0 ? sequence(in_) : sequence(copy, in_.size(), gone);
         attempt a{{0, status::unsupported}};
         const fine_grid<T> lattice = find_lattice(x.values, x.size, power_step(z_));  // before common() bridges the special values
         if (gone.values > 0) a = common(x, out, room);
-        if (a.result.code == status::unsupported) a = fine(x, rule.limit, lattice, out, room);
+        if (a.result.code == status::unsupported)
+            a = fine(x, gone.values == 0 ? most : largest_below(x.values, x.size, rule.limit), lattice, out, room);
         if (a.result.code == status::unsupported && rule.limit > z_.safe) {
             rule.limit = z_.safe;  // no grid between the common one and the values: only those stay that the common one holds
             return without(rule, copy, gone, out, room);
@@ -156,10 +271,8 @@ private:
         u8* const section = out + a.result.bytes;
         const u8* const end = specials::write(in_.data(), in_.size(), gone, section, out + room);
         if (end == nullptr) return {{0, status::out_of_space}};
-        put(out, get<u32>(out) | static_cast<u32>(end - section) / 4 << 12);
-        a.result.bytes += static_cast<std::size_t>(end - section);
         a.result.special_values = gone.values;
-        return a;
+        return behind(a, section, end, out);
     }
 
     /// A share of the values, or of their bytes, that is many.
@@ -180,16 +293,17 @@ private:
         return largest_below(in_.data(), in_.size(), far_limit(z_)) >= limit;
     }
 
-    [[gnu::noinline]] encode_result unusual(attempt best, u8* out, std::size_t room) const noexcept
+    /// @param best   of common(), which may have taken special values out    @param apart  these, or room
+    [[gnu::noinline]] encode_result unusual(attempt best, taken_out<T>& apart, u8* out, std::size_t room) const noexcept
     {
-        T copy[chunk_elements];
+        T* const copy = apart.copy;
+        specials::places& gone = apart.gone;
         u8 other[most_chunk_bytes<T>(chunk_elements)];
         const std::size_t of_other = std::min(room, sizeof other);
         const auto take = [&](const attempt& shorter) {
             std::memcpy(out, other, shorter.result.bytes);
             best = shorter;
         };
-        specials::places gone;
         specials::rule<T> rule{fine_limit(z_)};
         if (best.result.code == status::unsupported) {
             best = without(rule, copy, gone, out, room);
@@ -206,7 +320,7 @@ private:
         }
         for (word& marker : rule.markers) {
             if (!is_shorter(best) || best.steep == nowhere) break;
-            marker = marker_at(gone.values > 0 ? copy : in_.data(), best.steep);
+            marker = marker_at(values_around(best.steep, apart), best.steep, gone);
             if (marker == rule.nothing) break;
             const attempt next = without(rule, copy, gone, other, of_other);
             if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) break;
@@ -220,20 +334,14 @@ private:
         return is_shorter(best) ? best.result : encode_result{0, status::out_of_space};
     }
 
-    /// The values around block k are those nearer to the one side of its largest jump, and those nearer to the other. A marker is a side
-    /// where all values are equal, bit for bit, and there are two at least; of two such sides the one with more values.
-    /// @return  its bits, or rule::nothing
-    [[gnu::noinline]] word marker_at(const T* x, std::size_t k) const noexcept
+    /// The values around block k that are not special are those nearer to the one side of its largest jump, and those nearer to the other.
+    /// A marker is a side where all values are equal, bit for bit, and there are two at least; of two such sides the one with more values.
+    /// @param x  with bridges in the places of `gone`    @return its bits, or rule::nothing
+    [[gnu::noinline]] word marker_at(const T* x, std::size_t k, const specials::places& gone) const noexcept
     {
         CCOLL_EXACT_BODY
         const std::size_t n = in_.size(), begin = block_elements * k, end = std::min(n, begin + block_elements);
-        std::size_t at = 0;
-        double farthest = -1;
-        for (std::size_t i = std::max<std::size_t>(begin, 1); i < end; ++i)
-            if (const double jump = std::fabs(static_cast<double>(x[i]) - static_cast<double>(x[i - 1])); jump > farthest) {
-                farthest = jump;
-                at = i;
-            }
+        const std::size_t at = farthest_jump(x, std::max<std::size_t>(begin, 1), end);
         if (at == 0) return specials::rule<T>::nothing;
         struct side {
             double value;
@@ -245,10 +353,12 @@ private:
         };
         side before(x + at - 1), behind(x + at);
         for (std::size_t i = begin - std::min(begin, block_elements); i < std::min(n, end + block_elements); ++i) {
+            if (gone.values > 0 && (gone.masks[i / block_elements] >> i % block_elements & 1) != 0) continue;
             const double value = static_cast<double>(x[i]);
             side& nearer = std::fabs(value - before.value) < std::fabs(value - behind.value) ? before : behind;
             ++nearer.values;
             nearer.equal = nearer.equal && specials::bits_at(x, i) == nearer.bits;
+            if (!before.equal && !behind.equal) break;
         }
         const bool is_before = before.equal && before.values > 1, is_behind = behind.equal && behind.values > 1;
         if (!is_before && !is_behind) return specials::rule<T>::nothing;

@@ -91,6 +91,12 @@ CCOLL_INLINE void largest_of(const float* x, magnitudes<float>& m) noexcept
     for (std::size_t i = 4; i < block_elements; i += 4) m.most = vmaxq_u32(m.most, magnitude(vld1q_f32(x + i)));
 }
 
+CCOLL_INLINE void largest_of(const double* x, magnitudes<double>& m) noexcept
+{
+    m.most = magnitude(vld1q_f64(x));
+    for (std::size_t i = 2; i < block_elements; i += 2) m.most = larger(m.most, magnitude(vld1q_f64(x + i)));
+}
+
 /// Rounded to nearest, ties to even. Beyond 32 bits whatever comes of it: nobody looks at such a quantum.
 CCOLL_INLINE int32x4_t rounded(float64x2_t low, float64x2_t high) noexcept
 {
@@ -386,7 +392,11 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
+namespace by_mask = specials::neon;
+inline constexpr bool takes_out = true;
+#include <ccoll/codec/szp/encode.inl>
 
+using portable::fill;
 using portable::get_lists;
 using portable::put_lists;
 

@@ -9,6 +9,7 @@
 
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
+#include <ccoll/codec/specials/kernels.hpp>
 #include <ccoll/codec/szp/blocks.hpp>
 #include <ccoll/codec/szp/few_planes.hpp>
 
@@ -98,12 +99,14 @@ struct look_ahead {
     static constexpr std::size_t batch = 16, lead = 4;
     alignas(16) i32 values[lead + batch * block_elements];  // those of a batch, and at lead - 1 the one before them
     typename fields_of<T>::word most[batch];
+    std::size_t begin = ~std::size_t{0};  // of the batch
 
     CCOLL_INLINE void quantise(const T* x, std::size_t n, std::size_t k, const T* block, const quantiser<T>& z, quanta& q,
                                magnitudes<T>& m) noexcept
     {
-        if (k % batch == 0) {
-            values[lead - 1] = k > 0 ? values[lead + batch * block_elements - 1] : 0;
+        if (begin + batch == k || begin == ~std::size_t{0}) {
+            values[lead - 1] = begin + batch == k ? values[lead + batch * block_elements - 1] : 0;
+            begin = k;
             for (std::size_t j = 0; j < batch && block_elements * (k + j + 1) <= n; ++j) {
                 const T* const next = x + block_elements * (k + j);
                 magnitudes<T> largest;
@@ -113,8 +116,8 @@ struct look_ahead {
             }
         }
         if (block_elements * (k + 1) <= n) {
-            q.values = values + lead + block_elements * (k % batch);
-            m.most = most[k % batch];
+            q.values = values + lead + block_elements * (k - begin);
+            m.most = most[k - begin];
         } else {
             largest_of(block, m);
             portable::quantise(block, z.inverse, q.own());
@@ -345,6 +348,13 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     return width;
 }
 
+/// n equal values. std::fill_n is not vectorised at -O2.
+template <class T>
+inline void fill(T* x, std::size_t n, T value, stores /*how*/) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i) x[i] = value;
+}
+
 inline constexpr bool streams = false;
 template <class T>
 struct lines_of;
@@ -353,6 +363,9 @@ struct lines_of;
 #include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
+namespace by_mask = specials::portable;
+inline constexpr bool takes_out = false;  // quantises ahead; and two passes are faster
+#include <ccoll/codec/szp/encode.inl>
 
 using namespace lists;
 

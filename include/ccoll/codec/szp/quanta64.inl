@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/quanta64.inl - floor 2. Blocks of quanta of 64 bits without classes: f64 at bounds below 1e-9 of its range. One text, compiled
-// once for each instruction set. Uses the primitives of szp/loops.inl.
+// once for each instruction set that has no better way. Uses the primitives of szp/loops.inl.
 
 /// Quanta of 32 values and their planes.
 /// @param before  the quantum before them; becomes their last one    @param largest  is raised to the largest |q|

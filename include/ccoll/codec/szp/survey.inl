@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/survey.inl - floor 2. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor. AVX-512 uses that of
 // AVX2, because it would gain nothing. Uses the primitives of szp/loops.inl, and
-//   largest_of(block, m)    the largest |x|
+//   largest_of(block, m)    the largest |x|, whatever m was
 //   sum_of_magnitudes(d)    of differences below 2^14
 
 /// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
@@ -27,6 +27,27 @@ CCOLL_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::s
     return std::max(apart, top(most));
 }
 
+/// Bits of the largest |x|; those of Inf or more if there are NaN or infinities.
+template <class T>
+CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+{
+    using fields = fields_of<T>;
+    magnitudes<T> most;
+    clear(most);
+    std::size_t i = 0;
+    bool beyond = false;
+    for (; n - i >= block_elements; i += block_elements) {
+        read_ahead(x + i, block_elements * sizeof(T));
+        magnitudes<T> m;
+        largest_of(x + i, m);
+        beyond = beyond || over(m, fields::exponent);  // merge() may forget a NaN
+        merge(most, m);
+    }
+    typename fields::word all = beyond ? fields::exponent : top(most);
+    for (; i < n; ++i) all = std::max(all, fields::magnitude(x[i]));
+    return all;
+}
+
 /// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
 /// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and
 /// where these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at
@@ -35,13 +56,12 @@ template <class T>
 CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t samples = 8, usual = 4;
+    constexpr std::size_t usual = 4;
     constexpr u32 enough = 64;
     u32 of_quanta = 0, of_differences = 0;
-    // Only the first 8 KiB, which the chunk before has prefetched.
-    const std::size_t blocks = std::min(n / block_elements, 8192 / (sizeof(T) * block_elements));
-    for (std::size_t i = 0; blocks > 0 && i < samples; ++i) {
-        const std::size_t k = blocks * (2 * (5 * i % samples) + 1) / (2 * samples);
+    const std::size_t blocks = std::min(n / block_elements, most_sampled<T>);
+    for (std::size_t i = 0; blocks > 0 && i < noise_samples; ++i) {
+        const std::size_t k = noise_sample(blocks, i);
         look_ahead<T> one;
         quanta q;
         magnitudes<T> m;

@@ -27,13 +27,6 @@ u8* blocks_at(u8* out, kind what, std::size_t n) noexcept
     return out + head_bytes(what, sizeof(T)) + width_bytes(blocks_of(n), true);
 }
 
-/// The quantum of the first value of a narrow chunk, so that a constant chunk has no difference at all; 0 where it has none.
-template <element T>
-i32 narrow_base_of(T first, const quantiser<T>& z) noexcept
-{
-    return quantiser<T>::fields::magnitude(first) < z.narrow ? static_cast<i32>(quantum_of(first, z)) : 0;
-}
-
 /// Codes and head, in front of the blocks.
 /// @param range  of the codes
 template <element T>

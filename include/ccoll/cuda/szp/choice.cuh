@@ -193,7 +193,9 @@ CCOLL_DEVICE attempt<T> best_on_grid(const E* x, u32 count, special_rule<T>& rul
         if (best.kind == attempt<T>::unsupported || 4 * best.words >= raw_bytes || best.steep == chunk_blocks) break;
         __syncthreads();
         if (warp() == 0) {
-            const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, count, best.steep);
+            const auto found =
+                find_marker<T>([&](u32 i) { return staged<T>(s.values, i); },
+                               [&](u32 i) { return best.special_values > 0 && best.rule(bits_at(x, i)); }, count, best.steep);
             if (lane() == 0) s.marker = found;
         }
         __syncthreads();

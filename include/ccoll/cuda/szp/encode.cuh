@@ -19,7 +19,7 @@ template <class T>
 CCOLL_DEVICE_RARE bool has_marker(u32 count, u32 steep, movement_room<T>& s)
 {
     if (warp() == 0) {
-        const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, count, steep);
+        const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, [](u32) { return false; }, count, steep);
         if (lane() == 0) s.marker = found;
     }
     __syncthreads();

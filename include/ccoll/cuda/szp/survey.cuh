@@ -133,10 +133,11 @@ CCOLL_DEVICE T fine_step(word_of<T> largest, const grid<T>& z)
 
 // ---- marker: a value that occurs again and again, and stands alone at one side of the steepest jump ----
 
-/// By a whole warp. @param value  (i) -> value i of the chunk    @param block  the steep one
+/// By a whole warp. @param value  (i) -> value i of the chunk, with bridges    @param block  the steep one
+/// @param is_special  (i) -> is there a bridge?
 /// @return  its bits, or all ones if there is none
-template <class T, class Value>
-CCOLL_DEVICE_RARE word_of<T> find_marker(Value value, u32 count, u32 block)
+template <class T, class Value, class IsSpecial>
+CCOLL_DEVICE_RARE word_of<T> find_marker(Value value, IsSpecial is_special, u32 count, u32 block)
 {
     constexpr word_of<T> nothing = ~word_of<T>{0};
     const u32 begin = block_elements * block, end = smaller(count, begin + block_elements), i = begin + lane();
@@ -152,6 +153,7 @@ CCOLL_DEVICE_RARE word_of<T> find_marker(Value value, u32 count, u32 block)
     bool before_equal = true, behind_equal = true;
     CCOLL_NO_UNROLL
     for (u32 j = first + lane(); j < last; j += 32) {
+        if (is_special(j)) continue;
         const T x = value(j);
         const double v = static_cast<double>(x);
         if (fabs(v - static_cast<double>(before)) < fabs(v - static_cast<double>(behind))) {

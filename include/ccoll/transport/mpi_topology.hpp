@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// transport/mpi_topology.hpp - floor 2. The neighbours of this rank in the topology of an MPI communicator.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <ccoll/policy/neighbors.hpp>
+#include <ccoll/transport/mpi_calls.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// Null if the communicator has no topology. Local.
+inline std::shared_ptr<const neighbor_list> neighbors_of_topology(MPI_Comm comm, int me, int p)
+{
+    int kind = MPI_UNDEFINED;
+    if (CCOLL_MPI(Topo_test)(comm, &kind) != MPI_SUCCESS) return nullptr;
+    const auto list = [](int n) { return std::vector<int>(static_cast<std::size_t>(n) + 1); };  // data() is never null
+    const auto first = [](std::vector<int>& all, int n) { return std::span<int>(all).first(static_cast<std::size_t>(n)); };
+    if (kind == MPI_CART) {
+        int n = 0;
+        CCOLL_MPI(Cartdim_get)(comm, &n);
+        auto extents = list(n), periods = list(n), at = list(n);
+        CCOLL_MPI(Cart_get)(comm, n, extents.data(), periods.data(), at.data());
+        return std::make_shared<neighbor_list>(neighbor_list::grid(me, first(extents, n), first(periods, n)));
+    }
+    int from = 0, to = 0;
+    std::vector<int> sources, destinations;
+    if (kind == MPI_DIST_GRAPH) {
+        int weighted = 0;
+        CCOLL_MPI(Dist_graph_neighbors_count)(comm, &from, &to, &weighted);
+        sources = list(from), destinations = list(to);
+        auto weights_from = list(from), weights_to = list(to);
+        CCOLL_MPI(Dist_graph_neighbors)(comm, from, sources.data(), weights_from.data(), to, destinations.data(), weights_to.data());
+    } else if (kind == MPI_GRAPH) {
+        CCOLL_MPI(Graph_neighbors_count)(comm, me, &from);
+        to = from;
+        sources = list(from);
+        CCOLL_MPI(Graph_neighbors)(comm, me, from, sources.data());
+        destinations = sources;
+    } else {
+        return nullptr;
+    }
+    for (std::vector<int>* all : {&sources, &destinations})
+        for (int& peer : *all)
+            if (peer == MPI_PROC_NULL) peer = nobody;
+    return std::make_shared<neighbor_list>(neighbor_list::graph(me, p, first(sources, from), first(destinations, to)));
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail
