@@ -16,10 +16,9 @@
 // Policies    as in alltoall; the algorithm is Algo::Spread without the ranks that are not neighbours. Check::Auto does not compare the
 //             arguments of all ranks, except with counts, so ranks that are not neighbours do not wait for each other.
 // Error       one bound. What a rank sends to itself is exact.
-// Errors      What is wrong on a rank (counts that differ, another plan, a bad buffer) is told to all ranks, but some may have ended
-// without
-//             it. With Check::Collective, and with counts, all ranks get the same error. An edge that only one end knows is not noticed:
-//             the rank that receives waits, for as long as its Timeout says.
+// Errors      What is wrong on a rank (counts that differ, another plan, a bad buffer) is told to all ranks, but some may have ended by
+//             then. With Check::Collective, and with counts, all ranks get the same error. An edge that only one end knows is not
+//             noticed: the rank that receives waits, for as long as its Timeout says.
 // Cost        One step for each distance to a neighbour, with at most one part sent and one received in each.
 // Source      MPI 4.0, section 8.6, for the meaning; the schedule is that of alltoall, Spread.
 
