@@ -237,6 +237,30 @@ TEST_CASE("Long parts between neighbours travel in slices, without a comparison 
     }
 }
 
+TEST_CASE("Neighbours may have guarded links, and plans may come from a menu", "[collectives][neighbors]")
+{
+    for (const int p : {1, 2, 5}) {
+        graph g = random_graph(p, 99, 1);
+        make_equal(g, 3001);
+        check_graph<float, Codec::SZp, ErrorBound<1e-3>, Fault::Crc32c>(g, false, form::equal, 1e-3);
+        check_graph<float, Fault::Crc32c>(g, true, form::equal, 0);
+    }
+    const auto all = run<std::vector<float>>(3, [](threads_comm& comm, std::vector<float>& mine) {
+        using plans = ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>;
+        const auto longest_lossy = [](const ccoll::choice_facts& facts) { return facts.bytes == 4000 ? std::size_t{1} : std::size_t{0}; };
+        const auto grid = ccoll::with_grid(comm, std::vector{3}, std::vector{0});
+        const std::vector<float> x(2000, static_cast<float>(comm.rank()));
+        mine.assign(2000, -1);
+        const report facts = ccoll::neighbor_alltoall(plans{}.chosen_by(+longest_lossy), x, mine, grid);
+        mine.push_back(facts.exact ? 1.0f : 0.0f);
+    });
+    for (int r = 0; r < 3; ++r) {
+        CHECK(std::abs(all[at(r)][0] - static_cast<float>(r > 0 ? r - 1 : -1)) <= 1e-3f);
+        CHECK(std::abs(all[at(r)][1999] - static_cast<float>(r < 2 ? r + 1 : -1)) <= 1e-3f);
+        CHECK(all[at(r)][2000] == 0);  // one part has 4000 bytes
+    }
+}
+
 TEST_CASE("In a grid what goes down arrives from above, also where both neighbours are the same rank", "[collectives][neighbors]")
 {
     struct shape {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives the bits of host buffers. The
 // device is the emulator.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../far_cases.hpp"
 #include "emulated.hpp"
@@ -22,20 +21,6 @@ template <class T>
 struct direct_vector : device_vector<T> {
     using device_vector<T>::device_vector;
 };
-
-template <class Work>
-std::string on_ranks(int p, Work work)
-{
-    std::mutex mutex;
-    std::string wrong;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
-        std::string mine;
-        work(comm, mine);
-        const std::lock_guard lock(mutex);
-        wrong += mine;
-    });
-    return wrong;
-}
 
 using E = ErrorBound<1e-3>;
 

@@ -62,6 +62,10 @@ private:
     std::vector<std::uint64_t> words_;
 };
 
+/// What kernels compute with: float for elements of two bytes.
+template <class T>
+using number_of = device::number_of_element<T>;
+
 /// Launches of a codec, for elements T:
 ///   chunk_elements
 ///   encode(x, n, eb, frame, chunks, scratch, outcome, options), decode(frame, bytes, x, n, chunks, scratch, outcome, options)
@@ -109,10 +113,6 @@ ccoll::status decode_with(ccoll::const_byte_span bytes, std::span<T> out, const 
                                how);
     return scratch.is_clean() ? static_cast<ccoll::status>(told.code) : ccoll::status::unsupported;
 }
-
-/// What kernels compute with.
-template <class T>
-using number_of = device::number_of_element<T>;
 
 // ---- SZx, PipeSZx, and ZFP at a rate ----
 

@@ -79,7 +79,7 @@ template <class Codec, class T>
 void add_movement(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0)
 {
     const std::size_t n = x.size() - from;
-    const std::string what = name + (sizeof(T) == 4 ? ", float" : ", double");
+    const std::string what = name + (sizeof(T) == 2 ? "" : sizeof(T) == 4 ? ", float" : ", double");
     const auto values = [=] { return std::span<const T>(x).subspan(from); };
     all.push_back({"encode " + what, [=](std::uint64_t seed) { return written(encode_with<Codec, T>(values(), eb, {seed})); }, {}});
     const bytes frame = encode_with<Codec, T>(values(), eb).bytes;
@@ -126,6 +126,8 @@ void add_szp(std::vector<workload>& all)
     for (std::size_t i = 0; i < mostly_equal.size(); ++i)
         if (i % 41 != 0) mostly_equal[i] = T(0.5);
     for (const double eb : {3e-1, 1e-2}) movement("mostly equal", mostly_equal, eb);
+    for (std::size_t i = 100; i < mostly_equal.size(); i += 500) mostly_equal[i] = T(1e20);
+    movement("mostly equal, islands", mostly_equal, 1e-2);
     movement("waves from any address", fields::smooth<T>(8193), 1e-3, 1);
     const auto addends = [&](const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb) {
         const std::size_t n = x.size();
@@ -184,6 +186,15 @@ void add_zfp(std::vector<workload>& all)
     std::vector<T> holes = fields::smooth<T>(8192);
     for (std::size_t i = 100; i < holes.size(); i += 100) holes[i] = std::numeric_limits<T>::quiet_NaN();
     movement("holes", holes, 9.3);
+}
+
+/// Elements of two bytes. @param eb  the bound, or with ZFP bits per value
+template <class Codec>
+void add_half(std::vector<workload>& all, double eb)
+{
+    std::vector<ccoll::half> x;
+    for (const float v : fields::smooth<float>(8192 + 77)) x.push_back(ccoll::half(v));
+    add_movement<Codec, ccoll::half>(all, "waves of half", x, eb);
 }
 
 bool differs(const workload& w, const emulator::mistake& made, const bytes& right)
@@ -274,6 +285,11 @@ TEST_CASE("Barriers left out, from the one on that the environment names", "[.ba
     std::string name;
     words >> first >> name;
     emulator::interrupted = &has_raced;
+    // An access beyond memory ends the launch, and the process goes on.
+    struct sigaction at_crash{};
+    at_crash.sa_handler = [](int) { emulator::detail::give_up("an access beyond memory", {}); };
+    at_crash.sa_flags = SA_NODEFER;
+    for (const int crash : {SIGSEGV, SIGBUS}) sigaction(crash, &at_crash, nullptr);
     const bench b(with_barriers(), emulator::mistake::no_barrier);
     std::ofstream told(name, std::ios::app);
     if (has_raced()) {
@@ -384,14 +400,15 @@ void check_off_by_one(const std::string& folder, std::size_t least_lines, Add...
 
 TEST_CASE("An index off by one in one thread of a kernel of SZp is noticed", "[cuda][mutants]")
 {
-    check_off_by_one("cuda/szp/", 30, add_szp<float>, add_szp<double>);
+    check_off_by_one("cuda/szp/", 30, add_szp<float>, add_szp<double>, [](auto& all) { add_half<SZp>(all, 1e-2); });
 }
 TEST_CASE("An index off by one in one thread of a kernel of SZx is noticed", "[cuda][mutants]")
 {
-    check_off_by_one("cuda/szx/", 20, add_szx<SZx, float>, add_szx<SZx, double>, add_szx<PipeSZx, float>);
+    check_off_by_one("cuda/szx/", 20, add_szx<SZx, float>, add_szx<SZx, double>, add_szx<PipeSZx, float>,
+                     [](auto& all) { add_half<SZx>(all, 1e-2); });
 }
 TEST_CASE("An index off by one in one thread of a kernel of ZFP is noticed", "[cuda][mutants]")
 {
-    check_off_by_one("cuda/zfp/", 15, add_zfp<float>, add_zfp<double>);
+    check_off_by_one("cuda/zfp/", 15, add_zfp<float>, add_zfp<double>, [](auto& all) { add_half<Zfp>(all, 8); });
 }
 #endif

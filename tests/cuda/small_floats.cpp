@@ -2,23 +2,13 @@
 // The device kernels for half and bfloat16, under the emulator: the bytes and bits of the host codec, for all codecs that have kernels.
 #include "emulated_codecs.hpp"
 
-#include <ccoll/cuda/szx/decode.cuh>
-#include <ccoll/cuda/szx/encode.cuh>
-#include <ccoll/cuda/zfp/decode.cuh>
-#include <ccoll/cuda/zfp/encode.cuh>
-
 #include <cmath>
 #include <set>
 
 using namespace emulated;
 using ccoll::bfloat16;
 using ccoll::half;
-using ccoll::policies::Codec::PipeSZx;
-using ccoll::policies::Codec::SZx;
-using Zfp = ccoll::policies::Codec::ZfpAtRate;
 using Sum = ccoll::policies::Op::Sum;
-namespace szx = ccoll::detail::device::szx;
-namespace zfp = ccoll::detail::device::zfp;
 
 namespace {
 

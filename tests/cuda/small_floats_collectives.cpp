@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives on device buffers of half, bfloat16 and a two-byte type of another library, beside the same calls on host buffers. The device
 // is the emulator.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../fields.hpp"
 
-#include <mutex>
 #include <string>
 
 using namespace ccoll::policies;
@@ -44,16 +42,10 @@ std::vector<T> field_of(std::size_t n, unsigned seed, unsigned land)
     return x;
 }
 template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-template <class T>
-class beside_host {
+class cases {
 public:
-    beside_host(ccoll::threads_comm& comm, std::string& wrong, unsigned land)
-        : comm_(comm), wrong_(wrong), me_(static_cast<unsigned>(comm.rank())), p_(static_cast<std::size_t>(comm.size())), land_(land)
+    cases(ccoll::threads_comm& comm, std::string& wrong, unsigned land)
+        : comm_(comm), calls_(wrong), me_(static_cast<unsigned>(comm.rank())), p_(static_cast<std::size_t>(comm.size())), land_(land)
     {}
 
     template <class... P>
@@ -81,34 +73,20 @@ private:
     template <class Call>
     void compare(const std::string& name, std::size_t in_all, std::size_t out_all, Call call)
     {
-        const auto x = field_of<T>(in_all, me_ + 1, land_);
-        std::vector<T> y(out_all, number<T>(-3));
-        const emulated::device_vector<T> in(x), out(y);
-        const ccoll::report expected = call(x, y), found = call(in.span(), out.span());
-        std::string bad;
-        if (!same(out.values(), y)) bad += " other bits,";
-        if (!same(in.values(), x)) bad += " operand changed,";
-        if (found.sent_bytes != expected.sent_bytes) bad += " other bytes sent,";
-        if (found.placement != expected.placement) bad += " another placement,";
-        if (found.worst_case_error != expected.worst_case_error) bad += " another promise,";
-        const std::lock_guard lock(mutex);
-        if (!bad.empty()) wrong_ += name + ", rank " + std::to_string(me_) + ":" + bad + "; ";
+        calls_.compare(name, field_of<T>(in_all, me_ + 1, land_), out_all, call);
     }
 
     ccoll::threads_comm& comm_;
-    std::string& wrong_;
+    beside_host<T, emulated::device_vector> calls_;
     unsigned me_;
     std::size_t p_;
     unsigned land_;
-    static inline std::mutex mutex;
 };
 
 template <class T, class Call>
-void on_ranks(int p, unsigned land, Call call)
+void on_all_ranks(int p, unsigned land, Call call)
 {
-    std::string wrong;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) { call(beside_host<T>(comm, wrong, land)); });
-    CHECK(wrong == "");
+    CHECK(on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) { call(cases<T>(comm, wrong, land)); }) == "");
 }
 
 }  // namespace
@@ -120,7 +98,7 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: all codecs with kernels 
     for (const int p : {2, 3})
         for (const unsigned land : {0u, 30u}) {
             INFO("ranks " << p << ", land " << land);
-            on_ranks<TestType>(p, land, [](auto&& c) {
+            on_all_ranks<TestType>(p, land, [](auto&& c) {
                 c.template movement<Codec::SZp, E>("SZp", 9001);
                 c.template movement<Codec::SZx, E>("SZx", 700);
                 c.template movement<Codec::PipeSZx, E>("PipeSZx", 6001);
@@ -136,7 +114,7 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and
                    "[cuda][half][collectives]", half, bfloat16, foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
-    on_ranks<TestType>(3, 0, [](auto&& c) {
+    on_all_ranks<TestType>(3, 0, [](auto&& c) {
         c.template reductions<Codec::SZp, E, Op::Average>("SZp average", 3001);
         c.template reductions<Codec::SZx, E, Op::Average>("SZx average", 3001);
         c.template reductions<Codec::SZx, E, Op::Min>("SZx min", 777);
@@ -146,6 +124,30 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: operations, averages and
         c.template reductions<Codec::SZp, RelativeBound<1e-2>>("SZp, relative", 3001);
         c.template movement<Codec::SZx, RelativeBound<1e-2>>("SZx, relative", 777);
     });
+}
+
+TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on the device give the same bits", "[cuda][half][direct]", half,
+                   foreign_bfloat16)
+{
+    using E = ErrorBound<1e-1>;
+    std::mutex mutex;
+    std::string wrong;
+    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
+        const auto x = field_of<TestType>(9001, static_cast<unsigned>(comm.rank()) + 1, 30);
+        std::vector<TestType> y(x.size());
+        const emulated::device_vector<TestType> in(x), out(y);
+        const auto check = [&]<class... P>(ccoll::Plan<P...>) {
+            ccoll::allreduce<P...>(x, y, comm);
+            const ccoll::report r = ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
+            const std::lock_guard lock(mutex);
+            if (!r.direct) wrong += "not direct; ";
+            if (!same(out.values(), y)) wrong += "other bits; ";
+        };
+        check(ccoll::Plan<Algo::Ring, Codec::SZp, E>{});
+        check(ccoll::Plan<Algo::Ring, Codec::SZx, E>{});
+        check(ccoll::Plan<Algo::RecursiveDoubling, Codec::SZp, E, Op::Average>{});
+    });
+    CHECK(wrong == "");
 }
 
 TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels, not by the host", "[cuda][half]", half, bfloat16,
@@ -191,7 +193,7 @@ TEST_CASE("codec_stream encodes, decodes and adds two-byte numbers with the byte
     REQUIRE(codecs.result().code == ccoll::status::ok);
     std::vector<T> decoded(n);
     REQUIRE(ccoll::decode<SZp>(host, decoded) == ccoll::status::ok);
-    CHECK(same(out.values(), decoded));
+    CHECK(same_bits(out.values(), decoded));
     codecs.reduce_encoded<SZp, Op::Sum, T>(p.span(), q.span(), n, r.span());
     REQUIRE(codecs.result().bytes == of_sum);
     CHECK(begins(r.values(), sum, of_sum));

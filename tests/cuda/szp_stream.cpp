@@ -82,12 +82,12 @@ TEST_CASE("A chunk that the host keeps exactly is read and written by the kernel
     REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
     REQUIRE(ccoll::load<std::uint32_t>(view.chunk(0).data, 0) == 5);
     const device_vector<std::byte> in(frame);
-    const device_vector<float> values(x), out(std::vector<float>(x.size()));
+    const device_vector<float> values(x), out(x.size());
     ccoll::codec_stream codecs;
     codecs.decode<SZp>(ccoll::device_span<const std::byte>(in.address(), in.elements()), out.span());
     CHECK(codecs.result().code == ccoll::status::ok);
     CHECK(out.values() == x);
-    const device_vector<std::byte> written(bytes(ccoll::max_encoded_bytes<SZp, float>(x.size())));
+    const device_vector<std::byte> written(ccoll::max_encoded_bytes<SZp, float>(x.size()));
     codecs.encode<SZp>(values.span(), written.span(), 1e-3);
     CHECK(codecs.result().bytes == frame.size());
     bytes found = written.values();

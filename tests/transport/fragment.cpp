@@ -66,6 +66,36 @@ TEST_CASE("Fragment: every damaged byte, and every end that is missing, is seen 
     }
 }
 
+TEST_CASE("Fragment: those of a packet are found, also behind a damaged one", "[transport][fragment]")
+{
+    for (const protection& how : every_protection) {
+        std::vector<std::byte> packet;
+        for (std::uint64_t i = 0; i < ccoll::packet_fragments; ++i) {
+            fragment_header header;
+            header.first = 5, header.number = 5 + i, header.message_bytes = 3 * fragment_body_bytes + 100;
+            const auto one = sealed(i < 3 ? fragment_body_bytes : 100, how, header);
+            packet.insert(packet.end(), one.begin(), one.end());
+        }
+        CHECK(packet.size() <= packet_room);
+        for (std::uint64_t damaged = 0; damaged < ccoll::packet_fragments; ++damaged) {
+            auto bytes = packet;
+            const std::size_t stride = fragment_stride(bytes);
+            REQUIRE((packet.size() + stride - 1) / stride == ccoll::packet_fragments);
+            for (std::size_t i = 0; i < 64; ++i) bytes[damaged * stride + 4 + i] ^= std::byte{0xa5};  // more than any code corrects
+            REQUIRE(fragment_stride(bytes) == stride);
+            for (std::uint64_t i = 0; i < ccoll::packet_fragments; ++i) {
+                const ccoll::byte_span all(bytes);
+                const opened_fragment f = open_fragment(all.subspan(i * stride, std::min(stride, all.size() - i * stride)));
+                CHECK(f.whole == (i != damaged));
+                if (f.whole) CHECK(f.header.number == 5 + i);
+            }
+        }
+        packet[0] = packet[1] = packet[2] = std::byte{};
+        CHECK(fragment_stride(packet) == packet.size());
+    }
+    CHECK(fragment_stride({}) == 0);
+}
+
 TEST_CASE("Fragment: noise is not taken for one", "[transport][fragment]")
 {
     fields::generator random(9);

@@ -172,10 +172,11 @@ CCOLL_DEVICE u64 look_back(scratch* s, u32 chunk, u64 size)
     return sum;
 }
 
-/// By all threads of a block that has nothing more to do with `s`. @return whether this is the last block of the launch
+/// By all threads of a block that has nothing more to do with `s`. No barrier is needed in front: what a block tells the others, in `s` and
+/// in the index of a frame, its thread 0 has written, and its warps have looked back before an earlier barrier.
+/// @return whether this is the last block of the launch
 CCOLL_DEVICE bool is_last_block(scratch* s, u32 blocks, u32& room)
 {
-    __syncthreads();
     if (me() == 0) room = count_up(&s->blocks_done);
     __syncthreads();
     return room + 1 == blocks;

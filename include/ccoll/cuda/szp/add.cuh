@@ -37,9 +37,8 @@ CCOLL_DEVICE_RARE status check_operands(const operand<E>& a, const operand<E>& b
     return too_large ? status::too_large : status::ok;
 }
 
-/// Writes an addend of n values. The bytes are those of the host. Launch: max(1, chunks) blocks of team_threads threads,
-/// sizeof(addend_room) bytes, of
-/// numbers.
+/// Writes an addend of n elements. The bytes are those of the host.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(addend_room) bytes, of numbers.
 /// @tparam What  values: a.values is what is encoded; else a.frame is an addend
 /// @param b        an addend; without a frame there is none
 /// @param z        of the bound; without values the bound alone counts, and a negative one stands for that of `a`
