@@ -51,7 +51,9 @@ std::shared_ptr<const neighbor_list> neighbors_of(const Comm& comm, Link& link)
     else return link.neighbors();
 }
 template <class Comm>
-concept has_neighbors = requires(const Comm& comm, decltype(as_transport(comm))& link) { neighbors_of(comm, link); };
+concept has_neighbors = requires(const Comm& comm, decltype(as_transport(std::declval<const Comm&>()))& link) {
+    neighbors_of(comm, link);
+};  // declval, because nvcc 13 crashes on a parameter in the type of the next one
 
 template <class Comm>
 auto usable_transport(const char* call, const Comm& comm)
