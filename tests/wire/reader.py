@@ -114,7 +114,7 @@ def special_places(section, at, n, flags=0):
     else:
         numbers = list(section[at:at + sum(counts)])
         require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
-        groups = [numbers[:counts[0]], numbers[counts[0]:counts[0] + counts[1]], numbers[counts[0] + counts[1]:]]
+        groups = [sorted(numbers[:counts[0]]), sorted(numbers[counts[0]:counts[0] + counts[1]]), sorted(numbers[counts[0] + counts[1]:])]
         at += pad4(sum(counts))
     places = []
     for j, k in enumerate(groups[1]):

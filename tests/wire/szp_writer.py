@@ -146,6 +146,10 @@ class Encoder:
         self.digits, self.span = (24, 30) if self.f32 else (53, 61)
         self.b = -(-len(elements) // 32)
 
+    def is_denormal(self, element):
+        magnitude = int.from_bytes(element, "little") & ((1 << 8 * self.s - 1) - 1)
+        return 0 < magnitude < 1 << self.m
+
     def p(self, k):
         return math.ldexp(self.step, k)
 
@@ -333,12 +337,12 @@ class Encoder:
             return None
         self.bridge()
         grid = self.fine_grid()
-        if lattice > grid:
+        if lattice > max(grid, self.power(0)):
             return self.fine(lattice)
         return self.fine(grid) if grid else None
 
     def lattice(self):
-        if not any(self.x) or math.inf in self.magnitude:
+        if not any(self.x) or math.inf in self.magnitude or any(self.is_denormal(r) for r in self.raw):
             return 0.0
         least, top = 1 << 20, 0
         for v in self.x:
@@ -410,7 +414,7 @@ class Encoder:
 
     # ---- addends ----
     def addend(self):
-        far = [math.isfinite(v) and abs(v) >= math.ldexp(self.step, 52) for v in self.x]
+        far = [math.isfinite(v) and math.ldexp(abs(v), -52) >= self.step for v in self.x]  # 2^52 step may be more than the largest f64
         if not any(far):
             return self.addend_of_numbers()
         fill = self.raw[far.index(True)]
