@@ -184,6 +184,7 @@ def szx(chunk, n, dtype, bound):
         bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
         limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
     step = rounded(min(limit, largest / 16) * 1.9375, dtype)
+    one_step = int.from_bytes(bits_of(2.0 ** mantissa, dtype), "little")  # the number whose last bit counts steps
     special = chunk[0] == 255
     if special:
         chunk = chunk[1:]
@@ -202,9 +203,10 @@ def szx(chunk, n, dtype, bound):
             if code == 0:
                 out.append(middle)
                 continue
-            count = int.from_bytes(chunk[at:at + code], "little")
+            # Upper bits that belong to the exponent of 2^23 (2^52) already are no part of the count.
+            moved = struct.unpack(kind, (int.from_bytes(chunk[at:at + code], "little") | one_step).to_bytes(s, "little"))[0]
             at += code
-            product = rounded((count - offset) * step, dtype)
+            product = rounded(rounded(moved - (2.0 ** mantissa + offset), dtype) * step, dtype)
             out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
     require(at < len(chunk) if special else at == len(chunk), "blocks of SZx that fill the chunk")
     if special:
