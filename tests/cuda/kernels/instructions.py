@@ -39,7 +39,8 @@ class Kernel:
     """A kernel, its usual way, and what is assumed of its data.
 
     symbol: part of its mangled name. size: bytes of a value. bits: per value after encoding. moved: bytes per value.
-    never: lines that are not run. times: lines that a warp runs so often, 1/8 for what one of eight warps does. jumps: lines with a branch
+    never: lines that are not run. times: lines that a warp runs so often, 1/8 for what one of eight warps does; of lines with a loop, by the
+    loops around an instruction: (once, in one, in two, ...), because a line has what prepares its loop as well. jumps: lines with a branch
     whose jump is always taken. A line is named by a part of its text; a => b is line b where it is inlined in line a.
     """
 
@@ -60,7 +61,7 @@ def three_codes(_, bits):
 
 def pieces(bits):
     """Turns of a loop of a thread block over the 16-byte pieces of a chunk of 8192 values."""
-    return bits * 8192 / 8 / 16 / 256
+    return 1, bits * 8192 / 8 / 16 / 256
 
 
 # What ends an encoder, stages values and copies raw chunks
@@ -115,7 +116,7 @@ def szx(size, letter):
                     NEVER_DECODING + never + ["const word_reader values(from", "v[j] = number_at<T>(values, j)",
                                               "if (first + j < here) put_element", "if (shift > 0) w = w >> shift"],
                     {**TIMES_DECODING, **dict.fromkeys(["block += team_warps)", "decode_block(codes + blocks",
-                                                        "smaller(block_elements, count - block_elements * block), step"], 8)})
+                                                        "smaller(block_elements, count - block_elements * block), step"], (1, 8))})
     return [encode, decode]
 
 
@@ -132,20 +133,20 @@ def zfp(size, letter, rate, planes):
                              "else put_bytes(4);", "put_bytes((have_ + 7) / 8)", "if ((exceptions >> (b + i) & 1)"],
                     {**TIMES, "room.codes.fill();": 3 * ONE_WARP, "put_pieces(room.image(), found.all": pieces(rate),
                      **dict.fromkeys(["b < 32 && first + b < count; b += block_values", "load_block(s.values, first + b, x);",
-                                      "const u32 here = count - first - b;", "x[1] = x[0];", "x[2] = x[1];", "x[3] = x[0];", block], 8),
-                     **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 planes = planes_of_bytes("]], octets),
+                                      "const u32 here = count - first - b;", "x[1] = x[0];", "x[2] = x[1];", "x[3] = x[0];", block], (1, 8)),
+                     **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 planes = planes_of_bytes("]], (1, 1, octets)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
                          "const plane_code code = codes(", "const u32 length = smaller(code.length, left)", "to.put(code.bits &",
-                         "left -= length;"]], planes)})
+                         "left -= length;"]], (1, 1, octets, planes))})
     block = "decode_block(from.at, value"
     decode = Kernel(f"zfp decode {name}", "zfp.cu", f"zfp6decodeI{letter}E", size, rate, both, NEVER_DECODING,
-                    {**TIMES_DECODING, "room.planes.fill();": 2.5,
-                     **dict.fromkeys(["b < 32 && 32 * me() + b < count; b += block_values", block, "stage_one<T>(s.values, value + i"], 8),
+                    {**TIMES_DECODING, "room.planes.fill();": (1, 2.5),
+                     **dict.fromkeys(["b < 32 && 32 * me() + b < count; b += block_values", block, "stage_one<T>(s.values, value + i"], (1, 8)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 end = lowest", "const u32 bytes = bytes_of",
-                                                                              "c[i] |= static_cast<"]], octets),
+                                                                              "c[i] |= static_cast<"]], (1, 1, octets)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
                          "const u32 next = from.peek(7)", "plane_code code = table(", "from.drop(code.length);", "left -= code.length;",
-                         "planes |= code.bits"]], planes)})
+                         "planes |= code.bits"]], (1, 1, octets, planes))})
     return [encode, decode]
 
 
@@ -269,6 +270,19 @@ def reached(starts, edges, allowed):
     return found
 
 
+def depths(nodes, edges):
+    """In how many loops each block is: a strongly connected component is a loop, and without its first block its inner loops are left."""
+    depth, left = dict.fromkeys(nodes, 0), set(nodes)
+    while left:
+        at = min(left)
+        ahead = reached(edges[at], edges, nodes.__contains__)
+        loop = {n for n in ahead if at in reached(edges[n], edges, nodes.__contains__)} & ahead if at in ahead else set()
+        left -= loop | {at}
+        if loop:
+            depth.update({n: d + 1 for n, d in depths(loop - {at}, edges).items()} | {at: 1})
+    return depth
+
+
 def count(kernel, disassembly):
     """[(instruction, times)] of the usual way, and the rules that fit a line."""
     found = [lines for symbol, lines in functions_of(disassembly) if kernel.symbol in symbol]
@@ -296,7 +310,13 @@ def count(kernel, disassembly):
     usual = reached([at for at in begun if any(i.op == "EXIT" for i in blocks[at].code)], before, begun.__contains__)
     if 0 not in usual:
         sys.exit(f"{kernel.name}: no way is left from the begin to the end")
-    counted = [(i, math.prod(kernel.times[r] for r in fitting(kernel.times, i))) for at in sorted(usual) for i in blocks[at].code]
+    depth = depths(usual, [b.next for b in blocks])
+
+    def turns(at, i):
+        rules = [kernel.times[r] for r in fitting(kernel.times, i)]
+        return math.prod(r[min(depth[at], len(r) - 1)] if isinstance(r, tuple) else r for r in rules)
+
+    counted = [(i, turns(at, i)) for at in sorted(usual) for i in blocks[at].code]
     return counted, used
 
 
