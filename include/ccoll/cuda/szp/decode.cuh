@@ -187,7 +187,8 @@ CCOLL_DEVICE status read_chunk(const frame_reader<E>& r, u64 n, u32 chunks, u32 
         const double bound = r.take_bound(from);
         if (me() == 0) s.step = step_of<T>(bound);
     }
-    const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s) : decode_chunk<T, false>(from, count, s);
+    const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s)  // two lines, which a count of instructions can tell apart
+                                     : decode_chunk<T, false>(from, count, s);
     return good ? status::ok : status::corrupt;
 }
 
