@@ -141,7 +141,7 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on th
             const ccoll::report r = ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
             const std::lock_guard lock(mutex);
             if (!r.direct) wrong += "not direct; ";
-            if (!same(out.values(), y)) wrong += "other bits; ";
+            if (!same_bits(out.values(), y)) wrong += "other bits; ";
         };
         check(ccoll::Plan<Algo::Ring, Codec::SZp, E>{});
         check(ccoll::Plan<Algo::Ring, Codec::SZx, E>{});

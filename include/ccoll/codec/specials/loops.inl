@@ -60,7 +60,7 @@ CCOLL_INLINE slope bridge_run(const T* x, T* copy, std::size_t n, std::size_t fi
         const std::size_t of_first = block_elements * (first_block + 1), of_last = block_elements * last_block;
         if (of_first - first > end - of_last) steps.to = of_first;
         else steps.from = of_last;
-        const auto fill = [copy](std::size_t from, std::size_t to, T value) {
+        const auto fill = [copy](std::size_t from, std::size_t to, T value) CCOLL_TARGET {
             const auto bits = bits_at(&value, 0);
             for (std::size_t k = from / block_elements; block_elements * k < to; ++k) {
                 const std::size_t begin = block_elements * k, left = to - begin;
@@ -147,7 +147,7 @@ CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, c
     u32 partial[most_blocks];
     u8 numbers[3][most_blocks];
     std::size_t next[3] = {};
-    const auto tell = [&](std::size_t k) {
+    const auto tell = [&](std::size_t k) CCOLL_TARGET {
         const bool is_run = second.has(k);
         runs[next[1]] = run_of(masks[k], whole(n, k));
         partial[next[0]] = masks[k];
@@ -319,7 +319,7 @@ CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, s
         mask_at += sizeof mask;
         take(k, mask);
     });
-    kinds[2].for_each([&](std::size_t k) {
+    kinds[2].for_each([&](std::size_t k) CCOLL_TARGET {
         std::uint16_t run;
         std::memcpy(&run, run_at, sizeof run);
         run_at += sizeof run;
@@ -357,7 +357,7 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
         } else {
             typename fields_of<T>::word one;
             std::memcpy(&one, value, sizeof one);
-            const auto equal_ones = [&](std::size_t k) {
+            const auto equal_ones = [&](std::size_t k) CCOLL_TARGET {
                 if (length_of(n, k) == block_elements) put(x + block_elements * k, masks[k], one);
                 else one_by_one(k);
             };

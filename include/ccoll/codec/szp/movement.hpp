@@ -25,10 +25,10 @@ template <element T>
 std::size_t farthest_jump(const T* x, std::size_t begin, std::size_t end) noexcept
 {
     CCOLL_EXACT_BODY
-    const auto count = static_cast<int>(end - begin);
     if (end <= begin) return 0;
     double jumps[block_elements] = {}, most[4] = {};
-    for (int i = 0; i < count; ++i) jumps[i] = std::fabs(static_cast<double>(x[begin + i]) - static_cast<double>(x[begin + i - 1]));
+    for (std::size_t i = 0; i < end - begin; ++i)
+        jumps[i] = std::fabs(static_cast<double>(x[begin + i]) - static_cast<double>(x[begin + i - 1]));
     for (std::size_t i = 0; i < block_elements; i += 4)
         for (std::size_t j = 0; j < 4; ++j) most[j] = jumps[i + j] > most[j] ? jumps[i + j] : most[j];
     const double farthest = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
