@@ -212,6 +212,7 @@ TEMPLATE_PRODUCT_TEST_CASE("the frames of SZx and PipeSZx are those of this wire
     for (std::size_t i = 0; i < missing.size(); ++i)
         if (i < 40 || i % 100 > 60 || i % 32 == 7) missing[i] = i == 7 ? std::numeric_limits<T>::infinity() : T(0x1p70);
     w.moves("missing", missing, 0.01);
+    w.moves("longest_counts", wave<T>(200), sizeof(T) == 4 ? 1e-5 : 2e-15);  // of all bytes but one
     check<C, T>(with_type<T>(std::is_same_v<C, Codec::SZx> ? "szx" : "pipe_szx"), w.all);
 }
 
@@ -291,6 +292,9 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moves("lattice_below_an_ulp", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 1e-5 : 1e-14);
     w.moves("flat", std::vector<T>(200, T(1.375)), 0.003);
     w.moves("lattice", wave<T>(70), 1e-3);
+    auto no_lattice = wave<T>(70);
+    no_lattice[60] = std::numeric_limits<T>::denorm_min();
+    w.moves("no_lattice_with_a_denormal", no_lattice, 1e-3);
     w.moves("fine", scaled(wave<T>(70), T(1.0078125), T(4096.001953125)), sizeof(T) == 4 ? 0.04 : 1e-8);
     std::vector<T> rare(300, T(0.5)), noise = wave<T>(100), both(300);
     for (std::size_t i = 3; i < rare.size(); i += i % 5 + 7)
