@@ -27,7 +27,7 @@ inline thread_local manner this_manner;
 /// One of the library's three ways, chosen while the program runs.
 struct chosen_way {
     using result = ccoll::report;
-    static constexpr bool takes_error_code = true;
+    static constexpr bool takes_error_code = true, outlives_arguments = false;
 
     template <class Begun>
     [[gnu::noinline]] static ccoll::report end(Begun& call)

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second reader of fragments and acknowledgements, written from docs/wire_format.md alone and sharing nothing with the library.
+"""A second reader of fragments and acknowledgements, written from docs/wire_format.md alone. It shares no code with the library.
 
     fragment_reader.py <fragments.hex>
 
-Checks every field and sum of each one; then flips each bit, which must be seen, and corrected where there is a Hamming code.
+Checks the fields and checksums of each message. Then flips each of its bits in turn. Every flip must be noticed, and it must be corrected if
+the message has a Hamming code.
 """
 import pathlib
 import struct
@@ -39,7 +40,7 @@ def ones(x):
 
 
 def check_words(data, k):
-    """The words of all groups, as lists."""
+    """The check words of all groups, a list for each group."""
     data += bytes(-len(data) % 8)
     rows = struct.unpack(f"<{len(data) // 8}Q", data)
     groups = []
@@ -58,7 +59,7 @@ def check_words(data, k):
 
 
 def lengths(message, k):
-    """Bytes of header and body, of a message with check words."""
+    """How many bytes header and body have in a message with check words. None if no length fits."""
     for n in range(64, len(message)):
         if n + 8 * (k + 3) * -(-n // (8 << k)) == len(message):
             return n
@@ -73,7 +74,7 @@ def header_and_body(data):
 
 
 def read(message):
-    """@return header, body, bits that were corrected; None if it is damaged"""
+    """@return header, body and the number of corrected bits, or None if the message is damaged"""
     magic = struct.unpack_from("<I", message)[0]
     protection = next((i for i, m in enumerate(MAGIC) if ones(m ^ magic) <= 7), None)
     if protection is None:
@@ -109,7 +110,7 @@ def read(message):
 
 
 def check(message):
-    """@return what is wrong with it, or None"""
+    """@return what is wrong with the message, or None"""
     found = read(message)
     if found is None or found[2] != 0:
         return "it is damaged"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second reader of frames, written from docs/wire_format.md alone and sharing nothing with the library.
+"""A second reader of frames, written from docs/wire_format.md alone. It shares no code with the library.
 
     reader.py <folder of golden/*.hex>
 
-Decodes every frame of every file. What it decodes must be bit for bit what the library decodes (the files have a hash of that), and within the
-bound of the values that the frame was made of (the files have these, too).
+Decodes every frame of every file. The decoded values must equal those of the library bit for bit; the files contain a hash of these. They must
+also be within the bound of the original values, which the files contain as well.
 """
 import fractions
 import functools
@@ -15,9 +15,9 @@ import struct
 import sys
 
 NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK, SZE = range(12)
-# dtype: name, bytes of an element, what struct calls it, bits of the mantissa field
+# dtype: name, bytes of an element, format character of struct, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
-STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # largest bound 2^., margin 2^., significant bits
+STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # exponents of the largest bound and of the margin, both of 2; significant bits of the step
 
 
 class Corrupt(Exception):
@@ -42,7 +42,7 @@ def number(data, at, kind):
 
 
 def rounded(x, dtype):
-    """The number of the element type nearest to a Python float, as one."""
+    """A Python float, rounded to the nearest number of the element type. The result is a Python float, too."""
     if dtype == 1 or math.isnan(x) or math.isinf(x):
         return x
     try:
@@ -56,7 +56,10 @@ def bits_of(x, dtype):
 
 
 def two_bytes(f32_bits, dtype, within_range):
-    """f32, as bytes, to the nearest half or bfloat16, ties to even: the nearest finite one, or an infinity where arithmetic gives one."""
+    """Rounds an f32, given as bytes, to the nearest half or bfloat16, ties to even.
+
+    A number beyond the largest one becomes the largest one if `within_range`, and otherwise an infinity.
+    """
     exponent_bits, mantissa_bits = (5, 10) if dtype == 2 else (8, 7)
     word = struct.unpack("<I", f32_bits)[0]
     sign, magnitude = word >> 31 << 15, word & 0x7FFFFFFF
@@ -75,7 +78,7 @@ def two_bytes(f32_bits, dtype, within_range):
 
 
 def frame_parts(frame):
-    """Header fields, and for each chunk (bytes, raw)."""
+    """The fields of the header, and a pair (bytes, raw) for each chunk."""
     require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
     require(frame[4] == 5, "version")
     h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
@@ -99,7 +102,7 @@ def frame_parts(frame):
 
 
 def special_places(section, at, n, flags=0):
-    """The places of a layer of special values, in order, its head, and where its values begin."""
+    """Reads the places of a layer of special values. Returns them in ascending order, the head, and the offset of the values."""
     blocks = -(-n // 32)
     length = [min(32, n - 32 * k) for k in range(blocks)]
     head = number(section, at, "I")
@@ -114,7 +117,7 @@ def special_places(section, at, n, flags=0):
     else:
         numbers = list(section[at:at + sum(counts)])
         require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
-        groups = [numbers[:counts[0]], numbers[counts[0]:counts[0] + counts[1]], numbers[counts[0] + counts[1]:]]
+        groups = [sorted(numbers[:counts[0]]), sorted(numbers[counts[0]:counts[0] + counts[1]]), sorted(numbers[counts[0] + counts[1]:])]
         at += pad4(sum(counts))
     places = []
     for j, k in enumerate(groups[1]):
@@ -136,7 +139,7 @@ def special_places(section, at, n, flags=0):
 
 
 def add_specials(section, values, s):
-    """Puts the special values of a chunk, as bytes, among the others."""
+    """Puts the special values of a chunk, as bytes, in their places."""
     at = 0
     while at < len(section):
         places, head, at = special_places(section, at, len(values))
@@ -150,7 +153,7 @@ def add_specials(section, values, s):
 
 
 def add_fills(section, values, quanta, step, dtype):
-    """Puts the fill value of an addend, as often as it was added, among the others; `quanta` are None beside NaN and infinities."""
+    """Puts multiples of the fill value of an addend in their places. `quanta` has None for NaN and infinities."""
     _, s, kind, _ = FLOATS[dtype]
     fill, at, before = struct.unpack_from(kind, section)[0], s, 0
     require(math.isfinite(fill) and fill != 0 and at < len(section), "a fill value")
@@ -177,10 +180,11 @@ def szx(chunk, n, dtype, bound):
     _, s, kind, mantissa = FLOATS[dtype]
     largest = {0: (2 - 2.0 ** -23) * 2.0 ** 127, 1: sys.float_info.max}[dtype]
     limit = rounded(min(bound, largest), dtype)
-    if limit > bound:  # rounded up: the number below
+    if limit > bound:  # rounding has raised it: take the number below
         bits = int.from_bytes(bits_of(limit, dtype), "little") - 1
         limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
     step = rounded(min(limit, largest / 16) * 1.9375, dtype)
+    one_step = int.from_bytes(bits_of(2.0 ** mantissa, dtype), "little")  # the number whose last bit counts steps
     special = chunk[0] == 255
     if special:
         chunk = chunk[1:]
@@ -199,9 +203,10 @@ def szx(chunk, n, dtype, bound):
             if code == 0:
                 out.append(middle)
                 continue
-            count = int.from_bytes(chunk[at:at + code], "little")
+            # Upper bits that belong to the exponent of 2^23 (2^52) already are no part of the count.
+            moved = struct.unpack(kind, (int.from_bytes(chunk[at:at + code], "little") | one_step).to_bytes(s, "little"))[0]
             at += code
-            product = rounded((count - offset) * step, dtype)
+            product = rounded(rounded(moved - (2.0 ** mantissa + offset), dtype) * step, dtype)
             out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
     require(at < len(chunk) if special else at == len(chunk), "blocks of SZx that fill the chunk")
     if special:
@@ -316,7 +321,7 @@ def zigzag(v):
 
 
 def sze_table(bits):
-    """The token of each number below 1024, its share, and where its range begins."""
+    """For each number below 1024: its token, the share of the token, and where the range of the token begins."""
     count, levels = bits.take(8), []
     require(count <= 128, "tokens of a table")
     for t in range(count):
@@ -390,7 +395,7 @@ def sze(chunk, n, dtype, bound):
 
 
 def unpack_block(chunk, at, width, w, count):
-    """Residuals of a block of Lossless. Returns them, and where the block ends."""
+    """Reads a block of Lossless. Returns its residuals, and the offset of its end."""
     if count < 64:
         size = -(-width // 8)
         return [int.from_bytes(chunk[at + size * i:at + size * i + size], "little") for i in range(count)], at + size * count
@@ -407,7 +412,7 @@ def unpack_block(chunk, at, width, w, count):
 
 
 def lossless(chunk, n, s, most_fill=0):
-    w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # numbers of up to 8 bytes: one stream
+    w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # a number of up to 8 bytes is one word, so there is one stream
     shift, is_alone = chunk[0] & 127, chunk[0] >> 7
     base, at = int.from_bytes(chunk[1:1 + s], "little"), 1 + s
     if shift == w:
@@ -421,7 +426,7 @@ def lossless(chunk, n, s, most_fill=0):
             if is_alone:
                 out.append(base ^ (r << shift))
                 continue
-            d = (r >> 1) ^ -(r & 1)  # 2 d, or -2 d - 1; then the low bits that are no more
+            d = (r >> 1) ^ -(r & 1)  # undoes 2 d or -2 d - 1; the shift below brings back the dropped bits
             before = (before + (d << shift)) & mask
             out.append(before)
     require(at <= len(chunk) <= at + most_fill and not any(chunk[at:]), "streams that fill the chunk")
@@ -443,7 +448,7 @@ def lanes_of(n):
 
 
 def predictions(a, dtype):
-    """Of orders 0 to 3, from the last four values, the newest first. Each operation is rounded."""
+    """The predictions of orders 0 to 3 from the last four values, the newest first. Each operation is rounded."""
     f = functools.partial(rounded, dtype=dtype)
     d1, e1, f1 = f(a[0] - a[1]), f(a[1] - a[2]), f(a[2] - a[3])
     d2, e2 = f(d1 - e1), f(e1 - f1)
@@ -528,7 +533,7 @@ def bitzip(chunk, n, dtype, bound, codec, masks=(), flags=0):
 
 
 def zfp_planes(bits, at, left, planes, lowest):
-    """Four coefficients, and where their bits end. `left`: how many bits the block may have."""
+    """Reads four coefficients. Returns them, and where their bits end. `left` is the number of bits that the block still has."""
     coefficients, known = [0] * 4, 0
     for k in range(planes - 1, lowest - 1, -1):
         i = 0
@@ -593,7 +598,7 @@ def element_bytes(dtype):
 
 
 def decode(frame):
-    """The elements of a frame, each as its bytes."""
+    """Decodes a frame. Returns the fields of its header, and its elements, each as bytes."""
     h, parts = frame_parts(frame)
     dtype, addend, s, out = h["dtype"], h["flags"] & 1, element_bytes(h["dtype"]), []
     for i, (chunk, raw) in enumerate(parts):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A second encoder of SZp, written from "The encoder's choices" in docs/wire_format.md alone: equal input has to give equal bytes.
+"""A second encoder of SZp, written from "The encoder's choices" in docs/wire_format.md alone. Equal input must give equal bytes.
 
     szp_writer.py <folder of golden/*.hex>
 
-Encodes the values of every frame of SZp in f32 and f64 that was encoded in one go (sums were not), and compares the chunk with the one in the file.
+Encodes the values of every SZp frame of f32 and f64 that has one chunk and is not a sum. Compares the chunk with the one in the file.
 """
 import fractions
 import math
@@ -20,7 +20,7 @@ def bits_in(x, dtype):
 
 
 def planes_of(d):
-    """Bit planes of 32 differences, as few as hold them in two's complement."""
+    """The bit planes of 32 differences: as few as can hold them in two's complement."""
     width = max((v if v >= 0 else ~v).bit_length() + 1 for v in d) if any(d) else 0
     return [sum((v >> k & 1) << i for i, v in enumerate(d)) for k in range(width)]
 
@@ -41,7 +41,7 @@ def words(values):
 
 
 def put_layer(raw, masks, one, s):
-    """A layer of special values: which (a mask per block), and the value of all of them, or None if each has its own."""
+    """A layer of special values, as bytes. `masks` has a mask of them for each block. `one` is the value of all, or None if each is stored."""
     blocks, n = len(masks), len(raw)
     full = [(1 << min(32, n - 32 * k)) - 1 for k in range(blocks)]
     forms, runs = [], b""
@@ -68,7 +68,7 @@ def put_layer(raw, masks, one, s):
 
 
 def section(raw, special, s):
-    """raw: the elements of a chunk; special: which of them."""
+    """The section of special values. `raw` has the elements of the chunk as bytes, and `special` says which of them are special."""
     def masks_of(places):
         masks = [0] * -(-len(raw) // 32)
         for i in places:
@@ -92,7 +92,7 @@ def section(raw, special, s):
 
 
 def lossless(raw, s):
-    """A stream of Codec::Lossless."""
+    """The stream that Codec::Lossless makes of these elements."""
     w, x = 8 * s, [int.from_bytes(e, "little") for e in raw]
     base, mask = x[0], (1 << 8 * s) - 1
     changed = [v ^ base for v in x]
@@ -134,7 +134,7 @@ class Encoder:
     def __init__(self, elements, dtype, bound):
         _, self.s, self.kind, self.m = FLOATS[dtype]
         self.dtype, self.f32 = dtype, dtype == 0
-        self.raw = elements  # as bytes: NaN keep their payload
+        self.raw = elements  # as bytes, so that a NaN keeps its payload
         self.x = [struct.unpack(self.kind, e)[0] for e in elements]
         tiny = math.ldexp(1.0, -126 if self.f32 else -1022)
         self.x = [0.0 if abs(v) < tiny else v for v in self.x]  # denormals count as 0
@@ -145,6 +145,10 @@ class Encoder:
         self.safe, self.limit = self.p(14 if self.f32 else 30), self.p(30)
         self.digits, self.span = (24, 30) if self.f32 else (53, 61)
         self.b = -(-len(elements) // 32)
+
+    def is_denormal(self, element):
+        magnitude = int.from_bytes(element, "little") & ((1 << 8 * self.s - 1) - 1)
+        return 0 < magnitude < 1 << self.m
 
     def p(self, k):
         return math.ldexp(self.step, k)
@@ -166,9 +170,9 @@ class Encoder:
         rest = float(fractions.Fraction(x) - q * fractions.Fraction(step))
         return q + round(rest * i)
 
-    # ---- the common end of all chunks ----
+    # ---- the last steps, which all kinds of chunk have in common ----
     def finish(self, what, middle, blocks, lists_allowed, alone=False):
-        """blocks: of each (code without planes, its class words, its differences)."""
+        """Makes a chunk. `blocks` has for each block: its code without the number of planes, its words A and B, and its differences."""
         codes, body, escaped = [], [], 0
         widths = []
         for code, front, d in blocks:
@@ -239,7 +243,7 @@ class Encoder:
         return exact if len(exact) < min(len(best), in_values) else best
 
     def on_some_grid(self):
-        """The best chunk, and what belongs to it, for values that the common grid does not hold."""
+        """The best chunk for values that the common grid cannot hold. Sets what later rules need to know about it."""
         best = self.without_from([])
         between = any(self.limit_of_specials <= abs(v) < self.power(self.span) for v in self.all_x)
         if sum(self.special) <= len(self.all_x) // 32 or not between:
@@ -265,7 +269,7 @@ class Encoder:
         return chunk + bytes(pad4(len(chunk)) - len(chunk))
 
     def without(self, special, common_alone=False):
-        """The chunk without its special values, and these behind it. None: no grid holds the others."""
+        """The chunk without its special values, followed by their section. None if no grid can hold the other values."""
         self.steep, self.special = None, special
         self.x = [0.0 if is_one else v for v, is_one in zip(self.all_x, special)]
         self.raw = [bytes(self.s) if is_one else r for r, is_one in zip(self.all_raw, special)]
@@ -276,7 +280,7 @@ class Encoder:
         return words([struct.unpack_from("<I", chunk)[0] | len(behind) // 4 << 12]) + chunk[4:] + behind
 
     def bridge(self):
-        """Special values repeat the value before them, then rise or fall to the one behind them, then repeat that."""
+        """Special values repeat the value before them, then rise or fall to the value after them, and then repeat that one."""
         n, end = len(self.x), 0
         while True in self.special[end:]:
             first = self.special.index(True, end)
@@ -304,7 +308,7 @@ class Encoder:
         self.magnitude = [abs(v) for v in self.x]
 
     def marker(self):
-        """A value that occurs at least twice around the steepest jump, and is all that there is on its side of it."""
+        """A value that occurs at least twice near the steepest jump, where no other value is on its side of the jump."""
         begin, n = 32 * self.steep, len(self.x)
         end = min(n, begin + 32)
         jumps = [(abs(self.x[i] - self.x[i - 1]), -i) for i in range(max(begin, 1), end)]
@@ -321,7 +325,7 @@ class Encoder:
         return max(sides)[2] if sides else None
 
     def ordinary(self, common_alone):
-        """A chunk of all values; None if no grid holds them."""
+        """A chunk of all values, or None if no grid can hold them."""
         self.magnitude = [math.inf if math.isnan(v) else abs(v) for v in self.x]
         lattice = self.lattice()
         if self.f32 and lattice > self.step and any(self.x[:32]):
@@ -333,12 +337,12 @@ class Encoder:
             return None
         self.bridge()
         grid = self.fine_grid()
-        if lattice > grid:
+        if lattice > max(grid, self.power(0)):
             return self.fine(lattice)
         return self.fine(grid) if grid else None
 
     def lattice(self):
-        if not any(self.x) or math.inf in self.magnitude:
+        if not any(self.x) or math.inf in self.magnitude or any(self.is_denormal(r) for r in self.raw):
             return 0.0
         least, top = 1 << 20, 0
         for v in self.x:
@@ -410,7 +414,7 @@ class Encoder:
 
     # ---- addends ----
     def addend(self):
-        far = [math.isfinite(v) and abs(v) >= math.ldexp(self.step, 52) for v in self.x]
+        far = [math.isfinite(v) and math.ldexp(abs(v), -52) >= self.step for v in self.x]  # 2^52 step may be more than the largest f64
         if not any(far):
             return self.addend_of_numbers()
         fill = self.raw[far.index(True)]
