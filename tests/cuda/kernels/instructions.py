@@ -39,9 +39,9 @@ class Kernel:
     """A kernel, its usual way, and what is assumed of its data.
 
     symbol: part of its mangled name. size: bytes of a value. bits: per value after encoding. moved: bytes per value.
-    never: lines that are not run. times: lines that a warp runs so often, 1/8 for what one of eight warps does; of lines with a loop, by the
-    loops around an instruction: (once, in one, in two, ...), because a line has what prepares its loop as well. jumps: lines with a branch
-    whose jump is always taken. A line is named by a part of its text; a => b is line b where it is inlined in line a.
+    never: lines that are not run. times: lines that a warp runs so often, 1/8 for what one of eight warps does. A line with a loop also has
+    what prepares the loop: there, the number goes by the loops around an instruction: (in none, in one, in two, ...). jumps: lines with a
+    branch whose jump is always taken. A line is named by a part of its text; a => b is line b where it is inlined in line a.
     """
 
     def __init__(self, name, file, symbol, size, bits, moved, never, times, jumps=()):
@@ -133,7 +133,8 @@ def zfp(size, letter, rate, planes):
                              "else put_bytes(4);", "put_bytes((have_ + 7) / 8)", "if ((exceptions >> (b + i) & 1)"],
                     {**TIMES, "room.codes.fill();": 3 * ONE_WARP, "put_pieces(room.image(), found.all": pieces(rate),
                      **dict.fromkeys(["b < 32 && first + b < count; b += block_values", "load_block(s.values, first + b, x);",
-                                      "const u32 here = count - first - b;", "x[1] = x[0];", "x[2] = x[1];", "x[3] = x[0];", block], (1, 8)),
+                                      "const u32 here = count - first - b;", "x[1] = x[0];", "x[2] = x[1];", "x[3] = x[0];", block],
+                                     (1, 8)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 planes = planes_of_bytes("]], (1, 1, octets)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
                          "const plane_code code = codes(", "const u32 length = smaller(code.length, left)", "to.put(code.bits &",
@@ -141,7 +142,8 @@ def zfp(size, letter, rate, planes):
     block = "decode_block(from.at, value"
     decode = Kernel(f"zfp decode {name}", "zfp.cu", f"zfp6decodeI{letter}E", size, rate, both, NEVER_DECODING,
                     {**TIMES_DECODING, "room.planes.fill();": (1, 2.5),
-                     **dict.fromkeys(["b < 32 && 32 * me() + b < count; b += block_values", block, "stage_one<T>(s.values, value + i"], (1, 8)),
+                     **dict.fromkeys(["b < 32 && 32 * me() + b < count; b += block_values", block, "stage_one<T>(s.values, value + i"],
+                                     (1, 8)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 end = lowest", "const u32 bytes = bytes_of",
                                                                               "c[i] |= static_cast<"]], (1, 1, octets)),
                      **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
@@ -353,8 +355,9 @@ def main():
     work = pathlib.Path(given.work or tempfile.mkdtemp())
     disassembled, rules, used = {}, set(), set()
     if not given.lines:
-        print("| kernel | instructions per value | integer pipe | bytes per value | memory allows | issue allows | pipes allow |")
-        print("|---|--:|--:|--:|--:|--:|--:|")
+        print("| kernel | instructions per value | integer pipe | bytes per value "
+              "| memory allows | issue allows | pipes allow | the least |")
+        print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for kernel in KERNELS:
         if given.lines and given.lines != kernel.name:
             continue
@@ -371,7 +374,8 @@ def main():
         if given.lines:
             return print_lines(counted)
         every, integers, doubles, moved, *allowed = speeds(kernel, counted)
-        print(f"| {kernel.name} | {every:.0f} | {integers:.0f} | {moved:.2f} | " + " | ".join(f"{x:.2f}" for x in allowed) + " |")
+        bounds = " | ".join(f"{x:.2f}" for x in (*allowed, min(allowed)))
+        print(f"| {kernel.name} | {every:.0f} | {integers:.0f} | {moved:.2f} | {bounds} |")
     if rules != used:
         sys.exit(f"no line fits {sorted(rules - used)}")
 
