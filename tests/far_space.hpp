@@ -394,7 +394,7 @@ struct ccoll::memory_space<ccoll::direct<far::space>, T> {
     static constexpr space_operations<T> operations = [] {
         auto all = memory_space<far::space, T>::operations;
         all.message_memory = &far::far_message_memory;
-        all.far = &far::messages;
+        all.afar = &far::messages;
         return all;
     }();
 };

@@ -219,7 +219,7 @@ struct memory_space<direct<cuda_space>, T> {
     static constexpr space_operations<T> operations = [] {
         space_operations<T> all = memory_space<cuda_space, T>::operations;
         all.message_memory = &detail::device::message_memory_here;
-        all.far = &detail::device::messages_on_device::all;
+        all.afar = &detail::device::messages_on_device::all;
         return all;
     }();
 };

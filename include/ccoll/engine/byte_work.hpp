@@ -123,7 +123,7 @@ private:
     {
         buffer_memory* const b = engine.fresh();
         const piece p{.of = &mine, .into = b, .what = kind::encodes, .may_be_too_large = true};
-        if (engine.far() != nullptr) return far_work<Engine>{engine, on}.refuse(p);
+        if (engine.afar() != nullptr) return far_work<Engine>{engine, on}.refuse(p);
         engine.start(on, p,
                      [&](codec_work& w) { w = {engine.task_.addends.refuse(mine.count, body_room<call_stamp>(*b), engine.task_.eb), 0}; });
     }

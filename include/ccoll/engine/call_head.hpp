@@ -112,8 +112,8 @@ private:
     void enter_space()
     {
         const space_operations<T>& space = order.plan.what.space;
-        if (space.far != nullptr && trouble.ok())
-            if (const status s = detail::reach(link_, space.far->memory); s != status::ok) trouble = {s, me};
+        if (space.afar != nullptr && trouble.ok())
+            if (const status s = detail::reach(link_, space.afar->memory); s != status::ok) trouble = {s, me};
         if (space.enter == nullptr || !trouble.ok()) return;
         const T* const send = fitted.send_elements > 0 ? fitted.data.send : nullptr;
         const T* const recv = fitted.recv_elements > 0 ? fitted.data.recv : nullptr;

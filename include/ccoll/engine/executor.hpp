@@ -132,7 +132,7 @@ private:
         if (l.queue.at_once()) {
             begin(p.work);
             settle(p);
-        } else if (p.into == nullptr || far() == nullptr) {
+        } else if (p.into == nullptr || afar() == nullptr) {
             begin(l.begun.add(p).work);
         } else {
             far_work<executor>{*this, l}.encode(p, begin);
@@ -187,7 +187,7 @@ private:
         op.theirs_on_the_left = here_.sender < me_;
         return op;
     }
-    const far_messages* far() const { return task_.space.far; }
+    const far_messages* afar() const { return task_.space.afar; }
     buffer_memory* fresh() { return messages_.take(task_.room_bytes); }
 
     // ---- a lane ----
@@ -217,7 +217,7 @@ private:
             case stage_of_step::exchange:
                 if (!l.received && !link_.test(l.recv)) return;
                 if (l.received) l.at = stage_of_step::combine;
-                else if (far() != nullptr && l.recv.result == status::ok) far_work<executor>{*this, l}.fetch();
+                else if (afar() != nullptr && l.recv.result == status::ok) far_work<executor>{*this, l}.fetch();
                 else l.received = receive(l);
                 break;
             case stage_of_step::fetch:
@@ -297,7 +297,7 @@ private:
         } else if (now.send.count == 1 && at(l, now.send, 0).is_whole_message()) {
             message = at(l, now.send, 0).frame;
             ++message->references;
-        } else if (far() != nullptr) {
+        } else if (afar() != nullptr) {
             far_work<executor>{*this, l}.pack(*(message = fresh()));
         } else {
             message = fresh();

@@ -28,7 +28,7 @@ struct far_work {
         forget(message, sizeof(call_stamp));
         put_stamp(message, work);
         begin(work);
-        far().fetch(on.queue, {message.bytes.get(), engine.task_.room_bytes}, message.host, 1, more());
+        afar().fetch(on.queue, {message.bytes.get(), engine.task_.room_bytes}, message.host, 1, more());
     }
 
     /// Sends a frame that says too_large: the host writes it, and it is copied.
@@ -39,7 +39,7 @@ struct far_work {
         p.where = engine.here_;
         store(message.host_room(), 0, what.stamp);
         const encode_result r = what.addends.refuse(p.of->count, host_body_room<call_stamp>(message), what.eb);
-        far().copy(on.queue, message.host_room().first(sizeof(call_stamp) + r.bytes), message.bytes.get(), more());
+        afar().copy(on.queue, message.host_room().first(sizeof(call_stamp) + r.bytes), message.bytes.get(), more());
         on.begun.add(p).work = {r, 0};
     }
 
@@ -50,7 +50,7 @@ struct far_work {
         message.used = on.recv.bytes;
         engine.here_ = {engine.me_, on.now.recv_from, on.step};
         forget(message, 0);
-        far().fetch(on.queue, message.message(), message.host, on.now.recv.count, more());
+        afar().fetch(on.queue, message.message(), message.host, on.now.recv.count, more());
         on.at = stage_of_step::fetch;
     }
 
@@ -63,7 +63,7 @@ struct far_work {
         std::size_t at = sizeof(call_stamp);
         for (int i = 0; i < now.send.count; ++i) {
             const const_byte_span frame = engine.at(on, now.send, i).frame_bytes();
-            far().copy(on.queue, frame, message.bytes.get() + at, work);
+            afar().copy(on.queue, frame, message.bytes.get() + at, work);
             at += frame.size();
         }
         put_stamp(message, work);
@@ -71,14 +71,14 @@ struct far_work {
     }
 
 private:
-    const far_messages& far() const { return *engine.far(); }
+    const far_messages& afar() const { return *engine.afar(); }
     /// Work that the next stage waits for, and that yields nothing.
     codec_work& more() { return on.begun.add({.what = kind::restores, .where = engine.here_}).work; }
 
     void put_stamp(buffer_memory& message, codec_work& work)
     {
         store(message.host_room(), 0, engine.task_.stamp);
-        far().copy(on.queue, message.host_room().first(sizeof(call_stamp)), message.bytes.get(), work);
+        afar().copy(on.queue, message.host_room().first(sizeof(call_stamp)), message.bytes.get(), work);
     }
 };
 

@@ -91,7 +91,7 @@ private:
         for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
-        result_.facts.direct = plan.what.space.far != nullptr;
+        result_.facts.direct = plan.what.space.afar != nullptr;
         result_.facts.placement = plan.what.rules.name;
         if (!head_.open()) return end(head_.trouble);
         if (nodes.size() == static_cast<std::size_t>(head_.p)) sort_ranks(nodes);

@@ -88,7 +88,7 @@ private:
         report& facts = result_.facts;
         facts.algorithm = "PointToPoint";
         facts.codec = d_.codec_name;
-        facts.direct = d_.space.far != nullptr;
+        facts.direct = d_.space.afar != nullptr;
         facts.placement = "Once";
         if (const verdict v = detail::first_fault(user_, me_, link_.size()); !v.ok()) return fail_at_once(v);
         if (const status s = detail::enter_space(d_, user_, link_); s != status::ok) return fail_at_once({s, me_});
@@ -189,7 +189,7 @@ private:
         const std::size_t number = out_.begun++;
         slot& s = out_.at(number);
         const std::span<const T> values(user_.send + number * slice_out_, slice_count(number));
-        if (d_.space.far != nullptr) put_stamp(s, number);
+        if (d_.space.afar != nullptr) put_stamp(s, number);
         d_.codec.encode(s.queue, values, body_room<pair_stamp>(*s.memory), context(out_, s), s.work);
     }
     void post_slice()
@@ -212,7 +212,7 @@ private:
     CCOLL_OPAQUE void put_stamp(slot& s, std::size_t number)
     {
         store(s.memory->host_room(), 0, stamp(number, out_.total));
-        d_.space.far->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
+        d_.space.afar->copy(s.queue, s.memory->host_room().first(sizeof(pair_stamp)), s.memory->bytes.get(), s.work);
     }
     pair_stamp stamp(std::size_t number, std::size_t total) const
     {
@@ -270,13 +270,13 @@ private:
     }
 
     /// Can the host read the message that has arrived? If not, what it reads of it is being fetched.
-    bool can_read(slot& s) { return d_.space.far == nullptr || s.request.result != status::ok || has_fetched(s); }
+    bool can_read(slot& s) { return d_.space.afar == nullptr || s.request.result != status::ok || has_fetched(s); }
     CCOLL_OPAQUE bool has_fetched(slot& s)
     {
         if (!std::exchange(s.fetched, true)) {
             s.memory->used = s.request.bytes;
             forget(*s.memory, 0);
-            d_.space.far->fetch(s.queue, s.memory->message(), s.memory->host, 1, s.work);
+            d_.space.afar->fetch(s.queue, s.memory->message(), s.memory->host, 1, s.work);
         }
         return s.is_done();
     }

@@ -111,8 +111,8 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
 template <element T, transport Link>
 status enter_space(const p2p_decision<T>& plan, const p2p_buffers<T>& user, Link& link) noexcept
 {
-    if (plan.space.far != nullptr)
-        if (const status s = reach(link, plan.space.far->memory); s != status::ok) return s;
+    if (plan.space.afar != nullptr)
+        if (const status s = reach(link, plan.space.afar->memory); s != status::ok) return s;
     if (plan.space.enter == nullptr) return status::ok;
     const bool sends = user.destination != nobody && user.send_count > 0, receives = user.source != nobody && user.recv_count > 0;
     return plan.space.enter(user.after, sends ? user.send : nullptr, receives ? user.recv : nullptr);

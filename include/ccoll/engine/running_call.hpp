@@ -76,7 +76,7 @@ private:
         report& facts = result_.facts;
         take(d_.way);
         facts.codec = d_.codec_name;
-        facts.direct = d_.what.space.far != nullptr;
+        facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
         adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;

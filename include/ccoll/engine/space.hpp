@@ -84,13 +84,13 @@ struct space_operations {
     status (*enter)(const space_argument& after, const T* send, const T* recv) noexcept = nullptr;
     /// What the space itself says about the last failure on this thread. May be null.
     const char* (*explain)() noexcept = nullptr;
-    std::size_t slice_elements = 0;     ///< of a block of a long vector in one message; 0: as for host codecs
-    const far_messages* far = nullptr;  ///< null: the host can read messages
+    std::size_t slice_elements = 0;      ///< of a block of a long vector in one message; 0: as for host codecs
+    const far_messages* afar = nullptr;  ///< null: the host can read messages
 
     /// For a call without data: messages that only say what went wrong are in host memory.
     void keep_messages_on_host() noexcept
     {
-        far = nullptr;
+        afar = nullptr;
         message_memory = [](workspace& of_link) noexcept -> workspace& { return of_link; };
     }
 };

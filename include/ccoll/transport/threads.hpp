@@ -35,9 +35,9 @@ struct threads_world {
         std::uint64_t id;
         int tag;
         const_byte_span data;
-        bool being_read;        ///< the receiver is reading `data` and does not hold the lock
-        bool stored;            ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
-        const far_memory* far;  ///< where `data` may be; null: in host memory
+        bool being_read;  ///< the receiver is reading `data` and does not hold the lock
+        bool stored;      ///< a short message, whose bytes are in `store`: its sender need not wait, as with an eager message of MPI
+        const far_memory* where;  ///< where `data` may be; null: in host memory
         std::array<std::byte, short_message> store;
 
         const_byte_span bytes() const { return stored ? const_byte_span(store).first(data.size()) : data; }
@@ -292,7 +292,7 @@ private:
         world::place& peer = world_->at(r.peer_);
         std::uint64_t taken = 0;
         const_byte_span data;
-        const far_memory* far = nullptr;
+        const far_memory* where = nullptr;
         {
             const std::lock_guard lock(world_->mutex);
             const auto message = message_for(incoming, r);
@@ -310,9 +310,9 @@ private:
             }
             message->being_read = true;
             taken = message->id;
-            far = message->far;
+            where = message->where;
         }
-        const status s = take(r, data, far);
+        const status s = take(r, data, where);
         {
             const std::lock_guard lock(world_->mutex);
             world::erase(incoming.messages, taken);
@@ -322,17 +322,17 @@ private:
         return finish(r, s);
     }
 
-    /// @param far  where the sender has its messages
-    status take(request& r, const_byte_span data, const far_memory* far)
+    /// @param where  of the sender; null: in host memory
+    status take(request& r, const_byte_span data, const far_memory* where)
     {
         r.bytes = data.size();
         if (data.size() > r.target_.size()) return status::truncated;
-        return bring(r.target_, data, far) ? status::ok : failed(r);
+        return bring(r.target_, data, where) ? status::ok : failed(r);
     }
-    bool bring(byte_span to, const_byte_span data, const far_memory* far) const
+    bool bring(byte_span to, const_byte_span data, const far_memory* where) const
     {
-        if (far_ != nullptr) far = far_;
-        if (far != nullptr) return far->copy(to.data(), data);
+        if (far_ != nullptr) where = far_;
+        if (where != nullptr) return where->copy(to.data(), data);
         copy(to, data);
         return true;
     }

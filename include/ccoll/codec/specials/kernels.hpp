@@ -56,7 +56,7 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
-CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
     if (!reaches(x, limit)) return 0;
     return mask_of(x, [=](typename rule<T>::word w) { return static_cast<u8>((w & ~fields_of<T>::sign) >= limit); });
@@ -152,7 +152,7 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
-CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
     using word = typename rule<T>::word;
     constexpr unsigned count = 32 / sizeof(T);
@@ -245,7 +245,7 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
-CCOLL_INLINE u32 far(const T* x, typename rule<T>::word limit) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
     using word = typename rule<T>::word;
     constexpr unsigned count = 64 / sizeof(T);

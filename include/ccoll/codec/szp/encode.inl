@@ -83,7 +83,7 @@ template <class T>
     CCOLL_EXACT_BODY
     const specials::rule<T> rule{fine_limit(z)};
     const std::size_t blocks = blocks_of(n), from = at.k;
-    const auto mask_of = [&](std::size_t k) CCOLL_TARGET { return by_mask::far(x + block_elements * k, rule.limit); };
+    const auto mask_of = [&](std::size_t k) CCOLL_TARGET { return by_mask::beyond_limit(x + block_elements * k, rule.limit); };
     if (from < n / block_elements && mask_of(from) == 0) return;
     if (others_are_noise(x, n, z, rule)) return;
     u32* const masks = apart.gone.masks;
@@ -95,7 +95,7 @@ template <class T>
     if (n % block_elements != 0) {
         T tail[block_elements] = {};
         std::memcpy(tail, x + n / block_elements * block_elements, n % block_elements * sizeof(T));
-        masks[blocks - 1] = by_mask::far(tail, rule.limit);
+        masks[blocks - 1] = by_mask::beyond_limit(tail, rule.limit);
     }
     if (masks[from] == 0) return;
     apart.gone.blocks = blocks;
