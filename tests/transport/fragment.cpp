@@ -72,8 +72,8 @@ TEST_CASE("Fragment: those of a packet are found, also behind a damaged one", "[
         std::vector<std::byte> packet;
         for (std::uint64_t i = 0; i < ccoll::packet_fragments; ++i) {
             fragment_header header;
-            header.first = 5, header.number = 5 + i, header.message_bytes = 3 * fragment_body_bytes + 100;
-            const auto one = sealed(i < 3 ? fragment_body_bytes : 100, how, header);
+            header.first = 5, header.number = 5 + i, header.message_bytes = (ccoll::packet_fragments - 1) * fragment_body_bytes + 100;
+            const auto one = sealed(i + 1 < ccoll::packet_fragments ? fragment_body_bytes : 100, how, header);
             packet.insert(packet.end(), one.begin(), one.end());
         }
         CHECK(packet.size() <= packet_room);

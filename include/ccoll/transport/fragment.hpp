@@ -64,8 +64,9 @@ static_assert(sizeof(acknowledgement) == 112, "ccoll: an acknowledgement has 112
 /// 36000 of those that are eight times longer.
 inline constexpr std::size_t fragment_bytes = 16384, fragment_body_bytes = fragment_bytes - sizeof(fragment_header);
 /// So many fragments of a message leave as one message of the transport, because an MPI takes as long for a short message as for a longer
-/// one: with MPICH over UCX on links of 1 Gb/s, 64 MiB took 2.1 s one by one, and 0.87 s four by four (docs/integrity.md).
-inline constexpr std::uint64_t packet_fragments = 4;
+/// one: with MPICH over UCX on links of 1 Gb/s, 64 MiB took 2.1 s one by one, and 0.88 s three by three. Four are too long for Open MPI's
+/// eager messages (64 KiB over TCP): shorter ones overtake them, so they seemed lost and were sent again (1.5 s instead of 0.89 s).
+inline constexpr std::uint64_t packet_fragments = 3;
 /// Room for a packet of fragments with the largest possible number of check words.
 inline constexpr std::size_t packet_room =
     packet_fragments * (fragment_bytes + hamming_code{hamming_code::least_row_bits}.check_bytes(fragment_bytes));
