@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/message.hpp - floor 3. One message: sealed before it leaves, read when it arrives, its frames checked once. Collectives and
-// point-to-point calls are built on it. An integrity check would be added here: seal() would write its trailer, and accept() would read it.
+// point-to-point calls are built on it. Integrity is not checked here but by the link below (transport/guarded.hpp).
 #pragma once
 
 #include <ccoll/base/workspace.hpp>
