@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every collective, algorithm and placement on device buffers, with the cases of the far space: the bits of the host. The device is the
 // emulator, whose streams do their work late and in an order that follows from a seed.
-#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include "../far_cases.hpp"
+#include "far_cases_on_device.hpp"
 
 #include <string>
 
@@ -13,16 +11,7 @@ using namespace ccoll::policies;
 
 TEST_CASE("Device buffers: every collective, algorithm and placement gives the bits of host buffers", "[cuda][collectives]")
 {
-    struct size {
-        int p;
-        std::size_t n;
-    };
-    for (const auto& [p, n] : {size{1, 37}, size{2, 9000}, size{3, 37}, size{3, 0}, size{4, 1000}}) {
-        INFO("p " << p << ", n " << n);
-        CHECK(on_ranks(p, [length = n](ccoll::threads_comm& comm, std::string& wrong) {
-                  far::cases<ccoll::threads_comm, device_vector>(comm, wrong).run(length);
-              }) == "");
-    }
+    check_far_cases<device_vector>();
 }
 
 TEST_CASE("Device buffers: vectors of several slices a lane, and memory that is used again", "[cuda][collectives]")

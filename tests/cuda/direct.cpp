@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Transport::Direct: messages in the memory of the device. Every collective, algorithm and placement gives the bits of host buffers. The
 // device is the emulator.
-#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include "../far_cases.hpp"
 #include "emulated.hpp"
+#include "far_cases_on_device.hpp"
 
-#include <mutex>
 #include <random>
 #include <string>
 
@@ -51,16 +48,7 @@ struct ccoll::buffer_traits<const direct_vector<T>> : buffer_traits<const device
 
 TEST_CASE("Direct: every collective, algorithm and placement gives the bits of host buffers", "[cuda][direct]")
 {
-    struct size {
-        int p;
-        std::size_t n;
-    };
-    for (const auto& [p, n] : {size{1, 37}, size{2, 9000}, size{3, 37}, size{3, 0}, size{4, 1000}}) {
-        INFO("p " << p << ", n " << n);
-        CHECK(on_ranks(p, [length = n](ccoll::threads_comm& comm, std::string& wrong) {
-                  far::cases<ccoll::threads_comm, direct_vector>(comm, wrong).run(length);
-              }) == "");
-    }
+    check_far_cases<direct_vector>();
 }
 
 TEST_CASE("Direct: the report says where messages were, and what has no kernel is staged", "[cuda][direct]")

@@ -130,24 +130,20 @@ TEMPLATE_TEST_CASE("Device buffers of two-byte numbers: messages that stay on th
                    foreign_bfloat16)
 {
     using E = ErrorBound<1e-1>;
-    std::mutex mutex;
-    std::string wrong;
-    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
-        const auto x = field_of<TestType>(9001, static_cast<unsigned>(comm.rank()) + 1, 30);
-        std::vector<TestType> y(x.size());
-        const emulated::device_vector<TestType> in(x), out(y);
-        const auto check = [&]<class... P>(ccoll::Plan<P...>) {
-            ccoll::allreduce<P...>(x, y, comm);
-            const ccoll::report r = ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
-            const std::lock_guard lock(mutex);
-            if (!r.direct) wrong += "not direct; ";
-            if (!same_bits(out.values(), y)) wrong += "other bits; ";
-        };
-        check(ccoll::Plan<Algo::Ring, Codec::SZp, E>{});
-        check(ccoll::Plan<Algo::Ring, Codec::SZx, E>{});
-        check(ccoll::Plan<Algo::RecursiveDoubling, Codec::SZp, E, Op::Average>{});
-    });
-    CHECK(wrong == "");
+    CHECK(on_ranks(3, [](ccoll::threads_comm& comm, std::string& wrong) {
+              const auto x = field_of<TestType>(9001, static_cast<unsigned>(comm.rank()) + 1, 30);
+              std::vector<TestType> y(x.size());
+              const emulated::device_vector<TestType> in(x), out(y);
+              const auto check = [&]<class... P>(ccoll::Plan<P...>) {
+                  ccoll::allreduce<P...>(x, y, comm);
+                  const ccoll::report r = ccoll::allreduce<P..., Transport::Direct>(in.span(), out.span(), comm);
+                  if (!r.direct) wrong += "not direct; ";
+                  if (!same_bits(out.values(), y)) wrong += "other bits; ";
+              };
+              check(ccoll::Plan<Algo::Ring, Codec::SZp, E>{});
+              check(ccoll::Plan<Algo::Ring, Codec::SZx, E>{});
+              check(ccoll::Plan<Algo::RecursiveDoubling, Codec::SZp, E, Op::Average>{});
+          }) == "");
 }
 
 TEMPLATE_TEST_CASE("Device buffers of two-byte numbers are served by kernels, not by the host", "[cuda][half]", half, bfloat16,
