@@ -34,11 +34,12 @@ inline void show_codec(const buffer_memory& message, frame_view& view) noexcept
     for (const_byte_span* each : {&view.whole, &view.payload}) *each = {message.bytes.get() + (each->data() - message.host), each->size()};
 }
 
-/// Makes a message from the `body_bytes` bytes that are in its body_room. If the host cannot reach it, somebody else puts the stamp there.
+/// Makes a message from the `body_bytes` bytes that are in its body_room. If the host cannot reach them, the stamp is not written: the
+/// queue that does the work puts it there, and may be reading and writing host_room() at this moment.
 template <class Stamp>
 void seal(buffer_memory& message, const Stamp& stamp, std::size_t body_bytes) noexcept
 {
-    store(message.host_room(), 0, stamp);
+    if (message.beside == nullptr) store(message.host_room(), 0, stamp);
     message.used = sizeof(Stamp) + body_bytes;
 }
 
@@ -47,8 +48,9 @@ template <class Stamp>
 void seal_poison(buffer_memory& message, Stamp stamp, const verdict& trouble) noexcept
 {
     stamp.kind = message_kind::poison;
+    store(message.host_room(), 0, stamp);
     store(host_body_room<Stamp>(message), 0, trouble);
-    seal(message, stamp, sizeof trouble);
+    message.used = sizeof(Stamp) + sizeof trouble;
 }
 
 /// Who reads a message, from whom, and in which step. A verdict names these.
