@@ -219,7 +219,8 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     const u32 blocks = (count + block_elements - 1) / block_elements;
     T v[Format::rounds][lane_values];
     load_staged(s.image, count, v);
-    const T middles = plan_blocks(v, count, z, s.codes);  // the codes are known, and go where nobody reads any more
+    const T middles = plan_blocks(v, count, z, s.thin_codes);
+    __syncthreads();
     const auto ends = block_ends<T>::of(s.thin_codes, count);
     put_blocks<false>(v, middles, s.thin_codes, ends, count, z, to + 1 + blocks);
     if (me() == 0) to[0] = specials_code;
