@@ -256,6 +256,14 @@ std::string place_of(const source_line& line)
     return line.first.substr(line.first.find_last_of('/') + 1) + ":" + std::to_string(line.second) + " ";
 }
 
+std::string text_of(const source_line& line)
+{
+    std::ifstream in(line.first);
+    std::string text;
+    for (unsigned i = 0; i < line.second && std::getline(in, text); ++i) {}
+    return text;
+}
+
 /// Lines of the sources met in `folder` that have one of these words, and that no workload comes to. They would not be tested.
 std::string not_met(const std::set<source_line>& met, const std::string& folder, std::initializer_list<const char*> words)
 {
@@ -328,11 +336,14 @@ TEST_CASE("Barriers left out, from the one on that the environment names", "[.ba
         if (k++ < first) continue;
         told << "at " << k - 1 << std::endl;
         bool noticed = false;
-        for (std::size_t i = 0; i < b.all.size() && !noticed; ++i) {
-            if (b.all[i].lines.count(line) == 0) continue;
-            forget_races();
-            noticed = differs(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i]);
-        }
+        for (std::uint64_t seed = 0; seed <= 3 && !noticed; ++seed)  // the shadow of a byte remembers few accesses, so one order can hide a
+                                                                     // race
+            for (std::size_t i = 0; i < b.all.size() && !noticed; ++i) {
+                if (b.all[i].lines.count(line) == 0) continue;
+                forget_races();
+                noticed = differs(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i],
+                                  {seed + 1, 3, seed > 0});
+            }
         forget_races();
         if (!noticed) told << "missed: " << place_of(line) << std::endl;
     }
@@ -436,7 +447,8 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
                 if (b.all[i].lines.count(line) != 0)
                     noticed = is_noticed(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i],
                                          ahead(seed));
-        if (!noticed) missed += place_of(line);
+        // A race of equal bytes is seen by ThreadSanitizer alone.
+        if (!noticed && text_of(line).find("the same bytes are there already") == std::string::npos) missed += place_of(line);
     }
     CHECK(missed == "");
 }
