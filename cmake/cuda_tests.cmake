@@ -38,7 +38,7 @@ endforeach()
 add_test(NAME cuda/registers COMMAND ${CMAKE_COMMAND} -DNVCC=${nvcc} -DINCLUDE=${include} -DSOURCE=${here}/cuda/kernels/szp.cu
   -DEXPECTED=${here}/cuda/kernels/registers.txt -DWORK=${CMAKE_CURRENT_BINARY_DIR}/registers -P ${root}/cmake/check_registers.cmake)
 set_tests_properties(cuda/registers PROPERTIES TIMEOUT 600 LABELS cuda)
-foreach(codec szx zfp half)
+foreach(codec szx zfp half bfloat16 messages)
   add_test(NAME cuda/registers/${codec} COMMAND ${CMAKE_COMMAND} -DNVCC=${nvcc} -DINCLUDE=${include} -DSOURCE=${here}/cuda/kernels/${codec}.cu
     -DEXPECTED=${here}/cuda/kernels/${codec}_registers.txt -DWORK=${CMAKE_CURRENT_BINARY_DIR}/${codec}_registers -P ${root}/cmake/check_registers.cmake)
   set_tests_properties(cuda/registers/${codec} PROPERTIES TIMEOUT 600 LABELS cuda)
