@@ -68,10 +68,7 @@ inline constexpr std::size_t fragment_bytes = 16128, fragment_body_bytes = fragm
 /// Open MPI's eager messages have at most 64 KiB over TCP. Shorter messages overtake those that are longer, so longer packets seemed lost
 /// and were sent again (1.5 s instead of 0.89 s). Four fragments fit, with the check words of the longest blocks as well.
 inline constexpr std::size_t packet_room = 65024;
-constexpr std::uint64_t packet_fragments(const protection& how)
-{
-    return packet_room / (fragment_bytes + how.check_bytes(fragment_bytes));
-}
+constexpr std::uint64_t packet_fragments(const protection& how) { return packet_room / (fragment_bytes + how.check_bytes(fragment_bytes)); }
 static_assert(packet_fragments({}) == 4 && packet_fragments({true, {hamming_code::most_row_bits}}) == 4);
 static_assert(packet_fragments({true, {hamming_code::least_row_bits}}) >= 1);
 

@@ -147,7 +147,7 @@ struct link_end {
     std::uint64_t theirs_settled = 0, broken = 0;
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
     std::size_t next_taken = 0;
-    bool owes = false;                         // an acknowledgement, at once
+    bool owes = false;                            // an acknowledgement, at once
     unsigned fragments_owed = 0, taken_owed = 0;  // not acknowledged: fragments that have arrived, and messages that have been received
     double owes_since = 0;
 
