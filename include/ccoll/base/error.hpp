@@ -57,23 +57,22 @@ enum class status : std::uint32_t {
 };
 inline constexpr status last_status = status::not_direct;
 
-/// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
+/// What error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
 {
     switch (s) {
     case status::ok: return "ok";
     case status::bad_argument: return "an argument is out of range";
     case status::size_mismatch: return "the buffers of a rank do not fit each other (sizes in elements)";
-    case status::overlap: return "the send and receive buffers of a rank overlap; pass the same buffer (in place) or separate ones";
+    case status::overlap: return "the send and receive buffers of a rank overlap";
     case status::bad_bound: return "the error bound must be positive and finite";
     case status::out_of_space: return "the destination is too small (sizes in bytes)";
     case status::unsupported: return "the codec cannot hold these values";
-    case status::too_large:
-        return "values are too large for this error bound to be added in encoded form; raise the bound, or decode before reducing";
+    case status::too_large: return "values are too large for this error bound to be added in encoded form";
     case status::corrupt: return "a frame holds bytes that no encoder of this wire version writes";
     case status::wire_version: return "ranks or files use different wire versions";
     case status::foreign_frame: return "a frame has another codec, element type or chunk size";
-    case status::not_an_addend: return "a frame was not encoded to be added; encode it with encode_addend";
+    case status::not_an_addend: return "a frame was not encoded to be added";
     case status::count_differs: return "ranks disagree on the element count";
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";
@@ -83,11 +82,9 @@ constexpr const char* describe(status s) noexcept
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
     case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
-    case status::strided:
-        return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first, or use ccoll::strided";
-    case status::no_nodes:
-        return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
-    case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";
+    case status::strided: return "the elements of a buffer are not contiguous";
+    case status::no_nodes: return "it is not known which ranks share a node";
+    case status::abandoned: return "a request was destroyed before its call had ended";
     case status::bad_schedule: return "the schedule of this algorithm does not do what the collective promises";
     case status::bad_root: return "the root must be a rank of the communicator";
     case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
@@ -98,10 +95,30 @@ constexpr const char* describe(status s) noexcept
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
     case status::out_of_memory: return "a rank has no memory left for this call";
-    case status::not_direct:
-        return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not; use Transport::Staged";
+    case status::not_direct: return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not";
     }
     return "unknown status";
+}
+
+/// What a user can do about it: the end of an error message. Empty if `describe` says it, or if it depends on the case.
+constexpr const char* remedy(status s) noexcept
+{
+    switch (s) {
+    case status::overlap: return "pass the same buffer (in place) or separate ones";
+    case status::too_large: return "raise the bound, or decode before reducing";
+    case status::wire_version: return "build all ranks with the same version of ccoll";
+    case status::not_an_addend: return "encode it with encode_addend";
+    case status::count_differs: return "every rank must pass the count that the others expect of it";
+    case status::bound_differs: return "compute the bound on one rank and broadcast it, or use RelativeBound";
+    case status::root_differs: return "pass the same root on all ranks";
+    case status::plan_differs: return "all ranks must make the same calls in the same order, with the same policies";
+    case status::timed_out: return "find out whether all ranks made this call, or raise Timeout";
+    case status::strided: return "copy them to a contiguous buffer first, or use ccoll::strided";
+    case status::no_nodes: return "call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
+    case status::abandoned: return "keep it until wait() returns or test() is true";
+    case status::not_direct: return "use Transport::Staged";
+    default: return "";
+    }
 }
 
 /// What an encoder returns.
@@ -125,7 +142,8 @@ struct verdict {
 };
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
-/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, and the transport's own words if it has any.
+/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
+/// the remedy.
 inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
@@ -147,6 +165,7 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     if (v.step >= 0) s += " in step " + std::to_string(v.step);
     if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
     if (*transport_says != 0) s += std::string(": ") + transport_says;
+    if (*remedy(v.code) != 0) s += std::string("; ") + remedy(v.code);
     return s;
 }
 
@@ -167,7 +186,11 @@ inline const std::error_category& error_category() noexcept
 {
     struct category final : std::error_category {
         const char* name() const noexcept override { return "ccoll"; }
-        std::string message(int value) const override { return describe(static_cast<status>(value)); }
+        std::string message(int value) const override
+        {
+            const auto s = static_cast<status>(value);
+            return *remedy(s) == 0 ? describe(s) : std::string(describe(s)) + "; " + remedy(s);
+        }
     };
     static const category one;
     return one;
