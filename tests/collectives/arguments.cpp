@@ -150,13 +150,13 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce(a.data(), b.data(), -5, comm);
     });
     INFO(negative);
-    CHECK(has(negative, "a count or displacement is negative, or larger than memory; found -5"));
+    CHECK(has(negative, "a count, displacement or extent is out of range; the count is -5 (seen on rank 1)"));
     const auto negative_part = told([](threads_comm& comm) {
         std::vector<float> a(10), b(10);
         ccoll::allgatherv(a, b, std::vector<int>{13, -3}, comm);
     });
     INFO(negative_part);
-    CHECK(has(negative_part, "a count or displacement is negative, or larger than memory; found -3"));
+    CHECK(has(negative_part, "the count is -3 at place 1 of its list (seen on rank 1)"));
     const auto null = told([](threads_comm& comm) {
         std::vector<float> a(10);
         float* const nothing = nullptr;

@@ -47,7 +47,7 @@ enum class status : std::uint32_t {
     bad_root,          ///< the root is not a rank of the communicator
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
-    bad_count,         ///< a count or displacement is negative
+    bad_count,         ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
     null_buffer,       ///< a null pointer where elements are read or written
     out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
     device_failed,     ///< a device could not do its work; its own text is part of the error message
@@ -89,7 +89,7 @@ constexpr const char* describe(status s) noexcept
     case status::bad_root: return "the root must be a rank of the communicator";
     case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
     case status::bad_tag: return "the tag of a message is out of range";
-    case status::bad_count: return "a count or displacement is negative, or larger than memory";
+    case status::bad_count: return "a count, displacement or extent is out of range";
     case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
     case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
@@ -106,6 +106,7 @@ constexpr const char* remedy(status s) noexcept
     switch (s) {
     case status::overlap: return "pass the same buffer (in place) or separate ones";
     case status::too_large: return "raise the bound, or decode before reducing";
+    case status::bad_count: return "counts and displacements are not negative, and extents are positive";
     case status::wire_version: return "build all ranks with the same version of ccoll";
     case status::not_an_addend: return "encode it with encode_addend";
     case status::count_differs: return "every rank must pass the count that the others expect of it";
@@ -133,7 +134,7 @@ struct encode_result {
 struct verdict {
     status code = status::ok;
     std::int32_t rank = nobody;  ///< the rank that found it
-    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong
+    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong; of bad_count: the place in a list of counts
     std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
     double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`
     double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
@@ -152,7 +153,13 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     case status::bad_root:
     case status::bad_peer:
     case status::bad_tag: std::snprintf(text, sizeof text, "; expected 0 to %.17g, found %.17g", v.expected, v.found); break;
-    case status::bad_count: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    case status::bad_count:
+        std::snprintf(text, sizeof text, "; the %s is %.17g",
+                      v.expected == 0   ? "count"
+                      : v.expected == 1 ? "displacement"
+                                        : "extent",
+                      v.found);
+        break;
     case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
     case status::undelivered: std::snprintf(text, sizeof text, "; fragment %.17g was sent %.17g times", v.expected, v.found); break;
@@ -161,7 +168,12 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
         if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }
     s += text;
-    if (v.peer >= 0) s += (v.code == status::undelivered ? " to rank " : " from rank ") + std::to_string(v.peer);
+    if (v.peer >= 0)
+        s += (v.code == status::bad_count     ? " at place "
+              : v.code == status::undelivered ? " to rank "
+                                              : " from rank ") +
+             std::to_string(v.peer);
+    if (v.peer >= 0 && v.code == status::bad_count) s += " of its list";
     if (v.step >= 0) s += " in step " + std::to_string(v.step);
     if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
     if (*transport_says != 0) s += std::string(": ") + transport_says;
