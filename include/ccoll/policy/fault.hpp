@@ -25,7 +25,7 @@ namespace Fault {
 struct None : fault_tag<false, false> {
     static constexpr const char* name = "None";
 };
-/// Every fragment of 16 KiB carries a CRC-32C.
+/// Every fragment of 16128 bytes carries a CRC-32C.
 struct Crc32c : fault_tag<true, false> {
     static constexpr const char* name = "Crc32c";
 };
