@@ -56,6 +56,13 @@ if("clang++-14" IN_LIST compilers AND "clang++-19" IN_LIST compilers)
   set(older_clang clang++-14)
 endif()
 
+# ---- what an IDE shows ----
+if(compiler_clang++-19)
+  set(COMPILE ${compiler_clang++-19} -std=c++20 -I${include} -DCCOLL_NO_MPI)
+  structure_test("signatures: an IDE shows the parameters of every form" 120 check_signatures.cmake -DSOURCE=${here}/support/signatures.cpp)
+  set(COMPILE "")
+endif()
+
 # ---- every header alone and twice ----
 set(alone ${CMAKE_CURRENT_BINARY_DIR}/alone)
 set(alone_flags -std=c++20 -Wall -Wextra -Wconversion -Wshadow -Werror -fsyntax-only -I${include})

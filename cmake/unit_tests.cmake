@@ -88,6 +88,11 @@ foreach(folder ${unit_folders})
     elseif(NOT folder MATCHES "^(base|codec|integrity)$")
       target_compile_options(unit_${folder} PRIVATE -O1)  # three quarters of the time to compile
     endif()
+    list(LENGTH unit_files number_of_files)
+    if(CCOLL_TEST_PRECOMPILE AND number_of_files GREATER 3 AND (folder MATCHES "^(matrix|collectives)$" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU))
+      target_precompile_headers(unit_${folder} PRIVATE ${here}/precompiled.hpp)
+      target_compile_options(unit_${folder} PRIVATE ${precompiled_warnings})
+    endif()
     if(folder STREQUAL codec)  # libzfp is an oracle where it is installed
       find_path(ZFP_INCLUDE_DIR zfp.h)
       find_library(ZFP_LIBRARY zfp)

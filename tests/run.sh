@@ -29,7 +29,7 @@ bootstrap g++ cmake make catch2 '?libzfp-dev' '?ninja-build' '?ccache' '?libopen
 
 jobs=$(nproc 2>/dev/null || echo 2)
 if command -v ninja >/dev/null; then export CMAKE_GENERATOR=Ninja; fi
-if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache; fi
+if command -v ccache >/dev/null; then export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_SLOPPINESS=pch_defines,time_macros; fi
 # A clang that is newer than the distribution's default has better diagnostics.
 clang=$(command -v clang++-19 || command -v clang++ || true)
 

@@ -100,4 +100,45 @@ persistent allgatherv_init(Arguments&&... arguments)
         std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report allgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allgather(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iallgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallgather(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgather_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgather_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgather_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report allgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allgatherv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                  const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iallgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallgatherv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                    const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgatherv_init(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgatherv_init(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allgatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                           const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -60,4 +60,24 @@ breakdown slowest(const breakdown& mine, const Comm& comm)
     return {phases[0], phases[1], phases[2], phases[3], phases[4], phases[5]};
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report allreduce(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allreduce(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report allreduce(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iallreduce(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallreduce(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iallreduce(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allreduce_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allreduce_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent allreduce_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

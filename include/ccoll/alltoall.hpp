@@ -106,4 +106,51 @@ persistent alltoallv_init(Arguments&&... arguments)
         std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report alltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report alltoall(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ialltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ialltoall(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ialltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent alltoall_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent alltoall_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent alltoall_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts, const detail::shown auto& comm,
+                 auto&&... bound_and_error_code);
+template <class... Policies>
+report alltoallv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report alltoallv(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements, auto* recv,
+                 const std::integral auto* recv_counts, const std::integral auto* recv_displacements, const detail::shown auto& comm,
+                 auto&&... bound_and_error_code);
+template <class... Policies>
+request ialltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts, const detail::shown auto& comm,
+                   auto&&... bound);
+template <class... Policies>
+request ialltoallv(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ialltoallv(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements, auto* recv,
+                   const std::integral auto* recv_counts, const std::integral auto* recv_displacements, const detail::shown auto& comm,
+                   auto&&... bound);
+template <class... Policies>
+persistent alltoallv_init(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts, const detail::shown auto& comm,
+                          auto&&... bound);
+template <class... Policies>
+persistent alltoallv_init(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent alltoallv_init(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements, auto* recv,
+                          const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
+                          const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -266,4 +266,14 @@ request ibcast_bucket(Arguments&&... arguments)
     return detail::ask<detail::bucket_form<detail::nonblocking, collective::bcast>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report allreduce_bucket(auto& tensors, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iallreduce_bucket(auto& tensors, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report bcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ibcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -209,4 +209,69 @@ persistent neighbor_allgatherv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_neighbor_allgather<detail::preparing>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report neighbor_alltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report neighbor_alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+                         auto&&... bound_and_error_code);
+template <class... Policies>
+request ineighbor_alltoall(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ineighbor_alltoall(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_alltoall_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_alltoall_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report neighbor_alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts, const detail::shown auto& comm,
+                          auto&&... bound_and_error_code);
+template <class... Policies>
+report neighbor_alltoallv(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements, auto* recv,
+                          const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
+                          const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ineighbor_alltoallv(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts, const detail::shown auto& comm,
+                            auto&&... bound);
+template <class... Policies>
+request ineighbor_alltoallv(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements,
+                            auto* recv, const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
+                            const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_alltoallv_init(const auto& send, const auto& send_counts, auto&& recv, const auto& recv_counts,
+                                   const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_alltoallv_init(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements,
+                                   auto* recv, const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
+                                   const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report neighbor_allgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report neighbor_allgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm,
+                          auto&&... bound_and_error_code);
+template <class... Policies>
+request ineighbor_allgather(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ineighbor_allgather(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_allgather_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_allgather_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report neighbor_allgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm,
+                           auto&&... bound_and_error_code);
+template <class... Policies>
+report neighbor_allgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                           const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ineighbor_allgatherv(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ineighbor_allgatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                             const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_allgatherv_init(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent neighbor_allgatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                                    const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -95,4 +95,46 @@ request isendrecv(Arguments&&... arguments)
     return detail::ask<detail::p2p_sendrecv<detail::nonblocking>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report send(const auto& buffer, int destination, int tag, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report send(const auto* data, std::integral auto n, int destination, int tag, const detail::shown auto& comm,
+            auto&&... bound_and_error_code);
+template <class... Policies>
+request isend(const auto& buffer, int destination, int tag, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request isend(const auto* data, std::integral auto n, int destination, int tag, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report recv(auto&& buffer, int source, int tag, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report recv(auto* data, std::integral auto n, int source, int tag, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request irecv(auto&& buffer, int source, int tag, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request irecv(auto* data, std::integral auto n, int source, int tag, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report sendrecv(const auto& send, int destination, auto&& recv, int source, int tag, const detail::shown auto& comm,
+                auto&&... bound_and_error_code);
+template <class... Policies>
+report sendrecv(const auto& send, int destination, int send_tag, auto&& recv, int source, int recv_tag, const detail::shown auto& comm,
+                auto&&... bound_and_error_code);
+template <class... Policies>
+report sendrecv(const auto* send, std::integral auto n, int destination, auto* recv, std::integral auto m, int source, int tag,
+                const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report sendrecv(const auto* send, std::integral auto n, int destination, int send_tag, auto* recv, std::integral auto m, int source,
+                int recv_tag, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request isendrecv(const auto& send, int destination, auto&& recv, int source, int tag, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request isendrecv(const auto& send, int destination, int send_tag, auto&& recv, int source, int recv_tag, const detail::shown auto& comm,
+                  auto&&... bound);
+template <class... Policies>
+request isendrecv(const auto* send, std::integral auto n, int destination, auto* recv, std::integral auto m, int source, int tag,
+                  const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request isendrecv(const auto* send, std::integral auto n, int destination, int send_tag, auto* recv, std::integral auto m, int source,
+                  int recv_tag, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -100,4 +100,44 @@ persistent reduce_scatter_v_init(Arguments&&... arguments)
         std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report reduce_scatter(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report reduce_scatter(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report reduce_scatter(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ireduce_scatter(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ireduce_scatter(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ireduce_scatter(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report reduce_scatter_v(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report reduce_scatter_v(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report reduce_scatter_v(const auto* send, auto* recv, const std::integral auto* counts, const detail::shown auto& comm,
+                        auto&&... bound_and_error_code);
+template <class... Policies>
+request ireduce_scatter_v(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ireduce_scatter_v(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ireduce_scatter_v(const auto* send, auto* recv, const std::integral auto* counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_v_init(const auto& send, auto&& recv, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_v_init(auto&& inout, const auto& counts, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_scatter_v_init(const auto* send, auto* recv, const std::integral auto* counts, const detail::shown auto& comm,
+                                 auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -217,4 +217,86 @@ persistent gatherv_init(Arguments&&... arguments)
     return detail::ask<detail::varied_gather<detail::preparing, collective::gather>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report bcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report bcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ibcast(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ibcast(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent bcast_init(auto&& buffer, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent bcast_init(auto* data, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report scatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report scatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm,
+               auto&&... bound_and_error_code);
+template <class... Policies>
+request iscatter(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iscatter(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scatter_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scatter_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report gather(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report gather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request igather(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request igather(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent gather_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent gather_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report reduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report reduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request ireduce(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request ireduce(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_init(const auto& send, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent reduce_init(const auto* send, auto* recv, std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report scatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm,
+                auto&&... bound_and_error_code);
+template <class... Policies>
+report scatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
+                std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iscatterv(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iscatterv(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
+                  std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scatterv_init(const auto& send, const auto& counts, auto&& recv, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scatterv_init(const auto* send, const std::integral auto* counts, const std::integral auto* displacements, auto* recv,
+                         std::integral auto n, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report gatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report gatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+               const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request igatherv(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request igatherv(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                 const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent gatherv_init(const auto& send, auto&& recv, const auto& counts, int root, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent gatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
+                        const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

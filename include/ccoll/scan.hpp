@@ -64,4 +64,42 @@ persistent exscan_init(Arguments&&... arguments)
     return detail::ask<detail::unrooted<detail::preparing, collective::exscan>, Policies...>(std::forward<Arguments>(arguments)...);
 }
 
+// The forms above as signatures, which an IDE shows while a call is written (detail::shown).
+template <class... Policies>
+report scan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report scan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report scan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent scan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+report exscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report exscan(auto&& inout, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+report exscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound_and_error_code);
+template <class... Policies>
+request iexscan(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iexscan(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+request iexscan(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent exscan_init(const auto& send, auto&& recv, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent exscan_init(auto&& inout, const detail::shown auto& comm, auto&&... bound);
+template <class... Policies>
+persistent exscan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -135,3 +135,43 @@ TEST_CASE("delivers accepts every right schedule: powers of two, and distances i
         CHECK(delivers<collective::alltoall>(schedule_view<farthest_first>, p, 0));
     }
 }
+
+namespace {
+
+struct crossing {
+    int into_first = 0, out_of_first = 0;
+};
+/// How many blocks enter and leave the first node, if k consecutive ranks share a node.
+crossing blocks_between_nodes(const schedule& s, int p, int k)
+{
+    crossing found;
+    for (int step = 0; step < s.steps(p); ++step)
+        for (int me = 0; me < p; ++me) {
+            const ccoll::step now = s.step_at(me, p, 0, step);
+            if (now.send_to == nobody || (me < k) == (now.send_to < k)) continue;
+            (me < k ? found.out_of_first : found.into_first) += now.send.count;
+        }
+    return found;
+}
+
+}  // namespace
+
+TEST_CASE("schedules on one level move about as few blocks between nodes as two levels could", "[algo]")
+{
+    for (int k : {2, 3, 4})
+        for (int p : {2 * k, 3 * k, 5 * k}) {
+            CAPTURE(p, k);
+            const crossing all = blocks_between_nodes(schedule_view<ring_allgather>, p, k);
+            CHECK(all.into_first == p - 1);
+            CHECK(all.out_of_first == p - 1);
+            CHECK(blocks_between_nodes(schedule_view<ring_reduce_scatter>, p, k).out_of_first == p - 1);
+            for (const crossing c : {blocks_between_nodes(schedule_view<pairwise_alltoall>, p, k),
+                                     blocks_between_nodes(schedule_view<spread_alltoall>, p, k)}) {
+                CHECK(c.into_first == k * (p - k));
+                CHECK(c.out_of_first == k * (p - k));
+            }
+            if (k == 3) continue;
+            CHECK(blocks_between_nodes(schedule_view<binomial_gather>, p, k).into_first == p - k);
+            CHECK(blocks_between_nodes(schedule_view<binomial_scatter>, p, k).out_of_first == p - k);
+        }
+}

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Device buffers in collectives, on a GPU that all ranks share: the order behind a stream, and memory that is not the device's. Arguments:
-// 'brief' for a sanitizer. Values are compared in szp.cu.
+// Device buffers in collectives, on a GPU that all ranks share: every collective, algorithm and placement, the order behind a stream, and
+// memory that is not the device's. Arguments: 'brief' for a sanitizer.
+#include "beside_host.hpp"
 #include "checks.hpp"
 
-#include <ccoll/transport/threads.hpp>
-
-#include "../fields.hpp"
+#include "../far_cases.hpp"
 
 #include <mutex>
 
@@ -72,6 +71,21 @@ void order()
     });
 }
 
+/// Every collective, algorithm and placement, waited for, begun and prepared, beside host buffers.
+void every_case()
+{
+    struct size {
+        int p;
+        std::size_t n;
+    };
+    for (const size& each : {size{1, 37}, size{2, 300001}, size{3, 9000}, size{3, 0}, size{4, 37}, size{4, 40000}}) {
+        const std::string wrong = on_ranks(each.p, [&](ccoll::threads_comm& comm, std::string& mine) {
+            far::cases<ccoll::threads_comm, gpu::far_vector>(comm, mine).run(each.n);
+        });
+        gpu::check(wrong.empty(), "collectives on " + std::to_string(each.p) + " ranks, n " + std::to_string(each.n) + ": " + wrong);
+    }
+}
+
 /// Messages in device memory, between ranks that are threads.
 void direct()
 {
@@ -123,6 +137,7 @@ void errors()
 int main(int argc, char**)
 {
     gpu::need_gpu();
+    if (argc == 1) every_case();
     if (argc == 1) order();
     if (argc == 1) direct();
     errors();

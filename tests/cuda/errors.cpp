@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What CUDA refuses, on one rank: an error on all ranks that names the call; on that rank also CUDA's text. Nothing is left behind.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include "../fields.hpp"
 
-#include <mutex>
 #include <string>
 
 using namespace ccoll::policies;
@@ -28,14 +26,13 @@ template <class Arm, class Call>
 std::vector<told> with_trouble(std::size_t n, Arm arm, Call call)
 {
     std::vector<told> all(p);
-    std::mutex mutex;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
+    const std::string differs = on_ranks(p, [&](ccoll::threads_comm& comm, std::string& wrong) {
         const floats x = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
         floats expected(n);
         call(x, expected, comm);
         const device_vector<float> in(x);
         device_vector<float> out(n);
-        told mine;
+        told& mine = all[static_cast<std::size_t>(comm.rank())];
         if (comm.rank() == unlucky) arm(emulator::faults);
         try {
             call(in, out, comm);
@@ -44,16 +41,12 @@ std::vector<told> with_trouble(std::size_t n, Arm arm, Call call)
         }
         emulator::faults = {};
         const cudaError_t left = cudaGetLastError();
-        {
-            const std::lock_guard lock(mutex);
-            CHECK((left == cudaSuccess || left == cudaErrorNotReady));
-            if (mine.code == ccoll::status::ok) CHECK(out.values() == expected);
-            all[static_cast<std::size_t>(comm.rank())] = mine;
-        }
+        if (left != cudaSuccess && left != cudaErrorNotReady) wrong += "an error is left behind; ";
+        if (mine.code == ccoll::status::ok && out.values() != expected) wrong += "no error, and other values; ";
         call(in, out, comm);
-        const std::lock_guard lock(mutex);
-        CHECK(out.values() == expected);
+        if (out.values() != expected) wrong += "other values afterwards; ";
     });
+    CHECK(differs == "");
     return all;
 }
 template <class Arm>
@@ -110,8 +103,7 @@ TEST_CASE("A copy or an event that fails is an error on all ranks", "[cuda][erro
 
 TEST_CASE("Memory that the device does not have is named before anything moves", "[cuda][errors]")
 {
-    std::mutex mutex;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
+    const std::string differs = on_ranks(p, [](ccoll::threads_comm& comm, std::string& wrong) {
         constexpr std::size_t n = 400000;  // long enough that ranks compare their arguments
         floats host(n);
         device_vector<float> in(n, 1), out(n);
@@ -126,9 +118,9 @@ TEST_CASE("Memory that the device does not have is named before anything moves",
         };
         const std::string of_host =
             says([&] { ccoll::allreduce<Algo::Ring>(in.span(), mine ? ccoll::device_span<float>(host.data(), n) : out.span(), comm); });
-        if (mine) REQUIRE(cudaSetDevice(1) == cudaSuccess);
+        if (mine && cudaSetDevice(1) != cudaSuccess) wrong += "there is no second device; ";
         const std::string of_another = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
-        REQUIRE(cudaSetDevice(0) == cudaSuccess);
+        if (cudaSetDevice(0) != cudaSuccess) wrong += "there is no device; ";
         const std::string of_pair = mine ? says([&] { ccoll::send(ccoll::device_span<float>(host.data(), n), 0, 1, comm); }) : "";
         cudaStream_t s = nullptr;
         cudaStreamCreateWithFlags(&s, cudaStreamDefault);
@@ -136,26 +128,27 @@ TEST_CASE("Memory that the device does not have is named before anything moves",
         const std::string of_graph = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm, s); });
         cudaStreamDestroy(s);
         const std::string nothing = says([&] { ccoll::allreduce<Algo::Ring>(in.span(), out.span(), comm); });
-        const std::lock_guard lock(mutex);
+        const auto has = [&](const std::string& text, const std::string& part) {
+            if (text.find(part) == std::string::npos) wrong += "'" + text + "' does not say '" + part + "'; ";
+        };
         for (const std::string& each : {of_host, of_another, of_graph}) {
-            CHECK(each.find("ccoll::allreduce: a device could not do its work") == 0);
-            CHECK(each.find("(seen on rank 1)") != std::string::npos);
+            if (each.find("ccoll::allreduce: a device could not do its work") != 0) wrong += "it begins: " + each;
+            has(each, "(seen on rank 1)");
         }
-        CHECK(nothing == "");
-        CHECK(out.values() == floats(n, p));
+        if (nothing != "" || out.values() != floats(n, p)) wrong += "the next call does not work; ";
         if (!mine) return;
-        CHECK(of_host.find("memory of the host") != std::string::npos);
-        CHECK(of_another.find("another device") != std::string::npos);
-        CHECK(of_graph.find("graph") != std::string::npos);
-        CHECK(of_pair.find("ccoll::send: a device could not do its work") == 0);
-        CHECK(of_pair.find("memory of the host") != std::string::npos);
+        has(of_host, "memory of the host");
+        has(of_another, "another device");
+        has(of_graph, "graph");
+        if (of_pair.find("ccoll::send: a device could not do its work") != 0) wrong += "it begins: " + of_pair;
+        has(of_pair, "memory of the host");
     });
+    CHECK(differs == "");
 }
 
 TEST_CASE("A kernel that fails while it runs is an error on all ranks", "[cuda][errors]")
 {
-    std::mutex mutex;
-    ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
+    const std::string differs = on_ranks(p, [](ccoll::threads_comm& comm, std::string& wrong) {
         constexpr std::size_t n = 3000;
         const device_vector<float> in(fields::smooth<float>(n));
         device_vector<float> out(n);
@@ -167,8 +160,9 @@ TEST_CASE("A kernel that fails while it runs is an error on all ranks", "[cuda][
             text = e.what();
         }
         emulator::faults = {};
-        const std::lock_guard lock(mutex);
-        CHECK(text.find("ccoll::allreduce: a device could not do its work") == 0);
-        if (comm.rank() == unlucky) CHECK(text.find("cudaErrorLaunchFailure: unspecified launch failure") != std::string::npos);
+        const bool names_the_call = text.find("ccoll::allreduce: a device could not do its work") == 0;
+        const bool has_words = text.find("cudaErrorLaunchFailure: unspecified launch failure") != std::string::npos;
+        if (!names_the_call || (comm.rank() == unlucky && !has_words)) wrong += "said: '" + text + "'; ";
     });
+    CHECK(differs == "");
 }

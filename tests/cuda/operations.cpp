@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations and surveys on the device: the bits of the host.
+#include "beside_host.hpp"
 #include "device_vector.hpp"
-#include "same_bits.hpp"
-
-#include <ccoll/transport/threads.hpp>
 
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <random>
+#include <string>
 
 using namespace ccoll::policies;
 using emulated::device_vector;
@@ -202,30 +200,17 @@ TEST_CASE("Division on the device is that of the host", "[cuda][operations]")
 
 TEST_CASE("Device buffers are reduced on the device where the operation allows it, else on the host", "[cuda][operations]")
 {
-    std::mutex mutex;
-    ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
+    const std::string differs = on_ranks(2, [](ccoll::threads_comm& comm, std::string& wrong) {
         const auto seed = static_cast<unsigned>(comm.rank()) + 1;
-        const std::vector<double> x = values<double>(700, seed);
-        const std::vector<std::uint32_t> whole = values<std::uint32_t>(700, seed);
-        std::vector<double> y(x.size());
-        std::vector<std::uint32_t> bits(whole.size());
-        const device_vector<double> in(x);
-        const device_vector<std::uint32_t> in_bits(whole);
-        device_vector<double> out(x.size());
-        device_vector<std::uint32_t> out_bits(whole.size());
-        ccoll::allreduce<Algo::Ring, mine::MaxAbs>(x, y, comm);
-        ccoll::allreduce<Algo::Ring, mine::MaxAbs>(in, out, comm);
-        const bool device = same_bits(out.values(), y);
-        ccoll::allreduce<Algo::Ring, mine::First>(x, y, comm);
-        ccoll::allreduce<Algo::Ring, mine::First>(in, out, comm);
-        const bool host = same_bits(out.values(), y);
-        ccoll::allreduce<Algo::Ring, Op::BitXor>(whole, bits, comm);
-        ccoll::allreduce<Algo::Ring, Op::BitXor>(in_bits, out_bits, comm);
-        const std::lock_guard lock(mutex);
-        CHECK(device);
-        CHECK(host);
-        CHECK(out_bits.values() == bits);
+        const auto compare = [&]<class Op, class T>(const std::vector<T>& x, Op) {
+            beside_host<T, device_vector> calls(wrong);
+            calls.compare(Op::name, x, x.size(), [&](auto&& in, auto&& out) { return ccoll::allreduce<Algo::Ring, Op>(in, out, comm); });
+        };
+        compare(values<double>(700, seed), mine::MaxAbs());
+        compare(values<double>(700, seed), mine::First());
+        compare(values<std::uint32_t>(700, seed), Op::BitXor());
     });
+    CHECK(differs == "");
     // Where an operation runs can be seen from the table alone.
     CHECK(ccoll::memory_space<ccoll::cuda_space, double>::operation_of<mine::MaxAbs> != nullptr);
     CHECK(ccoll::memory_space<ccoll::cuda_space, double>::operation_of<mine::First> == nullptr);

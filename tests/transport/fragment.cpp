@@ -70,20 +70,21 @@ TEST_CASE("Fragment: those of a packet are found, also behind a damaged one", "[
 {
     for (const protection& how : every_protection) {
         std::vector<std::byte> packet;
-        for (std::uint64_t i = 0; i < ccoll::packet_fragments; ++i) {
+        const std::uint64_t count = ccoll::packet_fragments(how);
+        for (std::uint64_t i = 0; i < count; ++i) {
             fragment_header header;
-            header.first = 5, header.number = 5 + i, header.message_bytes = (ccoll::packet_fragments - 1) * fragment_body_bytes + 100;
-            const auto one = sealed(i + 1 < ccoll::packet_fragments ? fragment_body_bytes : 100, how, header);
+            header.first = 5, header.number = 5 + i, header.message_bytes = (count - 1) * fragment_body_bytes + 100;
+            const auto one = sealed(i + 1 < count ? fragment_body_bytes : 100, how, header);
             packet.insert(packet.end(), one.begin(), one.end());
         }
         CHECK(packet.size() <= packet_room);
-        for (std::uint64_t damaged = 0; damaged < ccoll::packet_fragments; ++damaged) {
+        for (std::uint64_t damaged = 0; damaged < count; ++damaged) {
             auto bytes = packet;
             const std::size_t stride = fragment_stride(bytes);
-            REQUIRE((packet.size() + stride - 1) / stride == ccoll::packet_fragments);
+            REQUIRE((packet.size() + stride - 1) / stride == count);
             for (std::size_t i = 0; i < 64; ++i) bytes[damaged * stride + 4 + i] ^= std::byte{0xa5};  // more than any code corrects
             REQUIRE(fragment_stride(bytes) == stride);
-            for (std::uint64_t i = 0; i < ccoll::packet_fragments; ++i) {
+            for (std::uint64_t i = 0; i < count; ++i) {
                 const ccoll::byte_span all(bytes);
                 const opened_fragment f = open_fragment(all.subspan(i * stride, std::min(stride, all.size() - i * stride)));
                 CHECK(f.whole == (i != damaged));

@@ -119,7 +119,7 @@ def check(message):
         return "a field of the header"
     if h["kind"] == 1:
         part = h["number"] - h["first"]
-        if part < 0 or len(body) != min(16320, h["message_bytes"] - 16320 * part) or h["previous"] >= h["first"]:
+        if part < 0 or len(body) != min(16064, h["message_bytes"] - 16064 * part) or h["previous"] >= h["first"]:
             return "the place of the fragment"
     else:
         words = struct.unpack("<14Q", body)

@@ -93,7 +93,9 @@ TEST_CASE("hashes of what ranks must share depend on names and on their order", 
 TEST_CASE("a sentence names what was expected, what was found, where and by whom", "[base][error]")
 {
     const std::string s = sentence("allreduce", {status::count_differs, 1, 3, 0, 100, 90});
-    CHECK(s == "ccoll::allreduce: ranks disagree on the element count; expected 100, found 90 from rank 3 in step 0 (seen on rank 1)");
+    CHECK(s == std::string("ccoll::allreduce: ranks disagree on the element count; expected 100, found 90 from rank 3 in step 0 "
+                           "(seen on rank 1); ") +
+                   remedy(status::count_differs));
     CHECK(sentence("bcast", {status::no_communicator}, "MPI is not initialised") ==
           "ccoll::bcast: the communicator cannot be used: MPI is not initialised");
     for (std::uint32_t code = 0; code <= static_cast<std::uint32_t>(status::no_communicator); ++code)

@@ -47,7 +47,7 @@ enum class status : std::uint32_t {
     bad_root,          ///< the root is not a rank of the communicator
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
-    bad_count,         ///< a count or displacement is negative
+    bad_count,         ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
     null_buffer,       ///< a null pointer where elements are read or written
     out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
     device_failed,     ///< a device could not do its work; its own text is part of the error message
@@ -57,23 +57,22 @@ enum class status : std::uint32_t {
 };
 inline constexpr status last_status = status::not_direct;
 
-/// The sentence that error messages begin with. Never null; an unknown value gives "unknown status".
+/// What error messages begin with. Never null; an unknown value gives "unknown status".
 constexpr const char* describe(status s) noexcept
 {
     switch (s) {
     case status::ok: return "ok";
     case status::bad_argument: return "an argument is out of range";
     case status::size_mismatch: return "the buffers of a rank do not fit each other (sizes in elements)";
-    case status::overlap: return "the send and receive buffers of a rank overlap; pass the same buffer (in place) or separate ones";
+    case status::overlap: return "the send and receive buffers of a rank overlap";
     case status::bad_bound: return "the error bound must be positive and finite";
     case status::out_of_space: return "the destination is too small (sizes in bytes)";
     case status::unsupported: return "the codec cannot hold these values";
-    case status::too_large:
-        return "values are too large for this error bound to be added in encoded form; raise the bound, or decode before reducing";
+    case status::too_large: return "values are too large for this error bound to be added in encoded form";
     case status::corrupt: return "a frame holds bytes that no encoder of this wire version writes";
     case status::wire_version: return "ranks or files use different wire versions";
     case status::foreign_frame: return "a frame has another codec, element type or chunk size";
-    case status::not_an_addend: return "a frame was not encoded to be added; encode it with encode_addend";
+    case status::not_an_addend: return "a frame was not encoded to be added";
     case status::count_differs: return "ranks disagree on the element count";
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";
@@ -83,25 +82,44 @@ constexpr const char* describe(status s) noexcept
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
     case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
-    case status::strided:
-        return "the elements of a buffer are not contiguous; copy them to a contiguous buffer first, or use ccoll::strided";
-    case status::no_nodes:
-        return "it is not known which ranks share a node; call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
-    case status::abandoned: return "a request was destroyed before its call had ended; keep it until wait() returns or test() is true";
+    case status::strided: return "the elements of a buffer are not contiguous";
+    case status::no_nodes: return "it is not known which ranks share a node";
+    case status::abandoned: return "a request was destroyed before its call had ended";
     case status::bad_schedule: return "the schedule of this algorithm does not do what the collective promises";
     case status::bad_root: return "the root must be a rank of the communicator";
     case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
     case status::bad_tag: return "the tag of a message is out of range";
-    case status::bad_count: return "a count or displacement is negative, or larger than memory";
+    case status::bad_count: return "a count, displacement or extent is out of range";
     case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
     case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
     case status::out_of_memory: return "a rank has no memory left for this call";
-    case status::not_direct:
-        return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not; use Transport::Staged";
+    case status::not_direct: return "Transport::Direct needs an MPI that says that it takes device pointers, and this one does not";
     }
     return "unknown status";
+}
+
+/// What a user can do about it: the end of an error message. Empty if `describe` says it, or if it depends on the case.
+constexpr const char* remedy(status s) noexcept
+{
+    switch (s) {
+    case status::overlap: return "pass the same buffer (in place) or separate ones";
+    case status::too_large: return "raise the bound, or decode before reducing";
+    case status::bad_count: return "counts and displacements are not negative, and extents are positive";
+    case status::wire_version: return "build all ranks with the same version of ccoll";
+    case status::not_an_addend: return "encode it with encode_addend";
+    case status::count_differs: return "every rank must pass the count that the others expect of it";
+    case status::bound_differs: return "compute the bound on one rank and broadcast it, or use RelativeBound";
+    case status::root_differs: return "pass the same root on all ranks";
+    case status::plan_differs: return "all ranks must make the same calls in the same order, with the same policies";
+    case status::timed_out: return "find out whether all ranks made this call, or raise Timeout";
+    case status::strided: return "copy them to a contiguous buffer first, or use ccoll::strided";
+    case status::no_nodes: return "call ccoll::set_nodes(comm, node_of_rank) with one number per rank";
+    case status::abandoned: return "keep it until wait() returns or test() is true";
+    case status::not_direct: return "use Transport::Staged";
+    default: return "";
+    }
 }
 
 /// What an encoder returns.
@@ -116,7 +134,7 @@ struct encode_result {
 struct verdict {
     status code = status::ok;
     std::int32_t rank = nobody;  ///< the rank that found it
-    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong
+    std::int32_t peer = nobody;  ///< the rank whose message or argument was wrong; of bad_count: the place in a list of counts
     std::int32_t step = -1;      ///< the step of the schedule in which it was found; -1: before the first
     double expected = 0;         ///< a number of elements, bytes or seconds, a bound, a root or a plan (as in stamps), depending on `code`
     double found = 0;            ///< what was there instead; equal to `expected` if numbers say nothing
@@ -125,7 +143,8 @@ struct verdict {
 };
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
-/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, and the transport's own words if it has any.
+/// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
+/// the remedy.
 inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
@@ -134,7 +153,13 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
     case status::bad_root:
     case status::bad_peer:
     case status::bad_tag: std::snprintf(text, sizeof text, "; expected 0 to %.17g, found %.17g", v.expected, v.found); break;
-    case status::bad_count: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
+    case status::bad_count:
+        std::snprintf(text, sizeof text, "; the %s is %.17g",
+                      v.expected == 0   ? "count"
+                      : v.expected == 1 ? "displacement"
+                                        : "extent",
+                      v.found);
+        break;
     case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
     case status::undelivered: std::snprintf(text, sizeof text, "; fragment %.17g was sent %.17g times", v.expected, v.found); break;
@@ -143,10 +168,16 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
         if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }
     s += text;
-    if (v.peer >= 0) s += (v.code == status::undelivered ? " to rank " : " from rank ") + std::to_string(v.peer);
+    if (v.peer >= 0)
+        s += (v.code == status::bad_count     ? " at place "
+              : v.code == status::undelivered ? " to rank "
+                                              : " from rank ") +
+             std::to_string(v.peer);
+    if (v.peer >= 0 && v.code == status::bad_count) s += " of its list";
     if (v.step >= 0) s += " in step " + std::to_string(v.step);
     if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
     if (*transport_says != 0) s += std::string(": ") + transport_says;
+    if (*remedy(v.code) != 0) s += std::string("; ") + remedy(v.code);
     return s;
 }
 
@@ -167,7 +198,11 @@ inline const std::error_category& error_category() noexcept
 {
     struct category final : std::error_category {
         const char* name() const noexcept override { return "ccoll"; }
-        std::string message(int value) const override { return describe(static_cast<status>(value)); }
+        std::string message(int value) const override
+        {
+            const auto s = static_cast<status>(value);
+            return *remedy(s) == 0 ? describe(s) : std::string(describe(s)) + "; " + remedy(s);
+        }
     };
     static const category one;
     return one;

@@ -86,7 +86,7 @@ inline std::size_t lay_out(const count_list& counts, const count_list& displacem
     for (int i = 0; i < p; ++i) {
         const long long n = counts[i], at = displacements.given() ? displacements[i] : static_cast<long long>(next);
         if (n < 0 || at < 0) {
-            trouble = {status::bad_count, nobody, nobody, -1, 0, static_cast<double>(n < 0 ? n : at)};
+            trouble = {status::bad_count, nobody, i, -1, n < 0 ? 0.0 : 1.0, static_cast<double>(n < 0 ? n : at)};
             return 0;
         }
         table[static_cast<std::size_t>(i)] = {static_cast<std::size_t>(at), static_cast<std::size_t>(n)};
@@ -242,7 +242,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     f.data.varied = facts.over_edges && (u.varied || compares);
     const bool own_count_stands_elsewhere = u.varied && u.send_size == count_list::one_per_rank;
     if (u.counted && u.send_size > ~std::size_t{0} / 2 && !own_count_stands_elsewhere) {  // a negative count of the user's
-        f.trouble = {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
+        f.trouble = {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
     if (facts.over_edges) detail::fit_edges(f, u, facts.send == extent::own, tables);
@@ -268,7 +268,8 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};
     if (f.trouble.ok() && u.recv == nullptr && taken > 0)
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.recv_elements)};
-    if (!f.trouble.ok()) f.trouble.rank = f.trouble.peer = me;
+    if (!f.trouble.ok()) f.trouble.rank = me;
+    if (!f.trouble.ok() && f.trouble.code != status::bad_count) f.trouble.peer = me;
     return f;
 }
 

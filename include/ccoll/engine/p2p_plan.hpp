@@ -95,7 +95,8 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
     for (const int peer : peers)
         if (peer != nobody && (peer < 0 || peer >= ranks)) return {status::bad_peer, me, me, -1, ranks - 1.0, static_cast<double>(peer)};
     for (const std::size_t n : counts)  // for example a negative number of the user
-        if (n > ~std::size_t{0} / 2 / sizeof(T)) return {status::bad_count, me, me, -1, 0, static_cast<double>(static_cast<long long>(n))};
+        if (n > ~std::size_t{0} / 2 / sizeof(T))
+            return {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(n))};
     for (const int tag : tags)
         if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
     if (user.strided) return {status::strided, me, me};

@@ -62,14 +62,15 @@ static_assert(sizeof(acknowledgement) == 112, "ccoll: an acknowledgement has 112
 
 /// Header and body of the longest fragment. At a rate of 1e-5 wrong bits, 27 % of fragments of this length arrive whole, but only one in
 /// 36000 of those that are eight times longer.
-inline constexpr std::size_t fragment_bytes = 16384, fragment_body_bytes = fragment_bytes - sizeof(fragment_header);
-/// So many fragments of a message leave as one message of the transport, because an MPI takes as long for a short message as for a longer
-/// one: with MPICH over UCX on links of 1 Gb/s, 64 MiB took 2.1 s one by one, and 0.88 s three by three. Four are too long for Open MPI's
-/// eager messages (64 KiB over TCP): shorter ones overtake them, so they seemed lost and were sent again (1.5 s instead of 0.89 s).
-inline constexpr std::uint64_t packet_fragments = 3;
-/// Room for a packet of fragments with the largest possible number of check words.
-inline constexpr std::size_t packet_room =
-    packet_fragments * (fragment_bytes + hamming_code{hamming_code::least_row_bits}.check_bytes(fragment_bytes));
+inline constexpr std::size_t fragment_bytes = 16128, fragment_body_bytes = fragment_bytes - sizeof(fragment_header);
+/// Fragments of a message leave together, as one message of the transport of at most so many bytes, because an MPI takes as long for a
+/// short message as for a longer one: with MPICH over UCX on links of 1 Gb/s, 64 MiB took 2.1 s one by one, and 0.88 s three by three.
+/// Open MPI's eager messages have at most 64 KiB over TCP. Shorter messages overtake those that are longer, so longer packets seemed lost
+/// and were sent again (1.5 s instead of 0.89 s). Four fragments fit, with the check words of the longest blocks as well.
+inline constexpr std::size_t packet_room = 65024;
+constexpr std::uint64_t packet_fragments(const protection& how) { return packet_room / (fragment_bytes + how.check_bytes(fragment_bytes)); }
+static_assert(packet_fragments({}) == 4 && packet_fragments({true, {hamming_code::most_row_bits}}) == 4);
+static_assert(packet_fragments({true, {hamming_code::least_row_bits}}) >= 1);
 
 constexpr std::uint64_t fragments_of(std::uint64_t message_bytes)
 {

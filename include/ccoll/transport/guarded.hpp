@@ -74,7 +74,7 @@ public:
     bool cancel(request& r)
     {
         if (r.kind_ == request::kind::send) traffic_->cancel_send(r.id_);
-        if (r.kind_ == request::kind::recv) traffic_->cancel_recv(r.id_);
+        if (r.kind_ == request::kind::recv) traffic_->cancel_recv(base_, r.id_);
         r.kind_ = request::kind::none;
         return true;
     }
@@ -85,7 +85,11 @@ public:
         base_.poll();
         traffic_->progress(base_, how_);
     }
-    void idle() { base_.idle(); }
+    void idle()
+    {
+        if (!spins) traffic_->acknowledge_all(base_, how_);  // it may sleep for longer than peers should wait
+        base_.idle();
+    }
 
     // ---- of the link itself ----
 

@@ -174,7 +174,7 @@ protected:
             leaving* const m = owner_of(peer, first);
             const bool needless = m == nullptr || m->result != status::ok;
             const std::uint64_t room = end.settled + end_of_link::window - end.sent;
-            const std::uint64_t count = needless ? 1 : std::min({packet_fragments, m->last - end.sent, room});
+            const std::uint64_t count = needless ? 1 : std::min({packet_fragments(m->how), m->last - end.sent, room});
             for (std::uint64_t n = first; n < first + count; ++n) {
                 end.at(n) = {};
                 end.at(n).first_sent = now;
@@ -277,7 +277,7 @@ protected:
         body.beyond = end.seen.words();
         body.taken = end.taken;
         body.broken = std::exchange(end.broken, 0);
-        end.owes = false;
+        end.acknowledged();
         const std::size_t bytes = sizeof header + sizeof body;
         buffer_memory* const b = base.memory().take(bytes + how.of_short().check_bytes(bytes));
         store(b->room(), sizeof header, body);

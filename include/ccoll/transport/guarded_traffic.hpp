@@ -26,7 +26,7 @@ public:
     std::uint64_t post_recv(Base& base, int peer, int tag, byte_span into)
     {
         receives_.push_back({++last_id_, peer, tag, into});
-        match(base);
+        match(base, progressed_);
         return last_id_;
     }
 
@@ -40,8 +40,10 @@ public:
         receives_.erase(found);
         return true;
     }
-    void cancel_recv(std::uint64_t id)
+    void cancel_recv(Base& base, std::uint64_t id)
     {
+        for (arriving_message& m : arriving_)
+            if (m.receive == id) keep_here(base, m);
         std::erase_if(receives_, [&](const waiting_receive& r) { return r.id == id; });
     }
     int probe(int tag) const
@@ -65,12 +67,18 @@ public:
         for (std::size_t i = 0; i < ends_.size(); ++i) {
             end_of_link& end = ends_[i];
             const int peer = static_cast<int>(i);
-            if (end.owes) acknowledge(base, how, peer, false);
+            if (end.is_due(now)) acknowledge(base, how, peer, false);
             if (end.sent > end.settled && end.looked + departures::look_again < now) this->look_through(base, peer, now);
             if (end.sent < end.numbered) this->transmit(base, peer, now);
         }
         this->ask_again(base, now);
         this->tidy(base);
+    }
+    /// Without the usual delay.
+    void acknowledge_all(Base& base, const protection& how)
+    {
+        for (std::size_t i = 0; i < ends_.size(); ++i)
+            if (ends_[i].owes_any()) acknowledge(base, how, static_cast<int>(i), false);
     }
     /// For tests between two turns, of which there are many.
     void progress_now_and_then(Base& base, const protection& how)
@@ -86,6 +94,7 @@ public:
     bool settle(Base& base, const protection& how, std::uint64_t call, double waited, bool failed)
     {
         progress(base, how);
+        acknowledge_all(base, how);
         const double now = progressed_;
         bool settled = true;
         for (std::size_t i = 0; i < ends_.size(); ++i) {
@@ -115,7 +124,7 @@ public:
         for (leaving& m : leaving_)  // to peers that do not answer: what this call has sent, and news of its failure
             if (((failed && m.at_once) || (m.early && m.call == call)) && !m.over()) this->give_up(m, status::abandoned);
         for (std::size_t i = 0; i < ends_.size(); ++i) {
-            if (!ends_[i].has_sent && !ends_[i].owes) continue;
+            if (!ends_[i].has_sent && !ends_[i].owes_any()) continue;
             acknowledge(base, how, static_cast<int>(i), false);
             ends_[i].has_sent = false;
         }
@@ -148,6 +157,9 @@ private:
     /// not time, because ranks of a busy machine sleep.
     static constexpr unsigned most_asks = 20;
     static constexpr std::uint64_t longest_message = std::uint64_t{1} << 36;
+    /// Receives that stand ready: for each peer that is waited for, and for all of them as long as each has one.
+    static constexpr std::ptrdiff_t most_ready = 4;
+    static constexpr std::size_t most_standing = 8;
 
     /// A receive of the transport.
     struct standing {
@@ -161,9 +173,14 @@ private:
 
     void listen(Base& base, double now)
     {
-        // Of peers that are waited for, a receive stands ready, which also says when they are gone.
-        for (const waiting_receive& r : receives_)
-            if (!r.done && std::ranges::none_of(standing_, [&](const standing& s) { return s.peer == r.peer; })) stand(base, r.peer, false);
+        // Of peers that are waited for, receives stand ready, which also say when they are gone. Most transports copy a message once more
+        // that arrives before its receive.
+        for (const waiting_receive& r : receives_) {
+            if (r.done) continue;
+            auto ready = std::ranges::count(standing_, r.peer, &standing::peer);
+            for (; ready < 1 || (ready < most_ready && standing_.size() < most_standing); ++ready) stand(base, r.peer, false);
+        }
+        take_standing(base, now);
         for (int most = 64; most > 0; --most) {
             const int peer = base.probe(departures::channel);
             if (peer == nobody) break;
@@ -174,14 +191,19 @@ private:
             take_in(base, s.peer, s.request, s.room, now);
             base.memory().drop(s.room);
         }
+    }
+    /// Receives of one peer are filled in the order in which they were posted, so of each peer the first one is tested.
+    void take_standing(Base& base, double now)
+    {
         for (std::size_t i = 0; i < standing_.size();) {
-            standing s = standing_[i];
-            if (!base.test(standing_[i].request)) {
+            const auto at_i = standing_.begin() + static_cast<std::ptrdiff_t>(i);
+            const bool behind = std::any_of(standing_.begin(), at_i, [&](const standing& s) { return s.peer == at_i->peer; });
+            if (behind || !base.test(at_i->request)) {
                 ++i;
                 continue;
             }
-            s.request = standing_[i].request;
-            standing_.erase(standing_.begin() + static_cast<std::ptrdiff_t>(i));
+            const standing s = *at_i;
+            standing_.erase(at_i);
             take_in(base, s.peer, s.request, s.room, now);
             base.memory().drop(s.room);
         }
@@ -195,11 +217,13 @@ private:
     {
         if (r.result == status::ok) hear_all(base, peer, room->room().first(r.bytes), now);
         else if (r.result == status::truncated) damaged(peer, acknowledgement::some_fragment);
-        else lost(peer, r.result);
+        else lost(base, peer, r.result);
     }
     /// No message of this peer will come any more.
-    void lost(int peer, status why)
+    void lost(Base& base, int peer, status why)
     {
+        for (arriving_message& m : arriving_)
+            if (m.peer == peer && m.receive != 0) keep_here(base, m);
         for (waiting_receive& r : receives_)
             if (r.peer == peer && !r.done) r.done = true, r.result = why;
         ++events_;
@@ -231,9 +255,9 @@ private:
         if (!f.whole || f.header.sender != peer) return damaged(peer, known ? f.header.number : acknowledgement::some_fragment);
         settle_theirs(base, end, peer, f.header.settled);
         if (f.header.kind == fragment_kind::acknowledgement) this->take_acknowledgement(base, peer, f, now);
-        else take_fragment(base, peer, f);
+        else take_fragment(base, peer, f, now);
         if (f.header.asks != 0) end.owes = true;
-        match(base);
+        match(base, now);
     }
     /// The peer waits for nothing up to here: what it gave up will not come.
     void settle_theirs(Base& base, end_of_link& end, int peer, std::uint64_t settled)
@@ -247,33 +271,62 @@ private:
             return given_up;
         });
     }
-    void take_fragment(Base& base, int peer, const opened_fragment& f)
+    void take_fragment(Base& base, int peer, const opened_fragment& f, double now)
     {
         end_of_link& end = at(peer);
         const fragment_header& h = f.header;
         const std::uint64_t i = h.number - h.first, last = h.first + fragments_of(h.message_bytes) - 1;
-        end.owes = true;
-        if (h.number < h.first || h.number > last || h.message_bytes > longest_message || f.body.size() != body_bytes(h, i)) return;
+        if (h.number < h.first || h.number > last || h.message_bytes > longest_message || f.body.size() != body_bytes(h, i)) {
+            end.owes = true;
+            return;
+        }
         auto m = std::ranges::find_if(arriving_, [&](const arriving_message& a) { return a.peer == peer && a.first == h.first; });
         if (end.seen.has(h.number)) {  // a double; the sender may ask whether the message has been received
             if (m == arriving_.end()) end.note_taken(last);
+            end.owes = true;
             return;
         }
-        if (!end.seen.takes(h.number)) return;
+        end.owe_fragment(now);
+        if (!end.seen.takes(h.number)) {
+            end.owes = true;
+            return;
+        }
         if (m == arriving_.end()) {
-            buffer_memory* const memory = base.memory().take(std::max<std::size_t>(1, h.message_bytes));
-            arriving_.push_back({peer, h.tag, h.first, last, h.previous, last - h.first + 1, h.message_bytes, memory});
+            arriving_message fresh{peer, h.tag, h.first, last, h.previous, last - h.first + 1, h.message_bytes};
+            if (const waiting_receive* const r = receive_for(fresh); r != nullptr) fresh.into = r->into, fresh.receive = r->id;
+            else keep_here(base, fresh);
+            arriving_.push_back(fresh);
             m = arriving_.end() - 1;
         }
-        copy(m->memory->room().subspan(i * fragment_body_bytes), f.body);
+        copy(m->into.subspan(i * fragment_body_bytes), f.body);
         --m->missing;
         end.seen.add(h.number);
+        if (end.seen.floor() < h.number) end.owes = true;  // one before it is missing, and the peer should know
     }
     static std::size_t body_bytes(const fragment_header& h, std::uint64_t i)
     {
         return std::min<std::uint64_t>(fragment_body_bytes, h.message_bytes - i * fragment_body_bytes);
     }
+
     // ---- receives ----
+
+    /// The receive that will get a message of which nothing has arrived so far. Then it need not be copied once more.
+    const waiting_receive* receive_for(const arriving_message& m) const
+    {
+        const auto is_like = [&](const auto& each) { return each.peer == m.peer && each.tag == m.tag; };
+        if (!at(m.peer).seen.has(m.previous) || std::ranges::any_of(arriving_, is_like)) return nullptr;
+        const auto found = std::ranges::find_if(receives_, [&](const waiting_receive& r) { return !r.done && is_like(r); });
+        return found != receives_.end() && found->into.size() >= m.bytes ? &*found : nullptr;
+    }
+    /// Gives a message memory of its own, for what has arrived of it and what will.
+    void keep_here(Base& base, arriving_message& m)
+    {
+        m.memory = base.memory().take(std::max<std::size_t>(1, m.bytes));
+        const byte_span room = m.memory->room().first(m.bytes);
+        if (m.receive != 0) copy(room, m.into.first(m.bytes));
+        m.into = room;
+        m.receive = 0;
+    }
 
     /// Does the peer not know yet that its fragments have arrived here, or that its messages have been received?
     bool is_owed(int peer) const
@@ -290,7 +343,7 @@ private:
         if (m.missing > 0 || !at(m.peer).seen.has(m.previous)) return false;
         return std::ranges::none_of(arriving_, [&](const auto& a) { return a.peer == m.peer && a.tag == m.tag && a.first < m.first; });
     }
-    void match(Base& base)
+    void match(Base& base, double now)
     {
         for (waiting_receive& r : receives_) {
             if (r.done) continue;
@@ -299,10 +352,11 @@ private:
             if (found == arriving_.end()) continue;
             r.bytes = found->bytes;
             r.result = r.bytes > r.into.size() ? status::truncated : status::ok;
-            if (r.result == status::ok) copy(r.into, found->memory->room().first(r.bytes));
+            if (r.result == status::ok && found->receive == 0) copy(r.into, found->into);
             r.done = true;
             at(r.peer).note_taken(found->last);
-            at(r.peer).owes = true;
+            at(r.peer).owe_taken(now);
+            if (found->last - found->first >= departures::most_ahead) at(r.peer).owes = true;  // its sender waits
             base.memory().drop(found->memory);
             arriving_.erase(found);
             ++events_;

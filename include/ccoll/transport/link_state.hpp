@@ -109,7 +109,9 @@ struct arriving_message {
     int peer = nobody, tag = 0;
     std::uint64_t first = 0, last = 0, previous = 0, missing = 0;
     std::size_t bytes = 0;
-    buffer_memory* memory = nullptr;
+    buffer_memory* memory = nullptr;  ///< null: it arrives where its receive wants it
+    byte_span into{};
+    std::uint64_t receive = 0;  ///< that receive; 0 if there was none yet
 };
 
 struct waiting_receive {
@@ -125,12 +127,16 @@ struct waiting_receive {
 template <class Request>
 struct link_end {
     static constexpr std::uint64_t window = number_window::width;
+    /// An acknowledgement costs a rank and its peer as much as any other message, so each is for several fragments. The number stays far
+    /// below that of fragments that may be under way, and that of messages below what an acknowledgement has room for.
+    static constexpr unsigned most_fragments_owed = 16, most_taken_owed = acknowledgement::most_taken / 2;
+    static constexpr double longest_delay = 1e-3;  ///< seconds; the patience of a sender is longer
 
     // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
     std::uint64_t numbered = 0, sent = 0, settled = 0;
     std::vector<flight<Request>> flights;  // fragment n is flights[n % window]
     double heard = -std::numeric_limits<double>::infinity();
-    double round_trip = 1e-3, deviation = 0.5e-3;  // both smoothed, in seconds
+    double round_trip = 2e-3, deviation = 0.5e-3;  // both smoothed, in seconds
     double advanced = 0;                           // when the peer last acknowledged something new
     unsigned expiries = 0;                         // of the timer, since then
     std::uint64_t copies = 1;                      // fragments to send again when the timer expires next
@@ -141,7 +147,9 @@ struct link_end {
     std::uint64_t theirs_settled = 0, broken = 0;
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
     std::size_t next_taken = 0;
-    bool owes = false;  // an acknowledgement
+    bool owes = false;                            // an acknowledgement, at once
+    unsigned fragments_owed = 0, taken_owed = 0;  // not acknowledged: fragments that have arrived, and messages that have been received
+    double owes_since = 0;
 
     // At the end of a call.
     bool has_sent = false;  // since this rank said so last
@@ -150,6 +158,28 @@ struct link_end {
 
     flight<Request>& at(std::uint64_t n) { return flights[n % window]; }
     bool all_settled() const { return settled == numbered; }
+    bool owes_any() const { return owes || fragments_owed + taken_owed > 0; }
+    /// Must it be acknowledged now what has arrived?
+    bool is_due(double now) const
+    {
+        return owes || fragments_owed >= most_fragments_owed || taken_owed >= most_taken_owed ||
+               (owes_any() && now - owes_since >= longest_delay);
+    }
+    void acknowledged()
+    {
+        owes = false;
+        fragments_owed = taken_owed = 0;
+    }
+    void owe_fragment(double now)
+    {
+        if (!owes_any()) owes_since = now;
+        ++fragments_owed;
+    }
+    void owe_taken(double now)
+    {
+        if (!owes_any()) owes_since = now;
+        ++taken_owed;
+    }
     void note_taken(std::uint64_t last)
     {
         if (std::ranges::find(taken, last) == taken.end()) taken[next_taken++ % taken.size()] = last;
@@ -164,7 +194,7 @@ struct link_end {
     /// have begun its call yet.
     double patience(bool silent) const
     {
-        const double base = std::clamp(round_trip + 4 * deviation, 2e-3, 0.5);
+        const double base = std::clamp(round_trip + 4 * deviation, 3e-3, 0.5);
         double wait = base;
         for (unsigned i = 0; i < expiries && wait < 1; ++i) wait *= 1.5;
         return std::min(wait, silent ? 1.0 : std::max(0.1, base));

@@ -95,7 +95,7 @@ neighborhood<Comm> with_grid(const Comm& comm, std::span<const int> extents, std
     const int me = link.rank();
     double ranks = 1;
     for (const int n : extents) {
-        if (n < 1) raise("with_grid", {status::bad_count, me, me, -1, 1, static_cast<double>(n)});
+        if (n < 1) raise("with_grid", {status::bad_count, me, nobody, -1, 2, static_cast<double>(n)});
         ranks *= n;
     }
     if (ranks != link.size()) raise("with_grid", {status::size_mismatch, me, me, -1, static_cast<double>(link.size()), ranks});

@@ -6,7 +6,8 @@
 //
 // It is stricter than a GPU where that finds faults:
 //   order     One thread runs at a time, until it waits. Which one runs next follows from a seed. Blocks begin in order, a few are resident
-//             at once, and they interleave, so waiting for an earlier block works.
+//             at once, and they interleave, so waiting for an earlier block works. On demand warps run ahead of each other as far as they
+//             can: what another warp has not yet written, or not yet read, then shows in the result.
 //   shared    Shared memory is poisoned before a block begins.
 //   barriers  Threads that end, or wait at another line, while others wait for them; another intrinsic under the same mask; a lane
 //             that is not in its own mask: emulator::fault, with the source lines where threads stand.
@@ -86,7 +87,9 @@ struct fault : std::runtime_error {
 
 struct options {
     std::uint64_t seed = 1;
-    unsigned resident = 3;  ///< blocks that are under way at once
+    unsigned resident = 3;    ///< blocks that are under way at once
+    bool runs_ahead = false;  ///< the warps have an order, which follows from the seed, and each waits only for those before it, or for a
+                              ///< barrier
 };
 
 /// The line of the caller: std::source_location, which clang++ 14 does not have.
@@ -172,6 +175,7 @@ struct fiber {
     warp* in = nullptr;
     unsigned thread = 0;
     waits_for wants = waits_for::nothing;
+    bool spins = false;  // it is in a loop that waits for a store, or in an atomic operation
     location where;
     meeting* met = nullptr;
     const char* broken = nullptr;  // what it did wrong
@@ -307,6 +311,7 @@ inline std::string who_stands_where(const machine& m)
 
 inline void let_go(machine& m, fiber* f)
 {
+    f->spins = f->wants == waits_for::store;
     f->wants = waits_for::nothing;
     m.ready.push_back(f);
 }
@@ -343,6 +348,7 @@ inline void begin_block(machine& m, unsigned index)
         f->in = &b->warps[t / 32];
         f->thread = t;
         f->wants = waits_for::nothing;
+        f->spins = false;
         f->broken = nullptr;
 #if defined(EMULATOR_TSAN)
         if (f->tsan == nullptr) f->tsan = __tsan_create_fiber(0);
@@ -423,6 +429,18 @@ inline void serve(machine& m, fiber& f)
     }
 }
 
+/// Which of the threads that can run does: an index.
+inline std::size_t choose(machine& m)
+{
+    const std::size_t any = m.random() % m.ready.size();
+    if (!m.how.runs_ahead || m.random() % 64 == 0) return any;  // now and then any, so that those for which others spin go on
+    const auto order = [&](const fiber& f) { return (f.thread / 32 + 1) * (2 * m.how.seed + 1) * 0x9e3779b97f4a7c15u; };
+    std::size_t first = m.ready.size();
+    for (std::size_t i = 0; i < m.ready.size(); ++i)
+        if (!m.ready[i]->spins && (first == m.ready.size() || order(*m.ready[i]) < order(*m.ready[first]))) first = i;
+    return first < m.ready.size() ? first : any;
+}
+
 inline void run(machine& m)
 {
     unsigned next = 0;
@@ -432,7 +450,7 @@ inline void run(machine& m)
             if (m.blocks.empty()) return;
             throw fault("threads wait for ever:" + who_stands_where(m));
         }
-        const std::size_t i = m.random() % m.ready.size();
+        const std::size_t i = choose(m);
         fiber* const f = m.ready[i];
         m.ready[i] = m.ready.back();
         m.ready.pop_back();

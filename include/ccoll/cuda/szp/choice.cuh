@@ -71,21 +71,19 @@ CCOLL_DEVICE u32 count_non_zero(const i64 (&d)[32])
     return n;
 }
 
-/// The values of the chunk with 0 for special ones. By all threads; barriers in front and behind.
+/// The values of the chunk with 0 for special ones, each thread its own block. By all threads, behind a barrier; the blocks of others are
+/// there behind the next one.
 template <class E>
 CCOLL_DEVICE void stage_without(const E* x, u32 count, u32 mask, void* values)
 {
     using T = number_of_element<E>;
     const u32 begin = block_elements * me();
-    __syncthreads();
-    if (begin < count) {
-        CCOLL_NO_UNROLL
-        for (u32 i = 0; i < block_elements; ++i) {
-            const u32 from = smaller(begin + i, count - 1);
-            stage_one<T>(values, begin + i, (mask >> (from - begin) & 1) != 0 ? word_of<T>{0} : bits_at(x, from));
-        }
+    if (begin >= count) return;
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < block_elements; ++i) {
+        const u32 from = smaller(begin + i, count - 1);
+        stage_one<T>(values, begin + i, (mask >> (from - begin) & 1) != 0 ? word_of<T>{0} : bits_at(x, from));
     }
-    __syncthreads();
 }
 
 /// The chunk without the values that a rule finds, on the best grid that holds the others. Leaves what is encoded staged.
@@ -144,7 +142,6 @@ CCOLL_DEVICE_RARE attempt<T> consider(const E* x, u32 count, special_rule<T> rul
     if (!a.alone && a.special_values > 0) bridge<T>(s.values, count, mask, s.specials);
     i64 d[32];
     differences_on(a, blocks, z, s.values, d);
-    __syncthreads();
     const chunk_layout l = lay_out<false>(blocks, width_of(d), false, a.kind == fine, [&] { return count_non_zero(d); }, s.layout);
     if (l.flat) a.kind = flat;
     if (a.special_values > 0) a.section_words = put_section(x, count, mask, nullptr, s.specials);
@@ -191,8 +188,7 @@ CCOLL_DEVICE attempt<T> best_on_grid(const E* x, u32 count, special_rule<T>& rul
     }
     for (u32 m = 0; m < 3; ++m) {
         if (best.kind == attempt<T>::unsupported || 4 * best.words >= raw_bytes || best.steep == chunk_blocks) break;
-        __syncthreads();
-        if (warp() == 0) {
+        if (warp() == 0) {  // behind the barriers of consider()
             const auto found =
                 find_marker<T>([&](u32 i) { return staged<T>(s.values, i); },
                                [&](u32 i) { return best.special_values > 0 && best.rule(bits_at(x, i)); }, count, best.steep);
@@ -209,8 +205,8 @@ CCOLL_DEVICE attempt<T> best_on_grid(const E* x, u32 count, special_rule<T>& rul
     return best;
 }
 
-/// How a chunk is encoded for which the usual path does not do, as the host does it: on a grid, or kept. It goes to s.chosen, and what it
-/// encodes is staged, unless it is kept.
+/// How a chunk is encoded for which the usual path does not do, as the host does it: on a grid, or kept. It goes to s.chosen, which others
+/// see behind the next barrier, and what it encodes is staged, unless it is kept.
 /// @param too_long  no grid is to be tried: the usual path found that the chunk is not shorter than its values
 /// @return          its words; as many as the values have if the chunk is raw
 template <class E, class T>
@@ -232,7 +228,6 @@ CCOLL_DEVICE_RARE u32 choose(const E* x, u32 count, bool too_long, const grid<T>
         }
     }
     if (me() == 0) s.chosen = best;
-    __syncthreads();
     return best.kind == attempt<T>::unsupported ? raw_words : smaller(best.words, raw_words);
 }
 
@@ -262,7 +257,7 @@ CCOLL_DEVICE u32* put_front(const chunk_layout& l, u32 kind, u32 escaped, bool b
     return p + 2;
 }
 
-/// Writes the chunk as s.chosen says; its values are staged, unless it is kept. By all threads.
+/// Writes the chunk as s.chosen says; its values are staged, unless it is kept. By all threads, behind a barrier.
 template <class E, class T>
 CCOLL_DEVICE_RARE void put_chosen(const E* x, u32 count, const grid<T>& z, movement_room<T>& s, u32* to)
 {
@@ -273,9 +268,8 @@ CCOLL_DEVICE_RARE void put_chosen(const E* x, u32 count, const grid<T>& z, movem
     attempt<T> how = a;
     if (a.kind == flat) how.kind = narrow;
     const i64 base = differences_on(how, blocks, z, s.values, d);
-    __syncthreads();
     const chunk_layout l = lay_out<false>(blocks, width_of(d), false, a.kind == fine, [&] { return count_non_zero(d); }, s.layout);
-    __syncthreads();
+    __syncthreads();  // for the codes
     const u64 third = a.kind == fine ? u64{bits_of(a.step)} : u64{largest_quantum<T>(a.most, z.inverse_f64)};
     u32* const planes =
         put_front<T>(l, a.kind, a.section_words, a.alone && a.kind == narrow, static_cast<u64>(base), third, 0, 0, blocks, s.layout, to);

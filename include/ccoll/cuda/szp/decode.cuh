@@ -72,7 +72,6 @@ CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u3
     }
     if (h.is_flat()) {
         const auto value = bits_of(static_cast<T>(times(static_cast<double>(static_cast<i64>(h.base)), static_cast<double>(step))));
-        __syncthreads();
         for (u32 i = 0; active && i < 32; ++i) stage_one<T>(s.bytes, block_elements * me() + i, value);
         return true;
     }

@@ -94,7 +94,8 @@ CCOLL_DEVICE_RARE u32 put_fills(word_of<T> value, u32 in_all, u32 in_some, Times
     return words + 1;
 }
 
-/// The values of a chunk that cannot be quanta are taken out of it: one fill value, with NaN and infinities, which stay. By all threads.
+/// The values of a chunk that cannot be quanta are taken out of it: one fill value, with NaN and infinities, which stay. By all threads;
+/// the blocks of others are there behind the next barrier.
 /// @param x       the chunk in device memory    @param values  the same, staged; gets bridges instead of the fill value
 /// @param farthest  a finite |x| from here on is no quantum    @return  too_large if there are two such values
 template <class E, class T>
@@ -129,7 +130,6 @@ CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, 
     }
     if (const u32 begin = block_elements * me(); begin < count && begin + block_elements > count)  // a last block repeats its last value
         for (u32 i = count; i < begin + block_elements; ++i) stage_one<T>(values, i, bits_of(staged<T>(values, count - 1)));
-    __syncthreads();
     return status::ok;
 }
 

@@ -209,7 +209,6 @@ CCOLL_DEVICE_RARE status classify(const E* x, u32 count, const grid<T>& z, adden
         d[i] = minus(q, before);
         before = q;
     }
-    __syncthreads();
     return status::ok;
 }
 
@@ -340,7 +339,6 @@ CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slo
     const u32 blocks = (count + 31) / 32;
     const bool active = me() < blocks;
     u32 width = 0;
-    __syncthreads();
     if (What == addend_of::values) {
         CCOLL_NO_UNROLL
         for (u32 i = 0; i < 32; ++i) r.d[i] = 0;

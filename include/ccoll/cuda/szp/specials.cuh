@@ -60,13 +60,12 @@ CCOLL_DEVICE T ramp(u32 i, u32 first, u32 end, T a, T b)
     return static_cast<T>(smaller(larger(value, smaller(from, to)), larger(from, to)));
 }
 
-/// Puts values in the places of the special ones which cost few bits, as bridge() of the host does. Behind it, and before it, is a barrier.
-/// @param values  staged; all others are there
+/// Puts values in the places of the special ones which cost few bits, as bridge() of the host does. By all threads, with a barrier behind.
+/// @param values  staged; each thread's own block is there
 template <class T>
 CCOLL_DEVICE_RARE void bridge(void* values, u32 count, u32 mask, specials_room& s)
 {
     const u32 whole = whole_mask(count), free = whole & ~mask, begin = block_elements * me(), blocks = (count + 31) / 32;
-    __syncthreads();
     s.first_free[me()] = free != 0 ? begin + lowest_bit(free) + 1 : 0;
     s.last_free[me()] = free != 0 ? begin + highest_bit(free) + 1 : 0;
     __syncthreads();
@@ -256,14 +255,13 @@ CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, b
     l.place(blocks);
     b.bytes = l.values;
     if (head >> 30 != 0 || (b.marked && !may_be_marked) || l.named() > blocks || bytes < l.values) return b;
-    __syncthreads();
-    s.forms[me()] = 0;
-    __syncthreads();
     bool good = true;
     u32 form = 0;
     if (l.dense) {
         form = me() < blocks ? from[4 + me() / 4] >> 2 * (me() % 4) & 3u : 0;
     } else {
+        s.forms[me()] = 0;  // nobody reads those of an earlier layer any more: its scans stand between
+        __syncthreads();
         if (me() < l.named()) {
             const u32 block = from[4 + me()];
             const u32 what = me() < l.of[mask_form] ? mask_form : me() < l.of[mask_form] + l.of[run_form] ? run_form : throughout_form;

@@ -220,7 +220,7 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     T v[Format::rounds][lane_values];
     load_staged(s.image, count, v);
     const T middles = plan_blocks(v, count, z, s.thin_codes);
-    __syncthreads();
+    __syncthreads();  // the same bytes are there already, but two threads must not touch them at once
     const auto ends = block_ends<T>::of(s.thin_codes, count);
     put_blocks<false>(v, middles, s.thin_codes, ends, count, z, to + 1 + blocks);
     if (me() == 0) to[0] = specials_code;

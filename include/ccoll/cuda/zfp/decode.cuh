@@ -49,10 +49,7 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bit
         for (u32 i = 0; i < 4; ++i) szp::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
     __syncthreads();
-    if (all == 0) return true;
-    const bool good = get_exceptions<T>(from.at + stream, all, count, s);
-    __syncthreads();
-    return good;
+    return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);  // its own barriers stand behind what it stages
 }
 
 /// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
