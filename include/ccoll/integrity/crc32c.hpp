@@ -2,7 +2,6 @@
 // integrity/crc32c.hpp - floor 1. CRC-32C (Castagnoli): the check of iSCSI, RFC 3720, and of ext4 and SCTP.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,7 +9,8 @@
 #include <ccoll/base/memory.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
-#include <immintrin.h>
+#include <nmmintrin.h>  // not <immintrin.h>: it takes a compiler 0.3 s, and programs without a codec need these two alone
+#include <wmmintrin.h>
 #elif defined(CCOLL_NEON_KERNELS) && defined(__linux__)
 #include <arm_acle.h>
 #include <sys/auxv.h>
@@ -41,18 +41,23 @@ constexpr std::uint32_t power(std::size_t n)
     return result;
 }
 
-/// tables[k][b]: what byte b contributes to the register k bytes later.
-inline constexpr auto tables = [] {
-    std::array<std::array<std::uint32_t, 256>, 8> all{};
-    for (std::uint32_t b = 0; b < 256; ++b) {
-        std::uint32_t r = b;
-        for (int i = 0; i < 8; ++i) r = times_x(r);
-        all[0][b] = r;
+/// at[k][b]: what byte b contributes to the register k bytes later. Arrays of the language, and no calls while they are filled: every
+/// program with a collective compiles this, and a compiler takes several times as long for std::array.
+struct byte_tables {
+    std::uint32_t at[8][256] = {};
+
+    constexpr byte_tables()
+    {
+        for (std::uint32_t b = 0; b < 256; ++b) {
+            std::uint32_t r = b;
+            for (int i = 0; i < 8; ++i) r = (r >> 1) ^ ((r & 1) != 0 ? polynomial : 0);
+            at[0][b] = r;
+        }
+        for (int k = 1; k < 8; ++k)
+            for (int b = 0; b < 256; ++b) at[k][b] = at[0][at[k - 1][b] & 255] ^ (at[k - 1][b] >> 8);
     }
-    for (std::size_t k = 1; k < 8; ++k)
-        for (std::size_t b = 0; b < 256; ++b) all[k][b] = all[0][all[k - 1][b] & 255] ^ (all[k - 1][b] >> 8);
-    return all;
-}();
+};
+inline constexpr byte_tables tables{};
 
 namespace portable {
 /// Eight bytes per turn, by tables.
@@ -63,9 +68,9 @@ inline std::uint32_t extend(std::uint32_t r, const std::byte* at, std::size_t n)
         std::memcpy(&w, at, 8);
         w ^= r;
         r = 0;
-        for (std::size_t k = 0; k < 8; ++k) r ^= tables[7 - k][w >> 8 * k & 255];
+        for (std::size_t k = 0; k < 8; ++k) r ^= tables.at[7 - k][w >> 8 * k & 255];
     }
-    for (; n > 0; ++at, --n) r = tables[0][(r ^ static_cast<std::uint32_t>(*at)) & 255] ^ (r >> 8);
+    for (; n > 0; ++at, --n) r = tables.at[0][(r ^ static_cast<std::uint32_t>(*at)) & 255] ^ (r >> 8);
     return r;
 }
 }  // namespace portable
