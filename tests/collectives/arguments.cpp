@@ -156,7 +156,7 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allgatherv(a, b, std::vector<int>{13, -3}, comm);
     });
     INFO(negative_part);
-    CHECK(has(negative_part, "the count is -3 at place 1 of its list (seen on rank 1)"));
+    CHECK(has(negative_part, "the count is -3 at place 1 of its list (seen on rank 0)"));
     const auto null = told([](threads_comm& comm) {
         std::vector<float> a(10);
         float* const nothing = nullptr;

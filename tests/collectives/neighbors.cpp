@@ -422,6 +422,6 @@ TEST_CASE("Neighbours that do not exist are refused where they are named", "[col
         CHECK(has(mine[0], "expected 0 to 1, found 2"));
         CHECK(has(mine[1], "expected 2, found 3"));
         CHECK(has(mine[2], "expected 1, found 2"));
-        CHECK(has(mine[3], "found -2"));
+        CHECK(has(mine[3], "the extent is -2"));
     }
 }
