@@ -168,7 +168,7 @@ CCOLL_INLINE uint8x16_t transposed(uint8x16_t bytes) noexcept
     t = vandq_u64(veorq_u64(v, vshrq_n_u64(v, 28)), vdupq_n_u64(0x00000000F0F0F0F0));
     return vreinterpretq_u8_u64(veorq_u64(veorq_u64(v, t), vshlq_n_u64(t, 28)));
 }
-CCOLL_INLINE planes_neon moved(const planes_neon& p, const u8* order) noexcept
+CCOLL_INLINE planes_neon permuted(const planes_neon& p, const u8* order) noexcept
 {
     const uint8x16x2_t both = {{p.low, p.high}};
     return {vqtbl2q_u8(both, vld1q_u8(order)), vqtbl2q_u8(both, vld1q_u8(order + 16))};
@@ -182,12 +182,12 @@ CCOLL_INLINE void store_32(const planes_neon& p, u8* out) noexcept
 /// 8 planes of 32 bytes. All of them: the next block overwrites what is too much.
 CCOLL_INLINE void put_8_planes(uint8x16_t low, uint8x16_t high, u8* out) noexcept
 {
-    store_32(moved({transposed(low), transposed(high)}, neon_order.planes), out);
+    store_32(permuted({transposed(low), transposed(high)}, neon_order.planes), out);
 }
 /// 8 planes, of which those from `width` on repeat the sign, to 32 bytes in the order of the values.
 CCOLL_INLINE planes_neon get_8_planes(const u8* in, unsigned width) noexcept
 {
-    const planes_neon groups = moved(load_32(in), neon_order.groups[std::min(width, 8u)]);
+    const planes_neon groups = permuted(load_32(in), neon_order.groups[std::min(width, 8u)]);
     return {transposed(groups.low), transposed(groups.high)};
 }
 
@@ -319,7 +319,7 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 /// Planes at .. at + 7; beyond the width, the sign.
 CCOLL_INLINE planes_neon planes_from(const u8* in, unsigned width, unsigned at) noexcept
 {
-    if (at < width) return moved(load_32(in + 4 * at), neon_order.kept[std::min(width - at, 8u)]);
+    if (at < width) return permuted(load_32(in + 4 * at), neon_order.kept[std::min(width - at, 8u)]);
     const uint8x16_t sign = vreinterpretq_u8_u32(vdupq_n_u32(get<u32>(in + 4 * (width - 1))));
     return {sign, sign};
 }

@@ -65,9 +65,9 @@ CCOLL_TARGET unsigned encode_block(const T* x, block_plan<T> plan, const block_s
         const auto step = fill(scale.step), bound = fill(scale.limit);
         auto worst = fill(T(0));
         for (std::size_t i = 0; i < block_elements; i += per_register, to += plan.bytes * per_register) {
-            const auto value = load(x + i), moved = (value - middle) * inverse + origin;
-            worst = worse(worst, (middle + (moved - origin) * step) - value, bound);
-            put_low_bytes<T>(to, bits(moved), squeeze, plan.bytes);
+            const auto value = load(x + i), scaled = (value - middle) * inverse + origin;
+            worst = worse(worst, (middle + (scaled - origin) * step) - value, bound);
+            put_low_bytes<T>(to, bits(scaled), squeeze, plan.bytes);
         }
         if (below(worst, bound)) return plan.bytes;
     }

@@ -123,9 +123,9 @@ unsigned encode_block(const T* x, block_plan<T> plan, const block_scale<T>& scal
         } else {
             const word bound = fields::of(scale.limit);
             for (std::size_t i = 0; i < block_elements; ++i) {
-                const T moved = (x[i] - middle) * inverse + origin;
-                counts[i] = fields::of(moved);
-                const T decoded = middle + (moved - origin) * step;
+                const T scaled = (x[i] - middle) * inverse + origin;
+                counts[i] = fields::of(scaled);
+                const T decoded = middle + (scaled - origin) * step;
                 wrong |= (bound - 1) - fields::magnitude(decoded - x[i]);  // negative unless strictly below the bound
             }
         }
