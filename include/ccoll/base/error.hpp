@@ -144,22 +144,23 @@ struct verdict {
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
 /// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
-/// the remedy.
+/// the remedy. Every program with a call compiles this, so it only appends to one string.
 inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
-    std::string s = std::string("ccoll::") + call + ": " + describe(v.code);
+    std::string s = "ccoll::";
+    s += call;
+    s += ": ";
+    s += describe(v.code);
     char text[96] = "";
     switch (v.code) {
     case status::bad_root:
     case status::bad_peer:
     case status::bad_tag: std::snprintf(text, sizeof text, "; expected 0 to %.17g, found %.17g", v.expected, v.found); break;
-    case status::bad_count:
-        std::snprintf(text, sizeof text, "; the %s is %.17g",
-                      v.expected == 0   ? "count"
-                      : v.expected == 1 ? "displacement"
-                                        : "extent",
-                      v.found);
+    case status::bad_count: {
+        const char* const kind = v.expected == 0 ? "count" : v.expected == 1 ? "displacement" : "extent";
+        std::snprintf(text, sizeof text, "; the %s is %.17g", kind, v.found);
         break;
+    }
     case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
     case status::undelivered: std::snprintf(text, sizeof text, "; fragment %.17g was sent %.17g times", v.expected, v.found); break;
@@ -168,16 +169,21 @@ inline std::string sentence(const char* call, const verdict& v, const char* tran
         if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
     }
     s += text;
-    if (v.peer >= 0)
-        s += (v.code == status::bad_count     ? " at place "
-              : v.code == status::undelivered ? " to rank "
-                                              : " from rank ") +
-             std::to_string(v.peer);
-    if (v.peer >= 0 && v.code == status::bad_count) s += " of its list";
-    if (v.step >= 0) s += " in step " + std::to_string(v.step);
-    if (v.rank >= 0) s += " (seen on rank " + std::to_string(v.rank) + ")";
-    if (*transport_says != 0) s += std::string(": ") + transport_says;
-    if (*remedy(v.code) != 0) s += std::string("; ") + remedy(v.code);
+    if (v.peer >= 0) {
+        if (v.code == status::bad_count) std::snprintf(text, sizeof text, " at place %d of its list", v.peer);
+        else std::snprintf(text, sizeof text, " %s rank %d", v.code == status::undelivered ? "to" : "from", v.peer);
+        s += text;
+    }
+    if (v.step >= 0) {
+        std::snprintf(text, sizeof text, " in step %d", v.step);
+        s += text;
+    }
+    if (v.rank >= 0) {
+        std::snprintf(text, sizeof text, " (seen on rank %d)", v.rank);
+        s += text;
+    }
+    if (*transport_says != 0) (s += ": ") += transport_says;
+    if (const char* const what_to_do = remedy(v.code); *what_to_do != 0) (s += "; ") += what_to_do;
     return s;
 }
 
@@ -201,7 +207,9 @@ inline const std::error_category& error_category() noexcept
         std::string message(int value) const override
         {
             const auto s = static_cast<status>(value);
-            return *remedy(s) == 0 ? describe(s) : std::string(describe(s)) + "; " + remedy(s);
+            std::string text = describe(s);
+            if (*remedy(s) != 0) (text += "; ") += remedy(s);
+            return text;
         }
     };
     static const category one;
