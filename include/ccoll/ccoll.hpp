@@ -10,6 +10,7 @@
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
 #include <ccoll/codec.hpp>
+#include <ccoll/fault.hpp>
 #include <ccoll/neighbor.hpp>
 #include <ccoll/p2p.hpp>
 #include <ccoll/reduce_scatter.hpp>

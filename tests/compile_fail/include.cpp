@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Calls that name a codec whose header is not included; as call.cpp. Case 0 is the control: what needs no further header, and codecs
-// with theirs.
+// Calls that name a codec or a Fault:: policy whose header is not included; as call.cpp. Case 0 is the control: what needs no further
+// header, and codecs and policies with theirs.
 #include <vector>
 
 #include <ccoll/allreduce.hpp>
@@ -11,6 +11,7 @@
 #include <ccoll/codec/lossless.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
 #include <ccoll/codec/szp.hpp>
+#include <ccoll/fault.hpp>
 #endif
 #if 5 == CCOLL_CASE
 #include <ccoll/codec/szx.hpp>
@@ -28,6 +29,7 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& 
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(h, comm);
     ccoll::send<Codec::Lossless>(i, 0, 0, comm);
+    ccoll::allreduce<Fault::Hamming>(x, comm);
 #elif CCOLL_CASE == 1  // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>
     ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(x, comm);
 #elif CCOLL_CASE == 2  // expect: ccoll: Codec::SZx is not included; add #include <ccoll/codec/szx.hpp>
@@ -40,5 +42,9 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& 
     ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(h, comm);
 #elif CCOLL_CASE == 6  // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>
     static_assert(ccoll::worst_case<ccoll::collective::allreduce, Codec::SZp, ErrorBound<1e-3>>(4) == 0);
+#elif CCOLL_CASE == 7  // expect: ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>
+    ccoll::allreduce<Fault::Crc32c>(x, comm);
+#elif CCOLL_CASE == 8  // expect: ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>
+    ccoll::send<Fault::Hamming>(i, 0, 0, comm);
 #endif
 }

@@ -14,7 +14,7 @@
 #include <ccoll/algo/delivery.hpp>
 #include <ccoll/engine/arguments.hpp>
 #include <ccoll/engine/decide.hpp>
-#include <ccoll/engine/guarded_call.hpp>
+#include <ccoll/engine/guard.hpp>
 #include <ccoll/engine/run_modes.hpp>
 #include <ccoll/policy/strided.hpp>
 
@@ -106,7 +106,7 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
         user.neighbors = neighbors_of(comm, users_link);
         if (user.neighbors == nullptr) return How::refused(name, status::no_communicator, no_topology, more.code);
     }
-    auto link = guarded_for<first_plan>(std::move(users_link));
+    auto link = guard<first_plan>::link(std::move(users_link));
     using transport_type = decltype(link);
 
     using table = table_of<Collective, T, Space, Choice>;
@@ -128,8 +128,8 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
     call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     order.user.after = more.after;
     using clock = clock_of<typename plans_of<Choice>::first>;
-    using flat = guarded_if_asked<first_plan, running_call<T, transport_type, clock>, transport_type>;
-    using nested = guarded_if_asked<first_plan, hierarchical_call<T, transport_type, clock>, transport_type>;
+    using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
+    using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
         return How::template run<nested>(order, std::move(link), more.code);
     } else {

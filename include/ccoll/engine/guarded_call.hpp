@@ -3,12 +3,11 @@
 // acknowledgements.
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include <ccoll/base/clock.hpp>
+#include <ccoll/engine/guard.hpp>
 #include <ccoll/engine/pending.hpp>
-#include <ccoll/policy/plan.hpp>
 #include <ccoll/transport/guarded.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -123,19 +122,17 @@ private:
 
 namespace detail {
 
-/// The transport of a plan, from that of its communicator.
-template <class Plan, transport Base>
-auto guarded_for(Base base)
-{
-    if constexpr (Plan::integrity::protects)
-        return guarded<Base>(std::move(base), protection{Plan::integrity::corrects, hamming_code_for(Plan::integrity::bit_error_rate)});
-    else return base;
-}
-
-/// What runs a call of a plan.
-template <class Plan, class Call, class Link>
-using guarded_if_asked =
-    typename std::conditional_t<Plan::integrity::protects, std::type_identity<guarded_call<Call, Link>>, std::type_identity<Call>>::type;
+template <class Integrity>
+    requires Integrity::protects
+struct guard_of<Integrity> {
+    template <transport Base>
+    static guarded<Base> link(Base base)
+    {
+        return {std::move(base), protection{Integrity::corrects, hamming_code_for(Integrity::bit_error_rate)}};
+    }
+    template <class Call, class Link>
+    using call = guarded_call<Call, Link>;
+};
 
 }  // namespace detail
 }  // namespace ccoll::inline CCOLL_ABI

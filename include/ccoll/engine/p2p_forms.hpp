@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <ccoll/engine/forms.hpp>
-#include <ccoll/engine/guarded_call.hpp>
+#include <ccoll/engine/guard.hpp>
 #include <ccoll/engine/p2p.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -86,6 +86,7 @@ consteval call_fault first_shared_fault_of_plan()
         if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, moved_space<Send, Recv>>)
             return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
+        else if constexpr (!has_guard<Plan>) return call_fault::fault_header;
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>) return call_fault::codec_addends;
         else return fault_of_direct<Plan, moved_space<Send, Recv>>();
     }
@@ -205,9 +206,9 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
         if (is_nobody<transport_type>(*peer)) *peer = nobody;
     const p2p_order<T> order{p2p_plan<T, Space>(choice), user, more.eb};
     using first_plan = typename plans_of<Choice>::first;
-    auto guarded_link = guarded_for<first_plan>(std::move(link));
+    auto guarded_link = guard<first_plan>::link(std::move(link));
     using used_link = decltype(guarded_link);
-    using call = guarded_if_asked<first_plan, p2p_call<T, used_link, clock_of<first_plan>>, used_link>;
+    using call = typename guard<first_plan>::template call<p2p_call<T, used_link, clock_of<first_plan>>, used_link>;
     return How::template run<call>(order, std::move(guarded_link), more.code);
 }
 

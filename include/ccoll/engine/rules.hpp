@@ -7,6 +7,7 @@
 
 #include <ccoll/codec/queued_codec.hpp>
 #include <ccoll/engine/auto_algo.hpp>
+#include <ccoll/engine/guard.hpp>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/menu.hpp>
 #include <ccoll/policy/plan.hpp>
@@ -32,6 +33,7 @@ enum class call_fault {
     szp_header,
     lossless_header,
     half_header,
+    fault_header,
     codec,
     codec_throws,
     codec_addends,
@@ -144,6 +146,7 @@ consteval call_fault first_fault_of_plan()
         using placement = typename Plan::placement;
         if constexpr (codec::lossy && !floating_element<T> && !has_queued_codec<codec, T, space>) return call_fault::lossy_element;
         else if constexpr (!has_queued_codec<codec, T, space>) return missing_codec<codec, T>();
+        else if constexpr (!has_guard<Plan>) return call_fault::fault_header;
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, space>, T>) return call_fault::codec_addends;
         else if constexpr (!has_schedule<algo_of<Collective, Plan>, Collective>) return call_fault::schedule;
         else if (Collective::reduces && std::is_same_v<placement, policies::Placement::Once>) return call_fault::once;
@@ -268,6 +271,7 @@ constexpr void refuse()
     static_assert(Fault != call_fault::half_header,
                   "ccoll: lossy codecs for half and bfloat16 are not included; add #include <ccoll/codec/half.hpp>, or <ccoll/codec.hpp> "
                   "for all codecs");
+    static_assert(Fault != call_fault::fault_header, "ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>");
     static_assert(Fault != call_fault::codec,
                   "ccoll: this codec has no host implementation for this element type; include its header, or specialise "
                   "ccoll::codec_impl<YourTag, T, ccoll::host_space> so that it meets ccoll::chunk_codec");

@@ -1,0 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// fault.hpp - floor 5. Links that damage or lose messages: what calls with a Fault:: policy need. docs/integrity.md describes it.
+#pragma once
+
+#include <ccoll/engine/guarded_call.hpp>
