@@ -11,8 +11,8 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// One rank, as its base. Fragments are numbered as long as a communicator lives, so all guarded calls on it use the same kind of base.
-/// Costs one more copy of each message at the sender, one or two more at the receiver (one if its receive waits), and an acknowledgement for
-/// several fragments.
+/// Costs one more copy of each message at the sender, one or two more at the receiver (one if its receive waits), and an acknowledgement
+/// for several fragments.
 ///
 /// A send of up to 256 bytes is done when it is posted. So is a longer one as long as no more than 2 MiB for its peer wait to be received,
 /// and otherwise it is done when its receive has its message. A receive is done with peer_lost
