@@ -73,8 +73,8 @@ int main(int argc, char** argv)
         rates.bursts = rates.drops = rates.doubles = rates.reorders = rates.delays = rates.truncations = 0.02;
         rates.seed = static_cast<unsigned>(me) + 1;
         const bad_link bad(plain, rates);
-        for (int round = 0; round < 10; ++round) EXPECT(some_calls<Fault::Crc32c, Timeout<20>>(bad, me, p, 20000, crc) == right);
-        for (int round = 0; round < 10; ++round) EXPECT(some_calls<Fault::Hamming, Timeout<20>>(bad, me, p, 20000, hamming) == right);
+        for (int round = 0; round < 20; ++round) EXPECT(some_calls<Fault::Crc32c, Timeout<20>>(bad, me, p, 20000, crc) == right);
+        for (int round = 0; round < 20; ++round) EXPECT(some_calls<Fault::Hamming, Timeout<20>>(bad, me, p, 20000, hamming) == right);
         EXPECT(crc.detected > 0);
         EXPECT(crc.resent > 0);
         EXPECT(hamming.corrected > 0);  // also counted by a rank that still ends its last call with Crc32c
