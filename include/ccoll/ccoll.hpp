@@ -3,7 +3,7 @@
 //
 //   #include <ccoll/ccoll.hpp>
 //   using namespace ccoll::policies;
-//   auto report = ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
+//   auto report = ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(field, sum, MPI_COMM_WORLD);
 #pragma once
 
 #include <ccoll/allgather.hpp>
