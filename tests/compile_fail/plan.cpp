@@ -5,6 +5,7 @@
 
 #include <ccoll/allreduce.hpp>
 #include <ccoll/codec/pipe_szx.hpp>
+#include <ccoll/fault.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
