@@ -79,8 +79,13 @@ TEMPLATE_TEST_CASE("allreduce multiplies, and takes an operation of the user", "
 TEMPLATE_TEST_CASE("Large vectors agree first, go in many slices and hold the bound", "[allreduce]", float, double)
 {
     using T = TestType;
+#ifdef CCOLL_TEST_SANITIZED
+    constexpr std::size_t n = 300000;
+#else
+    constexpr std::size_t n = 1000000;
+#endif
     for (const int p : {2, 4}) {
-        const setting s{p, 0, 1000000, p == 4};
+        const setting s{p, 0, n, p == 4};
         const auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
         check<all_reduce, T>(s, "smooth", inputs, oracle::op::sum, {"Ring", "None", "DecodeReduceEncode"});
         const auto all = check<all_reduce, T, Codec::PipeSZx, ErrorBound<1e-3>>(s, "smooth", inputs, oracle::op::sum,
