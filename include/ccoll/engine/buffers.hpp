@@ -268,8 +268,10 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};
     if (f.trouble.ok() && u.recv == nullptr && taken > 0)
         f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.recv_elements)};
-    if (!f.trouble.ok()) f.trouble.rank = me;
-    if (!f.trouble.ok() && f.trouble.code != status::bad_count) f.trouble.peer = me;
+    if (!f.trouble.ok()) {
+        f.trouble.rank = me;
+        if (f.trouble.code != status::bad_count) f.trouble.peer = me;  // there it is a place in a list
+    }
     return f;
 }
 

@@ -9,7 +9,7 @@
 #include <ccoll/base/memory.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
-#include <nmmintrin.h>  // not <immintrin.h>: it takes a compiler 0.3 s, and programs without a codec need these two alone
+#include <nmmintrin.h>  // not <immintrin.h>: it takes a compiler 0.3 s, and a program with fault.hpp and no codec needs these two alone
 #include <wmmintrin.h>
 #elif defined(CCOLL_NEON_KERNELS) && defined(__linux__)
 #include <arm_acle.h>
@@ -42,7 +42,7 @@ constexpr std::uint32_t power(std::size_t n)
 }
 
 /// at[k][b]: what byte b contributes to the register k bytes later. Arrays of the language, and no calls while they are filled: every
-/// program with a collective compiles this, and a compiler takes several times as long for std::array.
+/// program that includes ccoll.hpp compiles this, and a compiler takes several times as long for std::array.
 struct byte_tables {
     std::uint32_t at[8][256] = {};
 
