@@ -510,7 +510,6 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
     if (wanted("SZx")) add_codec<Codec::SZx>(g);
     if (wanted("PipeSZx")) add_codec<Codec::PipeSZx>(g);
     if (wanted("SZe")) add_codec<Codec::SZe>(g);
-    const auto sets = std::exchange(g.isas, {ccoll::isa::portable});  // the others have no kernels of their own
     if (wanted("ByteZip")) add_codec<Codec::ByteZip>(g);
     if (wanted("BitZip")) add_codec<Codec::BitZip>(g);
     if (wanted("BitCut")) add_codec<Codec::BitCut>(g);
@@ -523,7 +522,6 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
         add_zfp(g, rate);
 #endif
     }
-    g.isas = sets;
 #ifdef BENCHMARK_WITH_ZFP
     if (wanted("zfp")) add_zfp(g);
 #endif

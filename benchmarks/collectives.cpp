@@ -210,6 +210,7 @@ int main(int argc, char** argv)
     CLI::App app{"compressed collectives against plain MPI"};
     std::string operation = "allreduce", field = "turbulence", link = "unknown", json;
     std::vector<std::size_t> sizes{std::size_t{1} << 24};
+    std::vector<std::string> only;
     double relative = 1e-3;
     int repetitions = 5;
     app.add_option("--operation", operation, "what to measure; integrity: allreduce with and without Fault:: policies")
@@ -217,6 +218,7 @@ int main(int argc, char** argv)
         ->capture_default_str();
     app.add_option("--field", field, "kind of data")->check(CLI::IsMember({"turbulence", "wavefronts"}))->capture_default_str();
     app.add_option("--elements", sizes, "floats per rank")->capture_default_str();
+    app.add_option("--only", only, "measure the rows whose names contain one of these words, and plain MPI");
     app.add_option("--bound", relative, "absolute bound per compression, as a fraction of the largest value range")->capture_default_str();
     app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
@@ -277,6 +279,7 @@ int main(int argc, char** argv)
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp>("Chain SZp"));
             rows.push_back(bcast_row<Algo::Chain, Codec::SZp, Exec::Threads<2>>("Chain SZp, 2 threads"));
             rows.push_back(bcast_row<Algo::ScatterAllgather, Codec::SZp>("ScatterAllgather SZp"));
+            rows.push_back(bcast_row<Algo::Chain, Codec::SZe>("Chain SZe"));
         } else if (alltoall) {
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp>("Pairwise SZp"));
             rows.push_back(alltoall_row<Algo::Pairwise, Codec::SZp, Exec::Threads<2>>("Pairwise SZp, 2 threads"));
@@ -311,11 +314,20 @@ int main(int argc, char** argv)
             rows.push_back(allreduce_row<Algo::Ring, Codec::SZp, Placement::DecodeReduceEncode>("Ring SZp decode-reduce"));
             rows.push_back(allreduce_row<Algo::RecursiveDoubling, Codec::SZp>("RecursiveDoubling SZp"));
             rows.push_back(allreduce_row<Algo::Rabenseifner, Codec::SZp>("Rabenseifner SZp"));
+            rows.push_back(allreduce_row<Algo::Ring, Codec::SZe>("Ring SZe"));
             // The baselines of C-Coll (Huang et al., IPDPS 2024, IV-D): CPR-P2P with ZFP at a bound, and at a rate of 4 bits per value.
             rows.push_back(allreduce_row<Algo::Ring, Codec::Zfp, Placement::PerHop>("Ring PerHop ZFP ABS"));
             rows.push_back(allreduce_row_without_bound<Algo::Ring, Codec::Zfp, FixedRate<4>, Placement::PerHop>("Ring PerHop ZFP FXR"));
             rows.push_back(allreduce_row_without_bound<Algo::Ring>("Ring None"));
         }
+        if (!only.empty())
+            rows.erase(std::remove_if(rows.begin() + 1, rows.end(),
+                                      [&](const row& r) {
+                                          return std::none_of(only.begin(), only.end(), [&](const std::string& word) {
+                                              return r.name.find(word) != std::string::npos;
+                                          });
+                                      }),
+                       rows.end());
         for (int k = -1; k < repetitions; ++k)
             for (row& r : rows) {
                 if (bcast) std::copy(x.begin(), x.end(), y.begin());

@@ -36,11 +36,12 @@ double worst(const std::vector<T>& x, const std::function<T(std::size_t)>& decod
     return most / eb;
 }
 
+/// @param row  the length of the rows that the codec is told; 0: none
 template <class C, class T>
-counted encoded(const std::vector<T>& x, double eb)
+counted encoded(const std::vector<T>& x, double eb, std::size_t row = 0)
 {
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
-    const auto r = ccoll::encode<C>(x, frame, eb);
+    const auto r = ccoll::encode<C>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb);
     std::vector<T> back(x.size());
     if (r.code != ccoll::status::ok || ccoll::decode<C>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
         throw std::runtime_error(std::string(C::name) + " failed");
@@ -108,7 +109,9 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
         fmt::print("{:22} {:6.0e} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f} {:6.4f} | {:7.3f}",
                    name, relative, ours.bits, ours.error, shorter.bits, shorter.error, zfp.bits, zfp.error, rounded.bits, rounded.error,
                    truncated.bits, truncated.error, predicted(x, eb, second));
-        if (row > 0) fmt::print(" {:7.3f} {:7.3f}", predicted(x, eb, flat), predicted(x, eb, solid));
+        if (row > 0) fmt::print(" {:7.3f}", predicted(x, eb, flat));
+        if (plane > 0) fmt::print(" {:7.3f}", predicted(x, eb, solid));
+        if (row > 0) fmt::print(" | {:7.3f}", encoded<SZp>(x, eb, row).bits);
         fmt::print("\n");
     }
 }
@@ -208,6 +211,8 @@ int main(int argc, char** argv)
     std::string data;
     app.add_option("--eb", bounds, "bounds, as fractions of the range")->delimiter(',')->capture_default_str();
     app.add_option("--data", data, "folder of raw little-endian .f32 and .f64 files")->check(CLI::ExistingDirectory);
+    std::size_t row_of_data = 0;
+    app.add_option("--row", row_of_data, "length of the rows of the data; 0: they have no shape")->capture_default_str();
     bool only_papers = false;
     app.add_flag(
         "--papers", only_papers,
@@ -222,7 +227,7 @@ int main(int argc, char** argv)
                "Zfp", "fixed, rounds", "fixed, trunc.");
     fmt::print("{:22} {:>6}", "field", "eb");
     for (int k = 0; k < 5; ++k) fmt::print(" | {:>7} {:>6}", "bits", "err/eb");
-    fmt::print(" | {:>7} {:>7} {:>7}\n", "order 2", "2-D", "3-D");
+    fmt::print(" | {:>7} {:>7} {:>7} | {:>7}\n", "order 2", "2-D", "3-D", "shaped");
     constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);
@@ -230,8 +235,8 @@ int main(int argc, char** argv)
     print("turbulence", fields::middle<float>(fields::spectral_turbulence(depth, 1), n), bounds, row, plane);
     if (!data.empty()) {
         for (const auto& file : fields::files_of<float>(data))
-            print(file.filename().string(), fields::read_middle<float>(file, n), bounds, 0, 0);
+            print(file.filename().string(), fields::read_middle<float>(file, n), bounds, row_of_data, 0);
         for (const auto& file : fields::files_of<double>(data))
-            print(file.filename().string(), fields::read_middle<double>(file, n), bounds, 0, 0);
+            print(file.filename().string(), fields::read_middle<double>(file, n), bounds, row_of_data, 0);
     }
 }

@@ -17,6 +17,7 @@
 #include <ccoll/codec/zfp.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/policy/shaped.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -30,11 +31,12 @@ constexpr std::size_t max_encoded_bytes(std::size_t n)
 
 /// Encodes `in` so that every decoded value differs by at most `eb` from the original.
 ///
-/// @param in   n elements, host memory, any n >= 0.
+/// @param in   n elements, host memory, any n >= 0. If it has a shape (policy/shaped.hpp), some codecs write fewer bytes for the same
+///             values.
 /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n). It need not be aligned, and is not touched beyond that many bytes.
 /// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
-/// @return     {bytes, code, raw_blocks, special_values}; code is ok, out_of_space, bad_bound, or bad_argument (more than 32 GiB in one
-///             frame: cut the vector). Never throws.
+/// @return     {bytes, code, raw_blocks, special_values}; code is ok, out_of_space, bad_bound, size_mismatch (the shape has another
+///             number of elements), or bad_argument (more than 32 GiB in one frame: cut the vector). Never throws.
 /// Non-finite values survive bit for bit, because whatever a codec cannot hold is stored as it is.
 /// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
 template <class Codec, buffer Buffer>
@@ -54,7 +56,9 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
                   "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {
         if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
-        return frame_codec_of<Codec, T>.encode(as_span(in), dst, Codec::lossy ? eb : 0, {});
+        const detail::shape_facts shape = detail::shape_facts::of(in);
+        if (!shape.fits()) return {0, status::size_mismatch};
+        return frame_codec_of<Codec, T>.encode(as_span(in), dst, {Codec::lossy ? eb : 0, shape.row}, {});
     }
     return {0, status::unsupported};
 }
@@ -175,7 +179,10 @@ template <class Codec, buffer Buffer, codec_executor Executor>
 encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)
 {
     if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
-    return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, Codec::lossy ? eb : 0, run);
+    const detail::shape_facts shape = detail::shape_facts::of(in);
+    if (!shape.fits()) return {0, status::size_mismatch};
+    const field_facts field{Codec::lossy ? eb : 0, shape.row};
+    return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, buffer_pointee<Buffer>>

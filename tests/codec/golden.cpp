@@ -318,6 +318,25 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     }
     w.moves("lists_seen", scaled(seen, T(0.3984375), T(0)), 0.2);
     w.moves("lists_not_seen", scaled(not_seen, T(0.3984375), T(0)), 0.2);
+    // The name of a frame ends with the length of its rows, if it has rows.
+    const auto with_rows = [&](const char* name, std::size_t row, const std::vector<T>& x, double eb) {
+        bytes frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
+        frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb).bytes);
+        w.keep(name, x, eb, eb, std::move(frame));
+    };
+    auto rough = [](std::size_t n, std::size_t row) {  // all rows alike, but for a small wave
+        auto x = wave<T>(n), alike = wave<T>(5 * row);
+        for (std::size_t i = 0; i < n; ++i) x[i] = x[i] / 4 + alike[5 * (i % row)] + T(17);
+        return x;
+    };
+    with_rows("rows_of_40", 40, scaled(rough(300, 40), T(1.25), T(0.5)), 0.003);
+    with_rows("a_short_block_and_rows_of_33", 33, scaled(rough(293, 33), T(1.25), T(0)), 0.01);
+    with_rows("wide_differences_and_rows_of_100", 100, scaled(rough(700, 100), T(1.25), T(0)), sizeof(T) == 4 ? 1.5e-3 : 1e-6);
+    with_rows("lattice_and_rows_of_40", 40, rough(300, 40), 1e-4);
+    auto repeated = scaled(wave<T>(64), T(1.25), T(0));
+    for (std::size_t i = 64; i < 600; ++i) repeated.push_back(repeated[i - 64] + (i % 37 == 5 ? T(0.5) : T(0)));
+    with_rows("lists_and_rows_of_64", 64, repeated, 0.1);
+    with_rows("no_gain_by_rows_of_50", 50, scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 

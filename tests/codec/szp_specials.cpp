@@ -222,6 +222,50 @@ TEMPLATE_TEST_CASE("a marker of SZp is taken out only where the chunk is shorter
     CHECK(outcome.encoded.special_values == 0);
 }
 
+TEST_CASE("SZp takes a marker that f32 cannot hold on the common grid out by the rules, whether it is guessed or found",
+          "[codec][szp][specials][isa]")
+{
+    // Portable code finds it by encoding the chunk as it is. The other sets guess it.
+    fields::generator random(43);
+    const float kinds[] = {-9999.0f, -32768.0f, -999.0f, 9999.0f, 12345.678f, -99.0f, 1e5f, 65535.0f};
+    const ccoll::isa before = ccoll::isa_in_use();
+    std::size_t with_marker = 0;
+    for (int trial = 0; trial < 1500; ++trial) {
+        const std::size_t n = trial % 4 == 0 ? 1 + random.below(8192) : 8192;
+        const double rough = std::exp(-8 * random.unit()), keeps = trial % 2 == 0 ? 0.9 : 0, eb = std::exp(-2 - 10 * random.unit());
+        const float marker = kinds[random.below(8)], other = kinds[random.below(8)];
+        std::vector<float> x(n);
+        double slope = 0, value = 0;
+        for (float& v : x) {
+            slope = keeps * slope + rough * (random.unit() + random.unit() - 1);
+            value = 0.999 * value + slope;
+            v = static_cast<float>(value);
+        }
+        const std::size_t longest = trial % 6 < 4 ? 100 : trial % 6 == 4 ? 3 : 1000, share = 1 + random.below(trial % 3 == 1 ? 4 : 50);
+        for (std::size_t i = 0; i < n;) {
+            const std::size_t end = std::min(n, i + 1 + random.below(longest));
+            if (random.below(share) == 0)
+                std::fill(x.begin() + static_cast<std::ptrdiff_t>(i), x.begin() + static_cast<std::ptrdiff_t>(end), marker);
+            i = end;
+        }
+        if (trial % 10 == 0) x[random.below(n)] = std::numeric_limits<float>::quiet_NaN();
+        if (trial % 10 == 1) x[random.below(n)] = other;
+        if (trial % 8 == 2)
+            for (float& v : x) v = std::nearbyint(v * 64) / 64;
+        INFO("trial " << trial << ", n = " << n << ", marker " << marker << ", eb = " << eb);
+        bytes first;
+        for (const ccoll::isa i : ccoll::every_isa) {
+            if (ccoll::use_isa(i) != i) continue;
+            const bytes frame = round_trip::frame_of<C>(x, eb);
+            if (first.empty()) first = frame;
+            CHECK(frame == first);
+        }
+        with_marker += round_trip::check<C>(x, eb).encoded.special_values > 1;
+        ccoll::use_isa(before);
+    }
+    CHECK(with_marker > 500);
+}
+
 namespace {
 
 /// n values of which those that `is_special` says are special, through a section and back. @return its bytes; 0 if anything is wrong

@@ -3,7 +3,11 @@
 #pragma once
 
 #include <ccoll/allreduce.hpp>
+#if defined(CCOLL_TEST_ENGINE_HERE)
 #include <ccoll/codec/szp.hpp>
+#else
+#include <ccoll/codec/declared/szp.hpp>
+#endif
 #include <ccoll/extern.hpp>
 #include <ccoll/transport/threads.hpp>
 

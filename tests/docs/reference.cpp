@@ -351,6 +351,14 @@ TEST_CASE("docs/reference/policies.md runs", "[docs]")
         ccoll::allreduce(column{out.data(), 100, 1}, comm);         // 100 contiguous elements
         // [/doc:strided]
         want(code == ccoll::status::strided, "strided");
+        constexpr std::size_t levels = 3, rows = 40, columns = 100;
+        std::vector<float> grid(levels * rows * columns, comm.rank() == 0 ? 1.0f : 0.0f);
+        // [doc:shaped]
+        // The last dimension varies fastest, as in C. If the extents do not give the number of elements, the call fails with
+        // status::size_mismatch.
+        ccoll::bcast<Codec::SZp, ErrorBound<1e-3>>(ccoll::shaped(grid, {levels, rows, columns}), 0, comm);
+        // [/doc:shaped]
+        want(near(grid.back(), 1, 1e-3), "shaped");
     });
 }
 

@@ -77,6 +77,25 @@ void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
     for (std::size_t i = 0; i < x.size(); ++i) fuzz::require(adds_within(y[i], x[i], eb), "a value of an addend is outside of the bound");
 }
 
+/// With a shape, values decode to the same bits.
+template <class C, class T>
+void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, ccoll::isa isa)
+{
+    const ccoll::shaped_view<const T> shaped{x, 32 + x.size() % 61, x.size()};
+    fuzz::bytes expected(ccoll::max_encoded_bytes<C, T>(x.size())), frame = expected;
+    ccoll::use_isa(ccoll::isa::portable);
+    const auto of_portable = ccoll::encode<C>(shaped, expected, eb);
+    ccoll::use_isa(isa);
+    const auto found = ccoll::encode<C>(shaped, frame, eb);
+    fuzz::require(found.code == status::ok && of_portable.bytes == found.bytes, "a frame with rows depends on the instruction set");
+    expected.resize(found.bytes);
+    frame.resize(found.bytes);
+    fuzz::require(expected == frame, "the bytes of rows depend on the instruction set");
+    std::vector<T> y(x.size()), without(x.size());
+    fuzz::require(ccoll::decode<C>(frame, y) == status::ok, "a frame with rows does not decode");
+    fuzz::require(ccoll::decode<C>(plain, without) == status::ok && fuzz::same_bits(y, without), "rows change values");
+}
+
 template <class C, class T>
 void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
 {
@@ -96,6 +115,7 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
     fuzz::require(outcome.kept_to_its_room, "something was written beside its room");
     fuzz::require(outcome.outside == 0, "a value is outside of the bound");
     if constexpr (ccoll::has_homomorphic_codec<C, T>) encode_addend<C>(x, eb, isa);
+    if constexpr (std::is_same_v<C, Codec::SZp>) encode_rows<C>(x, eb, plain, isa);
 }
 
 }  // namespace

@@ -81,6 +81,24 @@ bytes addend(const std::vector<T>& x, double eb)
     return frame;
 }
 
+/// Frames of SZp with rows, which the encoders of the fuzz targets are not told of.
+template <class T>
+void write_rows(folder& decode)
+{
+    std::size_t turn = 0;
+    for (const std::size_t row : {32u, 45u, 200u})
+        for (const double scale : {1.0, 1.0 / 3}) {  // on a lattice, and on none
+            std::vector<T> x(700);
+            for (std::size_t i = 0; i < x.size(); ++i)
+                x[i] = static_cast<T>(scale * static_cast<double>((i % row * 7 % 31 + i / 50) % 100));
+            bytes input, frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
+            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, 1e-3).bytes);
+            append(input, choice(3, sizeof(T) == 8, ++turn % 4));
+            append(input, frame);
+            decode.write(input);
+        }
+}
+
 template <class T>
 void write_all(folder& decode, folder& reduce_encoded, folder& encode)
 {
@@ -173,5 +191,7 @@ int main(int argc, char** argv)
     folder decode(root / "decode"), reduce_encoded(root / "reduce_encoded"), encode(root / "encode");
     write_all<float>(decode, reduce_encoded, encode);
     write_all<double>(decode, reduce_encoded, encode);
+    write_rows<float>(decode);
+    write_rows<double>(decode);
     return 0;
 }

@@ -237,7 +237,8 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
         return lossless(chunk[4:], n, s, 3)
     what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
     escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
-    require(what <= 4 and (what != 2 if addend else what < 3), "kind")
+    require(what in (0, 1, 3, 4) if addend else what in (0, 1, 2, 6) or (what == 7 and s == 4), "kind")
+    has_rows = what >= 6
     if not addend and escaped:
         require(4 * escaped <= len(chunk) - 12, "a section of special values")
         values = szp(struct.pack("<I", head & ~(0x3FFFF << 12)) + chunk[4:len(chunk) - 4 * escaped], n, dtype, bound, addend)
@@ -254,8 +255,14 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
     if what == 2:
         base, step = number(chunk, 4, "q" if s == 8 else "i"), struct.unpack_from(kind, chunk, 4 + s)[0]
         at = 4 + 2 * s
-    elif what >= 3:
+    elif what in (3, 4):
         base, largest, at = number(chunk, 4, "q"), number(chunk, 12, "Q"), 20
+    elif has_rows:
+        base, largest, distance, at = number(chunk, 4, "i"), number(chunk, 8, "I"), number(chunk, 12, "I"), 16
+        require(32 <= distance < n and largest < 1 << (23 if what == 7 else 15 if s == 4 else 29), "the distance and the quanta of rows")
+        require(not alone, "quanta that do not stand alone")
+        if what == 7:
+            step, at = struct.unpack_from(kind, chunk, 16)[0], 20
     else:
         base, largest, at = number(chunk, 4, "i"), number(chunk, 8, "I"), 12
     in_double = what in (1, 3, 4) or (largest > 1 << 24 if s == 4 else what == 2)
@@ -276,10 +283,10 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
     else:
         codes = list(chunk[at:at + blocks])
     at += pad4(half if packed else blocks)
-    widest = 32 if what == 0 or (what == 2 and s == 4) else 64
+    widest = 32 if what in (0, 6, 7) or (what == 2 and s == 4) else 64
     list_at = at + sum(4 * (c - 7) for c in codes if c > 7) if lists else 0
     end_of_lists = list_at + pad4(sum(c for c in codes if c <= 7))
-    q, out, seen = base, [], 0
+    q, out, seen, rows = 0 if has_rows else base, [], 0, [base] * (distance if has_rows else 0)
     for k, code in enumerate(codes):
         a = b = 0
         if addend and code >= 128:
@@ -300,7 +307,9 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
             wild = (a >> i & 1) | (b >> i & 1) << 1
             if quanta is not None:
                 quanta.append(None if wild else q)
-            out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(q))
+            if has_rows:
+                rows.append(q + rows[-distance])
+            out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(rows[-1] if has_rows else q))
     require(seen == escaped and (end_of_lists if lists else at) == len(chunk), "blocks of SZp that fill the chunk")
     return out[:n]
 

@@ -4,11 +4,13 @@
 
     szp_writer.py <folder of golden/*.hex>
 
-Encodes the values of every SZp frame of f32 and f64 that has one chunk and is not a sum. Compares the chunk with the one in the file.
+Encodes the values of every SZp frame of f32 and f64 that has one chunk and is not a sum. Compares the chunk with the one in the file. The
+name of a frame with rows ends with their length.
 """
 import fractions
 import math
 import pathlib
+import re
 import struct
 import sys
 
@@ -219,11 +221,16 @@ class Encoder:
         return int(most * (1 / self.step)) + 2 if most else 0
 
     # ---- movement ----
-    def movement(self):
+    def movement(self, row=0):
         if not self.usable:
             return None
         self.all_x, self.all_raw, self.limit_of_specials = self.x, self.raw, self.power(self.digits)
         markers, in_values = [], len(self.raw) * self.s
+        if 32 <= row < len(self.x):
+            self.steep, self.special = None, []
+            chunk = self.rows(row)
+            if chunk and len(chunk) < in_values and (self.steep is None or self.marker() is None):
+                return chunk
         best = self.without([False] * len(self.x), common_alone=True)
         if best is None:
             best = self.on_some_grid()
@@ -396,6 +403,30 @@ class Encoder:
         base = quantum(self.x[0])
         return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, base), True)
 
+    def rows(self, row):
+        """A chunk with rows of that length, or None if the chunk should have none."""
+        lattice = self.lattice() if self.f32 and any(self.x[:32]) else 0.0
+        step = lattice if lattice > self.step else self.step
+        if not max(self.magnitude) < math.ldexp(step, 22 if step == lattice else 14 if self.f32 else 28):
+            return None
+        inverse = rounded(1 / step, self.dtype)
+        q = [round(rounded(v * inverse, self.dtype)) for v in self.x]
+        r = [v - w for v, w in zip(q, [q[0]] * row + q)]
+        first, whole = row // 32 + 1, len(q) // 32
+        if first >= whole:
+            return None
+        samples = [32 * (first + (whole - first) * (2 * j + 1) // 16) + i for j in range(8) for i in range(32)]
+        plain, less = (sum(abs(of[i] - of[i - 1]) for i in samples) for of in (q, r))
+        if not 8 * less + 32 < 7 * plain:
+            return None
+        d = [v - w for v, w in zip(r, [0] + r)]
+        d += [0] * (-len(d) % 32)
+        if not any(d):
+            return None
+        largest = int(max(self.magnitude) * (1 / step)) + 2 if max(self.magnitude) else 0
+        middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if step == lattice else b"")
+        return self.finish(7 if step == lattice else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], True)
+
     def is_noise(self):
         count = min(len(self.x) // 32, 256 // self.s)
         if count == 0:
@@ -478,7 +509,8 @@ def main(folder):
             count += 1
             s = FLOATS[h["dtype"]][1]
             encoder = Encoder([bytes(original[i:i + s]) for i in range(0, len(original), s)], h["dtype"], h["bound"])
-            chunk = encoder.addend() if h["flags"] else encoder.movement()
+            row = re.search(r"rows_of_(\d+)$", name)
+            chunk = encoder.addend() if h["flags"] else encoder.movement(int(row[1]) if row else 0)
             raw = chunk is None or (not h["flags"] and len(chunk) >= len(original))
             if (bytes(original) if raw else chunk) != parts[0][0] or raw != parts[0][1]:
                 trouble += 1

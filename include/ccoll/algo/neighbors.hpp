@@ -40,9 +40,10 @@ template <> struct schedule_for<policies::Algo::Spread, collective::neighbor_all
 template <> struct schedule_for<policies::Algo::Spread, collective::neighbor_allgather> : spread_alltoall {};
 
 /// Step k of a rank with these neighbours.
-inline step step_between(const neighbor_list& around, bool gathers, int k)
+template <class Neighbors>
+step step_between(const Neighbors& around, bool gathers, int k)
 {
-    const neighbor_list::meeting now = around.step_at(gathers, k);
+    const typename Neighbors::meeting now = around.step_at(gathers, k);
     step s{now.send_to, now.recv_from, {now.send_block, 1}, {now.recv_block, 1}};
     if (now.send_to == nobody) s.send.count = 0;
     if (now.recv_from == nobody) s.recv.count = 0;

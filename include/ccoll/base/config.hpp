@@ -72,6 +72,9 @@
 #define CCOLL_AVX512_GFNI \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512vnni,gfni,popcnt,lzcnt,bmi,bmi2")))
 
+/// AVX2 with FMA, which isa::avx2 implies: for functions that ask for it. Nothing else in kernels for AVX2 can be contracted.
+#define CCOLL_AVX2_FMA __attribute__((target("avx2,fma,popcnt,lzcnt,bmi,bmi2")))
+
 /// Beside these sets: the instructions of CRC-32C, which are asked for by their own names (integrity/crc32c.hpp).
 #define CCOLL_X86_CRC __attribute__((target("sse4.2,pclmul")))
 #define CCOLL_NEON_CRC __attribute__((target("+crc")))

@@ -2,11 +2,11 @@
 // base/workspace.hpp - floor 0. Working memory that is kept between calls.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/memory.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -35,10 +35,11 @@ struct buffer_memory {
 
 /// The working memory of one communicator. It grows to what the largest call needs and is then reused, because fresh pages cost more time
 /// than a codec does. A call allocates nothing once the memory has grown. Not thread-safe, like the communicator itself.
-class workspace {
+template <class = void>  // so that a file for which the engine is compiled elsewhere compiles none of it
+class basic_workspace {
 public:
-    workspace() = default;
-    explicit workspace(const memory_source& source) : source_(source) {}
+    basic_workspace() = default;
+    explicit basic_workspace(const memory_source& source) : source_(source) {}
 
     /// Hands out a buffer of at least `size` bytes, with one reference. Takes the smallest idle buffer that is large enough, and allocates
     /// if there is none. Cost: O(number of idle buffers).
@@ -129,6 +130,7 @@ private:
     std::vector<memo> memos_;
     std::vector<kept_object> kept_;  // last, so that they end before the buffers
 };
+using workspace = basic_workspace<>;
 
 /// A short list in memory of a workspace. An empty list holds no memory (most calls need none), and a list that fits a buffer of the
 /// workspace allocates nothing.

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ccoll/codec/bitzip/flattened.hpp>
 #include <ccoll/codec/bitzip/lanes.hpp>
 #include <ccoll/codec/bitzip/limit.hpp>
 #include <ccoll/codec/codec_impl.hpp>
@@ -32,18 +33,22 @@ struct chunk_coder {
         const exact_environment environment;
         const T limit = limit_of<T>(eb);
         if (!(limit > 0)) return {0, status::unsupported};
-        return lanes_of(in.size()) == 1 ? encode<1>(in, dst, limit) : encode<most_lanes>(in, dst, limit);
+        return lanes_of(in.size()) == 1 ? encode<1>(in, dst, limit) : chunk_encoders<chunk_coder, T>.in_use()(in, dst, limit);
     }
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         const exact_environment environment;
-        if (!(limit_of<T>(eb) > 0)) return status::corrupt;
-        return lanes_of(out.size()) == 1 ? decode<1>(src, out) : decode<most_lanes>(src, out);
+        const T limit = limit_of<T>(eb);
+        if (!(limit > 0)) return status::corrupt;
+        return lanes_of(out.size()) == 1 ? decode<1>(src, out, limit) : chunk_decoders<chunk_coder, T>.in_use()(src, out, limit);
     }
 
 private:
     /// What predictions see of a kept value. NaN or Inf would spoil the next four.
     static T settled(T value, T last) noexcept { return fields_of<T>::magnitude(value) < fields_of<T>::exponent ? value : last; }
+
+public:
+    // What the loops of an instruction set are made of (bitzip/flattened.hpp).
 
     template <std::size_t Lanes>
     static encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
@@ -61,17 +66,21 @@ private:
         if (bytes >= std::min(dst.size(), in.size_bytes())) return {0, status::out_of_space};
         std::byte* symbol = dst.data();
         std::byte* value = dst.data() + n;
+        const std::byte* const end = dst.data() + bytes;
         for (std::size_t l = 0; l < Lanes; ++l)
             for (std::size_t i = 0; i < at.length(l); ++i) {
                 const std::uint8_t s = symbols[i * Lanes + l];
                 *symbol++ = static_cast<std::byte>(s);
-                if (s == missed) std::memcpy(value, &in[at.start(l) + i], sizeof(T)), value += sizeof(T);
+                // A value that is not kept is written as well, and then over it: this is faster than to ask.
+                if (value == end) continue;
+                std::memcpy(value, &in[at.start(l) + i], sizeof(T));
+                value += s == missed ? sizeof(T) : 0;
             }
         return {bytes, status::ok, 0};
     }
 
     template <std::size_t Lanes>
-    static status decode(const_byte_span src, std::span<T> out) noexcept
+    static status decode(const_byte_span src, std::span<T> out, T) noexcept
     {
         // Nothing is checked after this: the symbols are valid, and the kept values fill the chunk.
         const std::size_t n = out.size();

@@ -3,9 +3,9 @@
 // Header, index, raw chunks and the size limit are written here, once for all codecs.
 #pragma once
 
-#include <algorithm>
 #include <array>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/frame_codec.hpp>
 #include <ccoll/codec/in_order.hpp>
@@ -132,25 +132,31 @@ struct chunked {
         return all;
     }
 
-    static auto encoder(std::span<const T> in, double eb) noexcept
+    static encode_result encode_one(std::span<const T> in, byte_span to, field_facts field) noexcept
     {
-        return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_chunk(in.subspan(i * step, count), to, eb); };
+        if constexpr (requires { Impl::encode_chunk_of_rows(in, to, field.eb, field.row); })
+            if (field.row != 0) return Impl::encode_chunk_of_rows(in, to, field.eb, field.row);
+        return Impl::encode_chunk(in, to, field.eb);
+    }
+    static auto encoder(std::span<const T> in, field_facts field) noexcept
+    {
+        return [=](std::size_t i, std::size_t count, byte_span to) { return encode_one(in.subspan(i * step, count), to, field); };
     }
     static auto source(std::span<const T> in) noexcept
     {
         return [=](std::size_t i, std::size_t count) { return in.subspan(i * step, count); };
     }
-    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, between_chunks tell) noexcept
     {
-        return write(in.size(), dst, eb, tell, encoder(in, eb), source(in));
+        return write(in.size(), dst, field.eb, tell, encoder(in, field), source(in));
     }
     template <codec_executor Executor>
-    static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, const Executor& run)
     {
         const std::size_t n = in.size();
-        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        const auto make_writer = [&] {
-            return [&, produce = encoder(in, eb), values = source(in)](std::size_t i, byte_span to, std::size_t first, std::size_t at) {
+        if (const status s = begin(n, dst, field.eb); s != status::ok) return {0, s};
+        const auto make_writer = [&, one_encoder = encoder(in, field)] {
+            return [&, produce = one_encoder, values = source(in)](std::size_t i, byte_span to, std::size_t first, std::size_t at) {
                 return append(i, n, dst, to, first, at, produce, values);
             };
         };
@@ -272,19 +278,19 @@ struct chunked {
         return status::ok;
     }
 
-    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, double eb,
+    static encode_result decode_reduce_encode(const frame_view& view, std::span<const T> own, byte_span dst, field_facts field,
                                               const reduction<T>& op, between_chunks tell) noexcept
     {
         if (const status s = decodable(view, own.size()); s != status::ok) return {0, s};
         std::array<T, step> sum;
         status read = status::ok;
         encode_result result = write(
-            own.size(), dst, eb, tell,
+            own.size(), dst, field.eb, tell,
             [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
                 const status s = read_chunk(view, i, std::span<T>(sum.data(), count));
                 if (read == status::ok) read = s;
                 op.apply(sum.data(), own.data() + i * step, sum.data(), count);
-                return Impl::encode_chunk(std::span<const T>(sum.data(), count), to, eb);
+                return encode_one(std::span<const T>(sum.data(), count), to, field);
             },
             [&](std::size_t, std::size_t count) { return std::span<const T>(sum.data(), count); });
         if (read != status::ok) result.code = read;

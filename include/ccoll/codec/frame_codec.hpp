@@ -25,12 +25,20 @@ struct between_chunks {
     }
 };
 
+/// What an encoder is told about a field beside its values.
+struct field_facts {
+    double eb;            ///< the absolute bound
+    std::size_t row = 0;  ///< the length of its rows, from which a codec may predict (codec_impl.hpp); 0: it has none
+
+    constexpr field_facts(double bound, std::size_t row_length = 0) noexcept : eb(bound), row(row_length) {}
+};
+
 /// Frames are read once, by `open`. Everything else takes the frame_view that `open` of the same codec filled, and trusts its header and
 /// index. `own`, `in`, `out`: n elements, the count of the frame.
 template <element T>
 struct frame_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
-    encode_result (*encode)(std::span<const T> in, byte_span dst, double eb, between_chunks) noexcept = nullptr;
+    encode_result (*encode)(std::span<const T> in, byte_span dst, field_facts, between_chunks) noexcept = nullptr;
     /// Checks header and index of the frame of n elements at the start of `src`. Total: any bytes are safe. Cost: O(chunks), no allocation.
     /// @return ok: `view` may be decoded (and added, if it is an addend)
     ///         too_large: an addend that says so. `view` is valid and may be added, not decoded
@@ -41,7 +49,7 @@ struct frame_codec {
     /// out = own op decoded, chunk by chunk in the innermost cache. `out` may be `own`.
     status (*decode_reduce)(const frame_view& src, std::span<const T> own, T* out, const reduction<T>&, between_chunks) noexcept = nullptr;
     /// dst = encoded(own op decoded), also chunk by chunk: C-Coll's reduction step without storing the partial result.
-    encode_result (*decode_reduce_encode)(const frame_view& src, std::span<const T> own, byte_span dst, double eb, const reduction<T>&,
+    encode_result (*decode_reduce_encode)(const frame_view& src, std::span<const T> own, byte_span dst, field_facts, const reduction<T>&,
                                           between_chunks) noexcept = nullptr;
     std::size_t chunk_elements = 1;
     std::size_t elements_between_polls = 0;

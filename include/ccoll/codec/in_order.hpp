@@ -3,7 +3,6 @@
 // them one behind another, so that the frame is that of one thread.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <concepts>
 #include <cstddef>
@@ -14,6 +13,7 @@
 #include <emmintrin.h>
 #endif
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
@@ -36,7 +36,7 @@ namespace detail {
 inline constexpr std::size_t most_threads = 64;
 constexpr std::size_t threads_for(std::size_t width, std::size_t chunks) noexcept
 {
-    return std::max<std::size_t>(1, std::min({width, most_threads, chunks / 8}));
+    return std::max<std::size_t>(1, std::min(std::min(width, most_threads), chunks / 8));
 }
 
 /// Whose turn it is, of groups that come one after another.
@@ -80,7 +80,7 @@ private:
 /// thread takes at least 16 groups, so that all threads finish at about the same time.
 constexpr std::size_t group_for(std::size_t threads, std::size_t chunks) noexcept
 {
-    return std::clamp<std::size_t>(chunks / (16 * threads), 1, 32);
+    return std::min<std::size_t>(std::max<std::size_t>(chunks / (16 * threads), 1), 32);
 }
 
 /// As copy. Streamed stores are twice as fast into memory, because lines are not fetched first (frames of 80 MB: 19 instead of 10 GB/s),

@@ -12,6 +12,21 @@ concept has_codec = element<T> && chunk_codec<codec_impl<Tag, T, Space>, T>;
 template <class Tag, class T>
 concept has_homomorphic_codec = has_codec<Tag, T> && homomorphic_chunk_codec<codec_impl<Tag, T, host_space>, T>;
 
+namespace detail {
+
+// What a homomorphic codec may have beside the functions that it must have (codec_impl.hpp).
+template <class Impl>
+inline constexpr std::size_t self_checked_addends = [] {
+    if constexpr (requires { Impl::self_checked_addends; }) return std::size_t{Impl::self_checked_addends};
+    else return std::size_t{0};
+}();
+template <class Impl>
+concept has_addend_step = requires { Impl::addend_step(0.0); };
+template <class Impl>
+concept adds_one_fill_value = requires { requires Impl::adds_one_fill_value; };
+
+}  // namespace detail
+
 /// The run-time face of codec `Tag` for elements T.
 template <class Tag, element T>
 inline constexpr frame_codec<T> frame_codec_of = [] {
@@ -32,13 +47,10 @@ template <class Tag, element T>
 inline constexpr addend_codec<T> addend_codec_of = [] {
     using all = detail::chunked_addends<Tag, T>;
     using impl = codec_impl<Tag, T, host_space>;
-    constexpr std::size_t self_checked = [] {
-        if constexpr (requires { impl::self_checked_addends; }) return std::size_t{impl::self_checked_addends};
-        else return std::size_t{0};
-    }();
-    addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, self_checked};
-    if constexpr (requires { impl::addend_step(0.0); }) c.step = &impl::addend_step;
-    if constexpr (requires { requires impl::adds_one_fill_value; }) c.put_fills = &all::put_fills;
+    addend_codec<T> c{
+        &all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, detail::self_checked_addends<impl>};
+    if constexpr (detail::has_addend_step<impl>) c.step = &impl::addend_step;
+    if constexpr (detail::adds_one_fill_value<impl>) c.put_fills = &all::put_fills;
     return c;
 }();
 

@@ -2,8 +2,7 @@
 // codec/none.hpp - floor 2. Codec::None: the elements as they are. Every chunk takes the raw path of the frame.
 #pragma once
 
-#include <algorithm>
-
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
 

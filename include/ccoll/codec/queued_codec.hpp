@@ -11,6 +11,7 @@ namespace ccoll::inline CCOLL_ABI {
 /// What every piece of codec work may have to know beside its operands.
 struct codec_context {
     double eb = 0;                ///< of what is encoded
+    std::size_t row = 0;          ///< of the field that is encoded: @see field_facts
     stores how = stores::cached;  ///< of what is decoded
     between_chunks between{};     ///< only on a queue that works at once: whoever does the work calls it
 };
@@ -61,73 +62,146 @@ void begin_host_work([[maybe_unused]] const codec_queue& queue, codec_work& work
     else begin_work(queue, work, f);
 }
 
-/// A host codec on a queue. One class, so that it can be compiled once for a whole program (extern.hpp).
+/// A host codec on a queue. One class, so that it can be compiled once for a whole program (extern.hpp). Its functions are defined outside
+/// the class: g++ instantiates functions that are defined inside at every use, also if they are compiled elsewhere.
 template <class Tag, element T, class Exec>
 struct queued_work {
     using chunks = chunked<Tag, T>;
 
-    static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
-    {
-        begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, c.eb, c.between); });
-    }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
-    {
-        begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
-    }
-    static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
-                              const codec_context& c, codec_work& work) noexcept
-    {
-        begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
-    }
-    static void decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
-                                     const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
-    {
-        begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.eb, op, c.between); });
-    }
+    static status open(const_byte_span src, std::size_t n, frame_view& view) noexcept;
+    static void encode(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept;
+    static void decode(const codec_queue&, const frame_view& src, std::span<T> out, const codec_context&, codec_work&) noexcept;
+    static void decode_reduce(const codec_queue&, const frame_view& src, std::span<const T> own, T* out, const reduction<T>&,
+                              const codec_context&, codec_work&) noexcept;
+    static void decode_reduce_encode(const codec_queue&, const frame_view& src, std::span<const T> own, byte_span dst, const reduction<T>&,
+                                     const codec_context&, codec_work&) noexcept;
 
-    static void encode_addend(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
-                              codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T>
-    {
-        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, c.eb, c.between); });
-    }
-    static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context& c,
-                    codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T>
-    {
-        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::add(a, b, dst, c.between); });
-    }
-    static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
-                           const codec_context& c, codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T>
-    {
-        begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
-    }
-    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
-        requires has_homomorphic_codec<Tag, T>
-    {
-        begin_host_work<Exec>(queue, work, [=] {
-            addend_codec_of<Tag, T>.put_fills(src, out, times);
-            return encode_result{};
-        });
-    }
+    static bool can_add(double largest, double eb, std::size_t addends) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static double step(double eb) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static encode_result refuse(std::size_t n, byte_span dst, double eb) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static void encode_addend(const codec_queue&, std::span<const T> in, byte_span dst, const codec_context&, codec_work&) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static void add(const codec_queue&, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&, codec_work&) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static void encode_add(const codec_queue&, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context&,
+                           codec_work&) noexcept
+        requires has_homomorphic_codec<Tag, T>;
+    static void put_fills(const codec_queue&, const frame_view& src, std::span<T> out, int times, codec_work&) noexcept
+        requires has_homomorphic_codec<Tag, T>;
 };
 
+template <class Tag, element T, class Exec>
+status queued_work<Tag, T, Exec>::open(const_byte_span src, std::size_t n, frame_view& view) noexcept
+{
+    return chunks::open(src, n, view);
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
+                                       codec_work& work) noexcept
+{
+    begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, {c.eb, c.row}, c.between); });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c,
+                                       codec_work& work) noexcept
+{
+    begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out,
+                                              const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
+{
+    begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode_reduce(src, own, out, op, c.between)}; });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
+                                                     const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
+{
+    begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, {c.eb, c.row}, op, c.between); });
+}
+
+template <class Tag, element T, class Exec>
+bool queued_work<Tag, T, Exec>::can_add(double largest, double eb, std::size_t addends) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    return codec_impl<Tag, T, host_space>::can_add(largest, eb, addends);
+}
+template <class Tag, element T, class Exec>
+double queued_work<Tag, T, Exec>::step(double eb) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    using impl = codec_impl<Tag, T, host_space>;
+    if constexpr (has_addend_step<impl>) return impl::addend_step(eb);
+    else return 0;
+}
+template <class Tag, element T, class Exec>
+encode_result queued_work<Tag, T, Exec>::refuse(std::size_t n, byte_span dst, double eb) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    return chunked_addends<Tag, T>::refuse(n, dst, eb);
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::encode_addend(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
+                                              codec_work& work) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, c.eb, c.between); });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst,
+                                    const codec_context& c, codec_work& work) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::add(a, b, dst, c.between); });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
+                                           const codec_context& c, codec_work& work) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
+}
+template <class Tag, element T, class Exec>
+void queued_work<Tag, T, Exec>::put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times,
+                                          codec_work& work) noexcept
+    requires has_homomorphic_codec<Tag, T>
+{
+    if constexpr (adds_one_fill_value<codec_impl<Tag, T, host_space>>)
+        begin_host_work<Exec>(queue, work, [=] {
+            chunked_addends<Tag, T>::put_fills(src, out, times);
+            return encode_result{};
+        });
+}
+
+// The functions of these tables are those of queued_work alone, so that a file for which they are compiled elsewhere compiles no codec.
 template <class Tag, element T, class Exec>
 struct host_frames {
     using work = queued_work<Tag, T, Exec>;
     using chunks = chunked<Tag, T>;
-    static constexpr queued_codec<T> frames{chunks::max_bytes,   frame_codec_of<Tag, T>.open, work::encode, work::decode,
-                                            work::decode_reduce, work::decode_reduce_encode,  chunks::step, chunks::elements_between_polls};
+    static constexpr queued_codec<T> frames{chunks::max_bytes,   work::open,
+                                            work::encode,        work::decode,
+                                            work::decode_reduce, work::decode_reduce_encode,
+                                            chunks::step,        chunks::elements_between_polls};
 };
 template <class Tag, element T, class Exec>
 struct host_addends : host_frames<Tag, T, Exec> {
     static constexpr queued_addends<T> addends = [] {
         using work = queued_work<Tag, T, Exec>;
-        constexpr addend_codec<T> table = addend_codec_of<Tag, T>;
-        queued_addends<T> all{table.max_bytes,  table.can_add,         work::encode_addend,        table.refuse, work::add,
-                              work::encode_add, table.adds_non_finite, table.self_checked_addends, table.step};
-        if constexpr (table.put_fills != nullptr) all.put_fills = work::put_fills;
+        using impl = codec_impl<Tag, T, host_space>;
+        queued_addends<T> all{chunked_addends<Tag, T>::max_bytes,
+                              work::can_add,
+                              work::encode_addend,
+                              work::refuse,
+                              work::add,
+                              work::encode_add,
+                              impl::adds_non_finite,
+                              self_checked_addends<impl>,
+                              nullptr};
+        if constexpr (has_addend_step<impl>) all.step = work::step;
+        if constexpr (adds_one_fill_value<impl>) all.put_fills = work::put_fills;
         return all;
     }();
 };

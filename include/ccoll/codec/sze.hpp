@@ -92,7 +92,7 @@ private:
 
 }  // namespace detail::sze
 
-/// The quanta of SZp in fewer bits: a third less at 1e-3 of the range, at a tenth of the speed. For links of 1 Gb/s and below.
+/// The quanta of SZp in fewer bits: a third less at 1e-3 of the range, at a tenth of the speed. For links of about 100 Mb/s.
 ///
 /// Bound, special values, denormals and tight bounds are those of SZp, because the quanta are. Not homomorphic: reductions decode, add and
 /// encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone.

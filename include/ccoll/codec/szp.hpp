@@ -2,7 +2,9 @@
 // codec/szp.hpp - floor 2. Codec::SZp: quantise, 1-D Lorenzo, bit planes in blocks of 32; sums without decoding.
 #pragma once
 
-#include <ccoll/codec/codec_impl.hpp>
+#include <cmath>
+
+#include <ccoll/codec/declared/szp.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/missing.hpp>
@@ -35,18 +37,13 @@ namespace detail::szp {
 /// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp/lists.hpp).
 template <element T>
 struct chunk_coder {
-    static constexpr std::size_t chunk_elements = szp::chunk_elements;
-    static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 131072;  // 30 us of encoding and adding with AVX-512
-    static constexpr bool adds_non_finite = true;
-
-    /// @param keep  @see movement
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true) noexcept
+    /// @param keep, row  @see movement
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true, std::size_t row = 0) noexcept
     {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::unsupported};
-        const movement<T> chunk(in, z, keep);
+        const movement<T> chunk(in, z, keep, row);
         if (in.size() == chunk_elements && dst.size() >= in.size_bytes()) return chunk.encode(address(dst), dst.size());
         u8 room[most_chunk_bytes<T>(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
         const encode_result r = chunk.encode(room, most_chunk_bytes<T>(in.size()));
@@ -60,12 +57,8 @@ struct chunk_coder {
         return decode(src, out, eb, false, how);
     }
 
-    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept
-    {
-        return most_chunk_bytes<T>(n) + missing::most_section_bytes(n, sizeof(T));
-    }
-    static constexpr std::size_t self_checked_addends = 1000;
-    static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
+    static_assert((quanta64::largest_quantum + 2) * codec_impl<policies::Codec::SZp, T, host_space>::self_checked_addends <
+                  static_cast<double>(wide_limit));
 
     static bool can_add(double largest, double eb, std::size_t addends) noexcept
     {
@@ -76,8 +69,6 @@ struct chunk_coder {
     }
 
     /// One fill value in all addends, of 2^52 steps or more, stands beside the quanta (szp/missing.hpp).
-    static constexpr bool adds_one_fill_value = true;
-
     /// @param out  elements of T, or (of two bytes) such that a T becomes one
     template <class Out>
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
@@ -261,7 +252,7 @@ private:
         chunk_view view;
         if (const status s = read_chunk(src, out.size(), sizeof(T), addend, view); s != status::ok) return s;
         T step = z.step;
-        if (view.what == kind::fine) {
+        if (view.what == kind::fine || view.what == kind::fine_rows) {
             step = szp::get<T>(view.step);
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
@@ -283,6 +274,10 @@ private:
                 fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step, how);
                 return status::ok;
             }
+        if (rows::has_rows(view.what)) {
+            rows::decoders<T>.in_use()(view, step, out.data(), out.size(), how);
+            return status::ok;
+        }
         // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
         const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large && view.alone) return status::corrupt;  // encoders only write quanta below 2^14
@@ -295,7 +290,69 @@ private:
 
 }  // namespace detail::szp
 
+// What codec/declared/szp.hpp declares. Always inlined, so that a chunk costs no call more than if the coder were used directly.
 template <native_float T>
-struct codec_impl<policies::Codec::SZp, T, host_space> : detail::szp::chunk_coder<T> {};
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                          byte_span dst, double eb) noexcept
+{
+    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_chunk_of_rows(std::span<const T> in,
+                                                                                                                  byte_span dst, double eb,
+                                                                                                                  std::size_t row) noexcept
+{
+    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, true, row);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::SZp, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                   double eb, stores how) noexcept
+{
+    return detail::szp::chunk_coder<T>::decode_chunk(src, out, eb, how);
+}
+template <native_float T>
+[[gnu::always_inline]] inline bool codec_impl<policies::Codec::SZp, T, host_space>::can_add(double largest, double eb,
+                                                                                            std::size_t addends) noexcept
+{
+    return detail::szp::chunk_coder<T>::can_add(largest, eb, addends);
+}
+template <native_float T>
+template <class Out>
+[[gnu::always_inline]] inline void codec_impl<policies::Codec::SZp, T, host_space>::put_fills(const_byte_span chunk, std::span<Out> out,
+                                                                                              int times) noexcept
+{
+    detail::szp::chunk_coder<T>::put_fills(chunk, out, times);
+}
+template <native_float T>
+[[gnu::always_inline]] inline double codec_impl<policies::Codec::SZp, T, host_space>::addend_step(double eb) noexcept
+{
+    return detail::szp::chunk_coder<T>::addend_step(eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_addend(std::span<const T> in,
+                                                                                                           byte_span dst,
+                                                                                                           double eb) noexcept
+{
+    return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::SZp, T, host_space>::decode_addend(const_byte_span src, std::span<T> out,
+                                                                                                    double eb, stores how) noexcept
+{
+    return detail::szp::chunk_coder<T>::decode_addend(src, out, eb, how);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::add_chunks(const_byte_span a,
+                                                                                                        const_byte_span b, std::size_t n,
+                                                                                                        byte_span dst) noexcept
+{
+    return detail::szp::chunk_coder<T>::add_chunks(a, b, n, dst);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::combine_chunks(
+    std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n, byte_span dst) noexcept
+{
+    return detail::szp::chunk_coder<T>::combine_chunks(factor_a, a, factor_b, b, n, dst);
+}
 
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/declared/szx.hpp>
 #include <ccoll/codec/specials.hpp>
 #include <ccoll/codec/szx/kernels.hpp>
 #include <ccoll/policy/tags.hpp>
@@ -42,7 +43,6 @@ namespace detail::szx {
 template <element T, std::size_t ChunkElements>
 struct chunk_coder {
     static constexpr std::size_t chunk_elements = ChunkElements;
-    static constexpr std::size_t elements_between_polls = 65536;  // 20 us of encoding with AVX-512, 50 us with portable code
     static_assert(chunk_elements % block_elements == 0, "ccoll: a chunk of SZx must be whole blocks");
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
@@ -193,7 +193,18 @@ private:
 
 }  // namespace detail::szx
 
+// What codec/declared/szx.hpp declares. Always inlined, so that a chunk costs no call more than if the coder were used directly.
 template <native_float T>
-struct codec_impl<policies::Codec::SZx, T, host_space> : detail::szx::chunk_coder<T, max_chunk_elements> {};
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZx, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                          byte_span dst, double eb) noexcept
+{
+    return detail::szx::chunk_coder<T, chunk_elements>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::SZx, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                   double eb, stores how) noexcept
+{
+    return detail::szx::chunk_coder<T, chunk_elements>::decode_chunk(src, out, eb, how);
+}
 
 }  // namespace ccoll

@@ -9,12 +9,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include <ccoll/codec/bitzip/limit.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/zfp/block.hpp>
+#include <ccoll/codec/zfp/kernels.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -40,23 +39,12 @@ struct chunk_coder {
         const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
         if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
 
-        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + 8];
+        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + slack_bytes];
         std::uint16_t places[chunk_elements / 8 + 1];
-        std::size_t exceptions = 0;
-        bit_writer to(stream);
-        for (std::size_t b = 0; b < blocks; ++b) {
-            const std::size_t at = b * block_values, count = std::min(block_values, n - at);
-            T x[block_values], decoded[block_values];
-            for (std::size_t i = 0; i < count; ++i) x[i] = is_finite(in[at + i]) ? in[at + i] : T(0);
-            fill_up(x, count);
-            coder::encode(x, wanted, to, AtRate ? nullptr : decoded);
-            for (std::size_t i = 0; i < count; ++i) {
-                if (is_finite(in[at + i]) && (AtRate || is_within(decoded[i], in[at + i], limit))) continue;
-                if (exceptions > n / 8) return {0, status::unsupported};
-                places[exceptions++] = static_cast<std::uint16_t>(at + i);
-            }
-        }
-        const std::size_t bytes = to.end(), all = bytes + exceptions * (2 + sizeof(T)) + 2;
+        exception_list list{places, n / 8};
+        const std::size_t bytes = stream_encoders<T>.in_use()(in, wanted, AtRate ? T(0) : limit, stream, list);
+        if (n > 0 && bytes == 0) return {0, status::unsupported};
+        const std::size_t exceptions = list.count, all = bytes + exceptions * (2 + sizeof(T)) + 2;
         if (all >= room) return {0, status::out_of_space};
         std::memcpy(dst.data(), stream, bytes);
         for (std::size_t k = 0; k < exceptions; ++k) {
@@ -76,14 +64,8 @@ struct chunk_coder {
         const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2), behind = exceptions * (2 + sizeof(T)) + 2;
         if (src.size() < behind + 1) return status::corrupt;
         const const_byte_span stream = src.first(src.size() - behind);
-        const bit_source from(stream);
-        std::size_t bit = 0;
-        for (std::size_t at = 0; at < n; at += block_values) {
-            T x[block_values];
-            coder::decode(from, bit, wanted, x);
-            for (std::size_t i = 0; i < std::min(block_values, n - at); ++i) out[at + i] = x[i];
-        }
-        if ((bit + 7) / 8 != stream.size() || from.peek(bit) != 0) return status::corrupt;
+        const std::size_t end = stream_decoders<T>.in_use()(stream, wanted, out);
+        if (end > 8 * stream.size() || (end + 7) / 8 != stream.size() || bit_source(stream).peek(end) != 0) return status::corrupt;
         std::size_t lowest = 0;
         for (std::size_t k = 0; k < exceptions; ++k) {
             const std::size_t place = load<std::uint16_t>(src, stream.size() + 2 * k);
@@ -104,23 +86,6 @@ private:
         const double bits = std::clamp(eb, 0.0, 1000.0) * block_values;
         return {std::max<std::size_t>(static_cast<std::size_t>(bits + 0.5), coder::header_bits), -1074};
     }
-    static bool is_finite(T v) noexcept { return fields::magnitude(v) < fields::exponent; }
-
-    /// A last block with fewer values, as libzfp fills it up.
-    static void fill_up(T (&x)[block_values], std::size_t count) noexcept
-    {
-        if (count <= 1) x[1] = x[0];
-        if (count <= 2) x[2] = x[1];
-        if (count <= 3) x[3] = x[0];
-    }
-
-    CCOLL_EXACT_BEGIN
-    static bool is_within(T decoded, T x, T limit) noexcept
-    {
-        CCOLL_EXACT_BODY
-        return std::fabs(decoded - x) < limit;
-    }
-    CCOLL_EXACT_END
 };
 
 }  // namespace detail::zfp
@@ -135,7 +100,7 @@ private:
 /// "fixed accuracy" of libzfp 1.0, with tolerance eb. The stream of a chunk is the one of libzfp for the same values, in whole bytes
 /// (where libzfp is built with longer words, it fills the last one up with zeros, and wants as much to read). Differs from libzfp in: the
 /// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
-/// of single bits.
+/// of single bits, or, with BMI2, codes of eight planes at a time.
 template <native_float T>
 struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_coder<T, false> {};
 

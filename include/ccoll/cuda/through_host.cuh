@@ -35,7 +35,8 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            return lane.call_host([=, n = in.size(), eb = c.eb] { tell(told, host.encode(std::span<const T>(x, n), dst, eb, {})); });
+            const field_facts field{c.eb, c.row};
+            return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
     static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
@@ -68,8 +69,9 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host(
-                [=, n = own.size(), eb = c.eb] { tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, eb, op, {})); });
+            return lane.call_host([=, n = own.size(), field = field_facts{c.eb, c.row}] {
+                tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, field, op, {}));
+            });
         });
     }
     static constexpr queued_codec<T> all{

@@ -3,9 +3,9 @@
 // after the last one, and a rank that must leave the schedule tells all others. All of this uses one tag per call.
 #pragma once
 
-#include <algorithm>
 #include <optional>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/transport/transport.hpp>
 #include <ccoll/wire/message.hpp>
 

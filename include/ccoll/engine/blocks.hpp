@@ -3,12 +3,12 @@
 // otherwise in borrowed memory. It knows nothing of messages or of time.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <utility>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
 

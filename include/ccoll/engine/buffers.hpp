@@ -9,6 +9,7 @@
 
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/task.hpp>
+#include <ccoll/policy/shaped.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -56,6 +57,7 @@ struct user_buffers {
     bool varied = false;       ///< a v variant: counts give the lengths of the parts of whole buffers
     std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
     bool strided = false;      ///< a view that says at run time that it is not contiguous
+    detail::shape_facts shape{};
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
     space_argument after{};
     std::shared_ptr<const neighbor_list> neighbors{};  ///< of this rank, if the call is between neighbours
@@ -260,6 +262,8 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
         if (facts.reduces) f.move_to = u.recv;
     }
     if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
+    if (f.trouble.ok() && !u.shape.fits())
+        f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(u.shape.expected), static_cast<double>(u.shape.found)};
     const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};

@@ -88,20 +88,48 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
     return std::string(plan.way.name) + " on " + std::to_string(p) + " ranks: " + why;
 }
 
-/// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
-/// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
-template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
-typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm, Extra&... extra)
+/// Whether a communicator takes the next call, and why not. A call that it does not take in time counts, so that the next one has the next
+/// number on this rank as well.
+template <transport Link>
+status refusal_of_call(Link& link)
+{
+    const status refusal = link.refusal();
+    if (refusal == status::timed_out) link.begin_call();
+    return refusal;
+}
+
+/// A call that needs nothing of its plan but the entry of the table: no topology, no guarded links, one level, and schedules that are
+/// proved. Compiled once per element type and transport, so that extern.hpp can declare it: a file that only calls it compiles no
+/// transport.
+template <class How, class Call, element T, transport Link, communicator Comm>
+CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root,
+                                              const extras& more, double seconds, const char* name)
+{
+    if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
+    Link link = as_transport(comm, seconds);
+    if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
+    const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
+    call_order<T, Link> order{*taken, user, root, more.eb, plan.native};
+    order.user.after = more.after;
+    return How::template run<Call>(order, std::move(link), more.code);
+}
+
+/// The transport that as_transport makes of a communicator.
+template <class Comm>
+using link_of = decltype(as_transport(std::declval<const Comm&>()));
+
+/// All other calls.
+template <class How, class Collective, class Space, class Choice, element T, class Comm>
+typename How::result perform_with_link(const Choice& choice, user_buffers<T>& user, int root, const Comm& comm, const extras& more,
+                                       const char* name)
 {
     using first_plan = typename plans_of<Choice>::first;
-    const extras more(extra...);
-    const char* const name = user.varied ? Collective::varied_name : Collective::name;
+    using clock = clock_of<first_plan>;
+    using table = table_of<Collective, T, Space, Choice>;
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     auto users_link = as_transport(comm, first_plan::timeout::seconds);
-    if (const status refusal = users_link.refusal(); refusal != status::ok) {
-        if (refusal == status::timed_out) users_link.begin_call();  // the next call has the next number on this rank as well
+    if (const status refusal = refusal_of_call(users_link); refusal != status::ok)
         return How::refused(name, refusal, users_link.explain(), more.code);
-    }
     if constexpr (is_over_edges<Collective>) {
         user.neighbors = neighbors_of(comm, users_link);
         if (user.neighbors == nullptr) return How::refused(name, status::no_communicator, no_topology, more.code);
@@ -109,7 +137,6 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
     auto link = guard<first_plan>::link(std::move(users_link));
     using transport_type = decltype(link);
 
-    using table = table_of<Collective, T, Space, Choice>;
     constexpr auto& plans = table::template plans<transport_type>;
     std::size_t index = 0;
     if constexpr (is_rule<Choice>) {
@@ -127,7 +154,6 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
     }
     call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     order.user.after = more.after;
-    using clock = clock_of<typename plans_of<Choice>::first>;
     using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
     using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
@@ -136,6 +162,27 @@ typename How::result perform(const Choice& choice, user_buffers<T> user, int roo
         if constexpr (table::template any_on_two_levels<true>)
             if (plan.two_levels) return How::template run<nested>(order, std::move(link), more.code);
         return How::template run<flat>(order, std::move(link), more.code);
+    }
+}
+
+/// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
+/// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
+template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
+typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm, Extra&... extra)
+{
+    using first_plan = typename plans_of<Choice>::first;
+    using clock = clock_of<first_plan>;
+    using table = table_of<Collective, T, Space, Choice>;
+    const extras more(extra...);
+    const char* const name = user.varied ? Collective::varied_name : Collective::name;
+    constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> && !first_plan::integrity::protects && table::all_proved &&
+                              !table::template any_on_two_levels<true>;
+    if constexpr (is_plain) {
+        using link_type = link_of<Comm>;
+        return begin_plain<How, running_call<T, link_type, clock>>(comm, table::template plans<link_type>[choice.index], user, root, more,
+                                                                   first_plan::timeout::seconds, name);
+    } else {
+        return perform_with_link<How, Collective, Space>(choice, user, root, comm, more, name);
     }
 }
 
@@ -174,6 +221,7 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         const auto to = as_span(recv);
         user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
         u.strided = !is_contiguous(send) || !is_contiguous(recv);
+        u.shape = shape_facts::of(send, recv).in_elements(times);
         with(u, times);
         return perform<How, Collective, buffer_space<Recv>>(choice, u, root, comm, extra...);
     }

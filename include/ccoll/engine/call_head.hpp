@@ -3,10 +3,10 @@
 // about the values, the agreement, and the time limit.
 #pragma once
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/engine/agree.hpp>
 #include <ccoll/engine/element_work.hpp>
 #include <ccoll/engine/promise.hpp>

@@ -3,12 +3,12 @@
 // the only engine code that is compiled once per plan. It has no loop over elements or ranks.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <type_traits>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/none.hpp>
 #include <ccoll/engine/hierarchy.hpp>
 #include <ccoll/engine/native.hpp>

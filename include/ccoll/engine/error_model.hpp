@@ -4,11 +4,11 @@
 // derives the closed forms that the tests compare it with.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <type_traits>
 #include <vector>
 
+#include <ccoll/base/extremes.hpp>
+#include <ccoll/base/numbers.hpp>
 #include <ccoll/algo/walk.hpp>
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/policy/reduce_op.hpp>
@@ -86,7 +86,7 @@ constexpr double worst_case_units(const schedule& s, placement_rules rules, erro
 
 constexpr double square_root(double x)
 {
-    if (!std::is_constant_evaluated()) return std::sqrt(x);
+    if (!std::is_constant_evaluated()) return detail::sqrt_of(x);
     double r = x > 1 ? x : 1;
     for (int i = 0; i < 60; ++i) r = 0.5 * (r + x / r);
     return r;

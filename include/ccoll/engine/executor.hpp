@@ -164,8 +164,7 @@ private:
 
     codec_context context(const lane& l)
     {
-        codec_context c;
-        c.eb = task_.eb;
+        codec_context c{task_.eb, task_.row};
         if (l.queue.at_once()) c.between = {&poll_between, this};
         return c;
     }

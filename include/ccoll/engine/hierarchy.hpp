@@ -259,7 +259,9 @@ private:
         const std::size_t n = head_.fitted.data.count;
         stage_ = now;
         level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level * numbers_of_a_level));
-        level_.emplace(call_order<T, level_link>{plan, user_buffers<T>{send, n, recv, n, send == recv}, root, eb, nullptr}, link, false);
+        user_buffers<T> user{send, n, recv, n, send == recv};
+        user.shape.row = head_.order.user.shape.row;
+        level_.emplace(call_order<T, level_link>{plan, user, root, eb, nullptr}, link, false);
     }
     void run_within(stage now, const decision<T>& plan, const T* send, T* recv)
     {

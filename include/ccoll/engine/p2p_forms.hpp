@@ -253,6 +253,7 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
             user.send_count = all.size() * times;
             user.destination = destination;
             user.strided |= !is_contiguous(send);
+            user.shape = shape_facts::of(send).in_elements(times);
         }
         if constexpr (!is_absent<Recv>) {
             const auto all = as_span(recv);
@@ -260,6 +261,7 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
             user.recv_count = all.size() * times;
             user.source = source;
             user.strided |= !is_contiguous(recv);
+            if (const auto shape = shape_facts::of(recv).in_elements(times); !shape.fits()) user.shape = shape;
         }
         return perform_p2p<How, moved_space<Send, Recv>>(choice, user, comm, extra...);
     }

@@ -13,6 +13,7 @@
 #include <ccoll/engine/blocks.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/engine/task.hpp>
+#include <ccoll/policy/shaped.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -79,6 +80,7 @@ struct p2p_buffers {
     int destination = nobody, source = nobody;
     int send_tag = 0, recv_tag = 0;
     bool strided = false;
+    detail::shape_facts shape{};
     space_argument after{};
 };
 
@@ -100,6 +102,8 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
     for (const int tag : tags)
         if (tag < 0 || tag > max_p2p_tag) return {status::bad_tag, me, me, -1, max_p2p_tag, static_cast<double>(tag)};
     if (user.strided) return {status::strided, me, me};
+    if (!user.shape.fits())
+        return {status::size_mismatch, me, me, -1, static_cast<double>(user.shape.expected), static_cast<double>(user.shape.found)};
     const bool null_send = user.destination != nobody && user.send == nullptr && sent > 0;
     if (null_send || (user.source != nobody && user.recv == nullptr && taken > 0))
         return {status::null_buffer, me, me, -1, static_cast<double>(null_send ? user.send_count : user.recv_count)};

@@ -3,10 +3,10 @@
 // result is promised.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <limits>
 
+#include <ccoll/base/extremes.hpp>
+#include <ccoll/base/numbers.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/engine/decision.hpp>
 #include <ccoll/engine/error_model.hpp>
@@ -19,7 +19,7 @@ namespace ccoll::inline CCOLL_ABI::detail {
 inline double share_of(double whole, double parts)
 {
     double share = whole / parts;
-    while (share * parts > whole) share = std::nextafter(share, 0.0);
+    while (share * parts > whole) share = next_to(share, 0.0);
     return share;
 }
 
@@ -48,7 +48,7 @@ bool survives_decoding(double magnitude, double step)
         constexpr int digits = exponent_bits > 0 ? 16 - exponent_bits : std::numeric_limits<looked_at<T>>::digits;
         constexpr double least = exponent_bits == 5 ? 0x1p-24 : 0;  // a usable step is far above the denormals of other types
         constexpr double greatest = exponent_bits == 5 ? 65504 : static_cast<double>(std::numeric_limits<looked_at<T>>::max());
-        return magnitude < greatest && std::max(std::ldexp(magnitude, -digits), least / 2) < step / 4;
+        return magnitude < greatest && std::max(times_power_of_two(magnitude, -digits), least / 2) < step / 4;
     } else {
         return false;
     }

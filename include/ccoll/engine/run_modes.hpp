@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/run_modes.hpp - floor 3. The three ways to run a call: run it to its end, only begin it, or prepare it. Each is compiled once per
-// element type, transport and clock.
+// element type, transport and clock. `run` is defined outside its class: g++ instantiates what is defined inside at every use, also if
+// extern.hpp says that it is compiled in another file.
 #pragma once
 
 #include <memory>
@@ -20,12 +21,7 @@ struct blocking {
     static constexpr bool begins_later = false;        ///< are its counts read after that expression, too?
 
     template <class Call, class Order, class Link>
-    CCOLL_OPAQUE static report run(const Order& order, Link link, std::error_code* code)
-    {
-        Call call(order, std::move(link), true);
-        complete(call);
-        return conclude(call, code);
-    }
+    CCOLL_OPAQUE static report run(const Order&, Link, std::error_code*);
     /// The result for a communicator that cannot be used.
     static report refused(const char* call, status why, const char* transport_says, std::error_code* code)
     {
@@ -43,12 +39,7 @@ struct nonblocking {
     static constexpr bool takes_error_code = false, outlives_arguments = true, begins_later = false;
 
     template <class Call, class Order, class Link>
-    CCOLL_OPAQUE static request run(const Order& order, Link link, std::error_code*)
-    {
-        auto call = std::make_unique<Call>(order, std::move(link), false);
-        if (!call->progress()) call->join();
-        return request(std::move(call));
-    }
+    CCOLL_OPAQUE static request run(const Order&, Link, std::error_code*);
     static request refused(const char* call, status why, const char* transport_says, std::error_code*)
     {
         raise(call, {why}, transport_says);
@@ -79,14 +70,33 @@ struct preparing {
     };
 
     template <class Call, class Order, class Link>
-    CCOLL_OPAQUE static persistent run(const Order& order, Link link, std::error_code*)
-    {
-        return persistent(std::make_unique<prepared<Call, Order, Link>>(order, std::move(link)));
-    }
+    CCOLL_OPAQUE static persistent run(const Order&, Link, std::error_code*);
     static persistent refused(const char* call, status why, const char* transport_says, std::error_code*)
     {
         raise(call, {why}, transport_says);
     }
 };
+
+template <class Call, class Order, class Link>
+report blocking::run(const Order& order, Link link, std::error_code* code)
+{
+    Call call(order, std::move(link), true);
+    complete(call);
+    return conclude(call, code);
+}
+
+template <class Call, class Order, class Link>
+request nonblocking::run(const Order& order, Link link, std::error_code*)
+{
+    auto call = std::make_unique<Call>(order, std::move(link), false);
+    if (!call->progress()) call->join();
+    return request(std::move(call));
+}
+
+template <class Call, class Order, class Link>
+persistent preparing::run(const Order& order, Link link, std::error_code*)
+{
+    return persistent(std::make_unique<prepared<Call, Order, Link>>(order, std::move(link)));
+}
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

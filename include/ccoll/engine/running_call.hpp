@@ -86,6 +86,7 @@ private:
         what_.data = head_.fitted.data;
         what_.neighbors = head_.order.user.neighbors.get();
         what_.root = root;
+        what_.row = head_.order.user.shape.row;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
         const bool between = what_.neighbors != nullptr;
         what_.longest = what_.data.varied || between ? longest_part() : what_.cut(what_.path.blocks(p), 0).count;
@@ -165,7 +166,7 @@ private:
         // One fill value can be added beside numbers if it cannot be added as a number itself, and if all ranks have the same one.
         constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
         return what_.addends.put_fills != nullptr && all.some_will_look_later == 0 && head_.p <= most_ranks && can_add(all.largest) &&
-               all.lowest_fill == all.highest_fill && !what_.addends.can_add(std::fabs(all.lowest_fill), what_.eb, 1);
+               all.lowest_fill == all.highest_fill && !what_.addends.can_add(std::abs(all.lowest_fill), what_.eb, 1);
     }
 
     void tell_arguments()

@@ -3,13 +3,13 @@
 // pointer. Only this header knows whether the host could. A device header specialises memory_space for its own space.
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <type_traits>
 
+#include <ccoll/base/extremes.hpp>
+#include <ccoll/base/numbers.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/workspace.hpp>
@@ -33,7 +33,7 @@ struct value_survey {
     /// Of all values.
     double largest_of_all() const noexcept
     {
-        return lowest_fill <= highest_fill ? std::max({largest, std::fabs(lowest_fill), std::fabs(highest_fill)}) : largest;
+        return lowest_fill <= highest_fill ? std::max(largest, std::max(std::abs(lowest_fill), std::abs(highest_fill))) : largest;
     }
 };
 
@@ -127,13 +127,13 @@ inline constexpr double least_fill_value = 1e15;
 /// @param rounding  relative
 inline bool is_fill_value(double x, double rounding) noexcept
 {
-    const double m = std::fabs(x);
-    const auto is = [=](double fill) { return std::fabs(m - fill) <= rounding * fill; };
+    const double m = std::abs(x);
+    const auto is = [=](double fill) { return std::abs(m - fill) <= rounding * fill; };
     if (!(m >= least_fill_value * (1 - rounding))) return false;
     if (is(0x1.Ep+122) || is(std::numeric_limits<float>::max()) || m == std::numeric_limits<double>::max()) return true;
     double power = least_fill_value;
     while (m >= 9.5 * power) power *= 10;  // its error, up to 300 roundings to double, is far less than `rounding`
-    return is(std::floor(m / power + 0.5) * power);
+    return is(rounded_down(m / power + 0.5) * power);
 }
 
 /// How much a fill value may differ from the number that was written, relative to it.
@@ -151,7 +151,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real low = most, high = std::numeric_limits<real>::lowest();
     real top = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
+        const auto x = static_cast<real>(to_number(values[i])), m = std::abs(x);
         low = m < limit && x < low ? x : low;
         high = m < limit && x > high ? x : high;
         top = m > top ? m : top;
@@ -159,7 +159,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
     real last_fill = 0;  // seldom another one
     if (top >= limit) {
         for (std::size_t i = 0; i < n; ++i) {
-            const auto x = static_cast<real>(to_number(values[i])), m = std::fabs(x);
+            const auto x = static_cast<real>(to_number(values[i])), m = std::abs(x);
             if (!(m >= limit && m <= most) || x == last_fill) continue;
             if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
                 last_fill = x;
@@ -209,7 +209,7 @@ void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [
         if (found.range) detail::widen_range(values, n, found.lowest, found.highest, found);
         if (!found.magnitude) return;
         const auto of_range = [&](double lowest, double highest) {
-            if (lowest <= highest) found.largest = std::max({found.largest, std::fabs(lowest), std::fabs(highest)});
+            if (lowest <= highest) found.largest = std::max(found.largest, std::max(std::abs(lowest), std::abs(highest)));
         };
         if (found.range && !found.counts_non_finite) return of_range(found.lowest, found.highest);  // one pass is enough
         const double largest = detail::largest_magnitude(values, n, found.counts_non_finite);

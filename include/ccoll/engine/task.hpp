@@ -2,11 +2,11 @@
 // engine/task.hpp - floor 3. A decided collective as plain values. This is the boundary between templates and the engine.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <type_traits>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/algo/neighbors.hpp>
 #include <ccoll/codec/queued_codec.hpp>
@@ -97,6 +97,7 @@ struct task {
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
+    std::size_t row = 0;    ///< @see field_facts
     bool refuses = false;   ///< this rank's values are too large to be added encoded, and its frames say so
     bool sums_fit = false;  ///< ranks know that all values can be added encoded
     bool unlooked = false;  ///< no rank has checked its values beforehand, so any frame may say that they are too large
@@ -167,7 +168,7 @@ std::size_t room_for(const task<T>& what, int widest)
     const std::size_t largest = slice_for(wanted * 4, what.codec.chunk_elements, widest, wanted);
     const std::size_t sliced = blocks * what.max_frame_bytes(largest);
     const std::size_t whole = blocks * what.max_frame_bytes(1) + what.max_frame_bytes(agreement_bytes / sizeof(T));
-    return sizeof(call_stamp) + std::max({sizeof(verdict), sliced, whole, usual_room_bytes});
+    return sizeof(call_stamp) + std::max(std::max(sizeof(verdict), sliced), std::max(whole, std::size_t{usual_room_bytes}));
 }
 
 }  // namespace ccoll

@@ -3,10 +3,10 @@
 // neighbours alone.
 #pragma once
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/error.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -19,11 +19,12 @@ namespace ccoll::inline CCOLL_ABI {
 ///
 /// Steps are in the order of the distance to the receiver, (receiver - sender) mod p. Both ends of an edge know it, and it is the same for
 /// both. So of all ranks that wait, the one at the smallest distance waits for nobody that waits: no cycle, whatever the graph is.
-class neighbor_list {
+template <class = void>  // so that a program without neighbours compiles none of it
+class basic_neighbor_list {
 public:
     /// Any graph. Every edge must be known at both ends.
     /// @param sources, destinations   ranks 0 .. p - 1, or nobody
-    static neighbor_list graph(int me, int p, std::span<const int> sources, std::span<const int> destinations)
+    static basic_neighbor_list graph(int me, int p, std::span<const int> sources, std::span<const int> destinations)
     {
         return {me, p, sources, destinations, false};
     }
@@ -31,7 +32,7 @@ public:
     /// down, dimension 0 up, dimension 1 down, ...
     /// @param extents   ranks in each dimension; their product is p
     /// @param periods   not 0 for a dimension that is closed to a ring; as many as extents
-    static neighbor_list grid(int me, std::span<const int> extents, std::span<const int> periods)
+    static basic_neighbor_list grid(int me, std::span<const int> extents, std::span<const int> periods)
     {
         int p = 1;
         for (const int n : extents) p *= n;
@@ -110,7 +111,7 @@ private:
     }
 
     /// @param opposite  an edge that leaves with part i arrives as part i ^ 1
-    neighbor_list(int me, int p, std::span<const int> sources, std::span<const int> destinations, bool opposite)
+    basic_neighbor_list(int me, int p, std::span<const int> sources, std::span<const int> destinations, bool opposite)
         : to_(destinations.begin(), destinations.end()), from_(sources.begin(), sources.end())
     {
         const auto edges = [&](const std::vector<int>& peers, bool leave) {
@@ -123,7 +124,9 @@ private:
                 for (int j = 0; j < size(peers); ++j) number += peers[index(j)] == peer && rank_of(j) < rank_of(i);
                 all.push_back({(leave ? peer - me + p : me - peer + p) % p, number, peer, i});
             }
-            std::sort(all.begin(), all.end(), before);
+            // Not std::sort, for which every file would include <algorithm>. The loop above takes as long.
+            for (std::size_t i = 1; i < all.size(); ++i)
+                for (std::size_t j = i; j > 0 && before(all[j], all[j - 1]); --j) std::swap(all[j], all[j - 1]);
             return all;
         };
         out_ = edges(to_, true);
@@ -145,5 +148,6 @@ private:
     std::vector<own_part> self_;
     std::vector<pair> pairs_;
 };
+using neighbor_list = basic_neighbor_list<>;
 
 }  // namespace ccoll::inline CCOLL_ABI

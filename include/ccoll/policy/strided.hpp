@@ -2,12 +2,12 @@
 // policy/strided.hpp - floor 1. Elements with gaps between them: a column of a matrix, a face of a block.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <type_traits>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/policy/element.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -52,13 +52,14 @@ public:
     explicit packed(const strided_view<T>& view)
         : view_(view), copy_(std::make_unique_for_overwrite<std::remove_const_t<T>[]>(view.size())), all_(copy_.get(), view.size())
     {
-        for (std::size_t i = 0; i < view.blocks; ++i) std::copy_n(view.run(i), view.length, copy_.get() + i * view.length);
+        for (std::size_t i = 0; i < view.blocks; ++i) std::copy(view.run(i), view.run(i) + view.length, copy_.get() + i * view.length);
     }
     std::span<T>& elements() { return all_; }
     void spread() const
     {
         if constexpr (!std::is_const_v<T>)
-            for (std::size_t i = 0; i < view_.blocks; ++i) std::copy_n(copy_.get() + i * view_.length, view_.length, view_.run(i));
+            for (std::size_t i = 0; i < view_.blocks; ++i)
+                std::copy(copy_.get() + i * view_.length, copy_.get() + (i + 1) * view_.length, view_.run(i));
     }
 
 private:

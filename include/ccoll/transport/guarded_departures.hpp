@@ -3,6 +3,7 @@
 // have been acknowledged, and sent again where that is due.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <ccoll/base/clock.hpp>

@@ -5,6 +5,7 @@
 // the communicator, and used by all of its calls.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include <ccoll/transport/guarded_departures.hpp>

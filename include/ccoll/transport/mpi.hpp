@@ -5,8 +5,8 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <climits>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
 #include <ccoll/transport/mpi_library.hpp>
 #include <ccoll/transport/mpi_topology.hpp>
@@ -31,8 +32,12 @@ namespace ccoll::inline CCOLL_ABI {
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
 /// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH 4.0 aborts on truncation, and
 /// Open MPI 4.1 does not report the truncation of a short message that a rank sends to itself.
-class mpi_comm {
+template <class Handle>  // always MPI_Comm; see transport/mpi_library.hpp
+class basic_mpi_comm {
+    using library = detail::mpi_library<Handle>;
+
 public:
+    using handle = Handle;  ///< that of the communicator from which one is made
     static constexpr bool spins = true;
     using native_op = detail::native_op;
     /// `available`, and if so `value`: what to pass to the members below for an operation of ours.
@@ -45,31 +50,31 @@ public:
         status result = status::ok;
 
     private:
-        friend mpi_comm;
+        friend basic_mpi_comm;
         MPI_Request handle_ = MPI_REQUEST_NULL;
         bool receives_ = false;
     };
 
     /// @param seconds  how long to wait for the other ranks if this is the first transport on the communicator; 0: for ever
-    explicit mpi_comm(MPI_Comm users, double seconds = 0) : state_(detail::mpi_library::one().state_of(users, seconds, why_))
+    explicit basic_mpi_comm(Handle users, double seconds = 0) : state_(library::one().state_of(users, seconds, why_))
     {
-        if (state_ != nullptr) detail::mpi_library::take(*state_);
+        if (state_ != nullptr) library::take(*state_);
     }
-    mpi_comm(const mpi_comm& other) noexcept : why_(other.why_), state_(other.state_), vain_(other.vain_)
+    basic_mpi_comm(const basic_mpi_comm& other) noexcept : why_(other.why_), state_(other.state_), vain_(other.vain_)
     {
-        if (state_ != nullptr) detail::mpi_library::take(*state_);
+        if (state_ != nullptr) library::take(*state_);
     }
-    mpi_comm(mpi_comm&& other) noexcept : why_(other.why_), state_(std::exchange(other.state_, nullptr)), vain_(other.vain_) {}
-    mpi_comm& operator=(mpi_comm other) noexcept
+    basic_mpi_comm(basic_mpi_comm&& other) noexcept : why_(other.why_), state_(std::exchange(other.state_, nullptr)), vain_(other.vain_) {}
+    basic_mpi_comm& operator=(basic_mpi_comm other) noexcept
     {
         std::swap(why_, other.why_);
         std::swap(state_, other.state_);
         std::swap(vain_, other.vain_);
         return *this;
     }
-    ~mpi_comm()
+    ~basic_mpi_comm()
     {
-        if (state_ != nullptr) detail::mpi_library::give_back(*state_);
+        if (state_ != nullptr) library::give_back(*state_);
     }
 
     static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
@@ -79,7 +84,7 @@ public:
     status refusal() const noexcept
     {
         if (state_ == nullptr) return status::no_communicator;
-        if (why_ == detail::mpi_library::too_late) return status::timed_out;
+        if (why_ == library::too_late) return status::timed_out;
         return is_gone() ? status::no_communicator : status::ok;
     }
     const char* explain() const noexcept
@@ -188,7 +193,8 @@ public:
     {
         if (state_->finalized) return;
         auto& all = state_->asides;
-        auto place = std::find_if(all.begin(), all.end(), [](auto& a) { return detail::is_over(a->handle); });
+        auto place = all.begin();
+        while (place != all.end() && !detail::is_over((*place)->handle)) ++place;
         if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
         detail::mpi_aside& a = **place;
         std::copy(data.begin(), data.end(), a.bytes.begin());
@@ -213,7 +219,7 @@ public:
     // ended. With a request it has begun, and test() says when and how it ends. Each member documents which addresses mean "in place".
 
     /// INT_MAX elements of all ranks together, or less by the environment's CCOLL_NATIVE_LIMIT (for tests; equal on all ranks).
-    static std::size_t native_limit() noexcept { return detail::mpi_library::one().native_limit(); }
+    static std::size_t native_limit() noexcept { return library::one().native_limit(); }
     status native_result() const noexcept { return state_->native; }
 
     /// Has a nonblocking call been started on this communicator? All ranks give the same answer between two calls. If so, a call that waits
@@ -311,7 +317,7 @@ private:
     template <class T>
     static MPI_Op mpi(native_op op)
     {
-        return detail::mpi_library::one().op(op, native_float<T>);
+        return library::one().op(op, native_float<T>);
     }
     template <class T>
     static MPI_Datatype type()
@@ -377,14 +383,15 @@ private:
     }
 
     const char* why_ = "";
-    detail::mpi_state* state_;
+    detail::mpi_state<Handle>* state_;
     int vain_ = 0;
 };
+using mpi_comm = basic_mpi_comm<MPI_Comm>;
 
-template <>
-struct transport_for<MPI_Comm> {
-    static mpi_comm make(MPI_Comm comm) { return mpi_comm(comm); }
-    static mpi_comm make_within(MPI_Comm comm, double seconds) { return mpi_comm(comm, seconds); }
+template <std::same_as<MPI_Comm> Comm>  // a template for the same reason
+struct transport_for<Comm> {
+    static mpi_comm make(Comm comm) { return mpi_comm(comm); }
+    static mpi_comm make_within(Comm comm, double seconds) { return mpi_comm(comm, seconds); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
     /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No handle is as small as a rank.
     template <class Handle>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// transport/mpi_library.hpp - floor 2. What ccoll keeps for each communicator and for MPI as a whole, and when it is freed.
+// transport/mpi_library.hpp - floor 2. What ccoll keeps for each communicator and for MPI as a whole, and when it is freed. Handle is
+// always MPI_Comm. These are templates so that a file for which the engine is compiled elsewhere (extern.hpp) compiles none of it.
 #pragma once
 
 #include <sched.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <climits>
@@ -17,6 +17,7 @@
 #include <memory>
 #include <vector>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/workspace.hpp>
@@ -27,7 +28,8 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 /// MPI_Test for a request whose status is not needed.
-inline bool is_over(MPI_Request& r)
+template <class Request>
+bool is_over(Request& r)
 {
     int done = 0;
     return CCOLL_MPI(Test)(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
@@ -49,6 +51,7 @@ inline void put_error_text(int rc, char (&says)[MPI_MAX_ERROR_STRING + 1])
 
 /// What ccoll keeps for one communicator of the user, as an attribute of it. It lives as long as the communicator, or longer if calls are
 /// still under way then.
+template <class Handle>
 struct mpi_state {
     MPI_Comm users = MPI_COMM_NULL;          ///< MPI_COMM_NULL once it has been freed
     MPI_Comm comm = MPI_COMM_NULL;           ///< the private duplicate
@@ -87,8 +90,9 @@ struct mpi_state {
     {
         if (unread && !end) return false;
         drain();
-        if (!leaving && std::all_of(asides.begin(), asides.end(), [](auto& a) { return is_over(a->handle); }))
-            leaving = CCOLL_MPI(Ibarrier)(comm, &all_leave) == MPI_SUCCESS;
+        bool all_read = true;
+        for (std::size_t i = 0; !leaving && all_read && i < asides.size(); ++i) all_read = is_over(asides[i]->handle);
+        if (!leaving && all_read) leaving = CCOLL_MPI(Ibarrier)(comm, &all_leave) == MPI_SUCCESS;
         return leaving && is_over(all_leave);
     }
 
@@ -131,8 +135,11 @@ private:
 
 /// What ccoll keeps for MPI as a whole, from the first communicator to MPI_Finalize. There is one, because MPI has one; it is
 /// never destroyed, because a program may finalise MPI in the destructor of a static object.
+template <class Handle>
 class mpi_library {
 public:
+    using state_type = mpi_state<Handle>;
+
     static mpi_library& one()
     {
         static mpi_library& it = *new mpi_library;
@@ -143,7 +150,7 @@ public:
     ///
     /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by then is returned all the same,
     /// with `why` as too_late, and a later call goes on waiting.
-    mpi_state* state_of(MPI_Comm users, double seconds, const char*& why)
+    state_type* state_of(MPI_Comm users, double seconds, const char*& why)
     {
         why = open_.load(std::memory_order_acquire) ? "" : why_not_open();
         if (*why == 0) why = unusable(users);
@@ -151,7 +158,7 @@ public:
         void* stored = nullptr;
         int found = 0;
         CCOLL_MPI(Comm_get_attr)(users, key_, static_cast<void*>(&stored), &found);
-        if (found != 0) return formed(static_cast<mpi_state*>(stored), seconds, why);
+        if (found != 0) return formed(static_cast<state_type*>(stored), seconds, why);
         int inter = 0;
         CCOLL_MPI(Comm_test_inter)(users, &inter);
         if (inter != 0) {
@@ -159,7 +166,7 @@ public:
             return nullptr;
         }
         free_empty(false);
-        auto fresh = std::make_unique<mpi_state>();
+        auto fresh = std::make_unique<state_type>();
         fresh->users = users;
         CCOLL_MPI(Comm_rank)(users, &fresh->rank);
         CCOLL_MPI(Comm_size)(users, &fresh->size);
@@ -167,7 +174,7 @@ public:
             why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
             return nullptr;
         }
-        mpi_state* const state = fresh.release();
+        state_type* const state = fresh.release();
         {
             const held lock(mutex_);
             states_.push_back(state);
@@ -178,11 +185,11 @@ public:
         return nullptr;
     }
 
-    static void take(mpi_state& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
+    static void take(state_type& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
     /// By an mpi_comm. If the communicator has been freed, its last call gives the state back.
-    static void give_back(mpi_state& state) noexcept
+    static void give_back(state_type& state) noexcept
     {
-        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) one().put_away(std::unique_ptr<mpi_state>(&state));
+        if (state.owners.fetch_sub(1, std::memory_order_acq_rel) == 1) one().put_away(std::unique_ptr<state_type>(&state));
     }
 
     /// @param floats  if true, minimum and maximum are operations of ours
@@ -224,7 +231,7 @@ private:
 
     /// Duplicates without the hints of the user's communicator, because these may promise what our messages do not keep (no wildcards,
     /// exact lengths). Open MPI 4.1 has no call that omits hints, but it does not copy them either.
-    static int duplicate(mpi_state& state)
+    static int duplicate(state_type& state)
     {
 #if MPI_VERSION >= 4
         return CCOLL_MPI(Comm_idup_with_info)(state.users, MPI_INFO_NULL, &state.comm, &state.forming);
@@ -234,7 +241,7 @@ private:
     }
 
     /// Waits until the duplicate is there.
-    static mpi_state* formed(mpi_state* state, double seconds, const char*& why)
+    static state_type* formed(state_type* state, double seconds, const char*& why)
     {
         if (state->forming == MPI_REQUEST_NULL) return state;
         int rc = MPI_SUCCESS;
@@ -258,7 +265,7 @@ private:
     }
 
     /// Takes a state that no call uses any more. Its duplicate is freed when no messages are left in it.
-    void put_away(std::unique_ptr<mpi_state> state) noexcept
+    void put_away(std::unique_ptr<state_type> state) noexcept
     {
         const held lock(mutex_);
         std::erase(states_, state.get());
@@ -324,11 +331,11 @@ private:
     /// empty. This waits for 10 ms at most, because Open MPI holds a lock meanwhile and other ranks may come much later.
     static int forget(MPI_Comm, int, void* stored, void*)
     {
-        mpi_state& state = *static_cast<mpi_state*>(stored);
+        state_type& state = *static_cast<state_type*>(stored);
         state.users = MPI_COMM_NULL;
         // Calls that are under way end on the duplicate, and the last of them gives it back.
         if (state.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return MPI_SUCCESS;
-        std::unique_ptr<mpi_state> mine(&state);
+        std::unique_ptr<state_type> mine(&state);
         mine->memory.trim();
         if (mine->forming != MPI_REQUEST_NULL || mine->comm == MPI_COMM_NULL) {  // no duplicate, or not yet
             one().put_away(std::move(mine));
@@ -347,7 +354,7 @@ private:
     /// Frees the duplicates of communicators that are gone, if no messages are left in them.    @return true when none remain
     bool free_empty(bool end)
     {
-        std::vector<std::unique_ptr<mpi_state>> left;
+        std::vector<std::unique_ptr<state_type>> left;
         {
             const held lock(mutex_);
             left.swap(left_);
@@ -355,7 +362,8 @@ private:
         for (const auto& each : left)
             if (is_over(each->forming) && each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
         const auto freed = [](const auto& each) { return each->forming == MPI_REQUEST_NULL && each->comm == MPI_COMM_NULL; };
-        const bool all = std::all_of(left.begin(), left.end(), freed);
+        bool all = true;
+        for (const auto& each : left) all = all && freed(each);
         if (!end) std::erase_if(left, freed);  // at the end MPI may still read what a rank that left a call has sent
         const held lock(mutex_);
         left_.insert(left_.end(), std::make_move_iterator(left.begin()), std::make_move_iterator(left.end()));
@@ -366,20 +374,20 @@ private:
     static int close(MPI_Comm, int, void* stored, void*)
     {
         mpi_library& library = *static_cast<mpi_library*>(stored);
-        std::vector<mpi_state*> left;
+        std::vector<state_type*> left;
         {
             const held lock(library.mutex_);
             library.closed_ = true;
             library.open_ = false;
             left = library.states_;  // in order of creation: MPI_Comm_free is collective
         }
-        for (const mpi_state* each : left)
+        for (const state_type* each : left)
             if (each->users != MPI_COMM_SELF && each->users != MPI_COMM_NULL)
                 CCOLL_MPI(Comm_delete_attr)(each->users, library.key_);  // SELF's own goes by itself
         within(1, [&] { return library.free_empty(true); });
         {
             const held lock(library.mutex_);
-            for (mpi_state* each : library.states_) each->finalized = true;  // some calls have not been waited for
+            for (state_type* each : library.states_) each->finalized = true;  // some calls have not been waited for
         }
         CCOLL_MPI(Op_free)(&library.min_);
         CCOLL_MPI(Op_free)(&library.max_);
@@ -389,8 +397,8 @@ private:
     }
 
     spin_lock mutex_;
-    std::vector<mpi_state*> states_;
-    std::vector<std::unique_ptr<mpi_state>> left_;  ///< of communicators that are gone, where messages may be left
+    std::vector<state_type*> states_;
+    std::vector<std::unique_ptr<state_type>> left_;  ///< of communicators that are gone, where messages may be left
     int key_ = MPI_KEYVAL_INVALID;
     int self_key_ = MPI_KEYVAL_INVALID;
     MPI_Op min_ = MPI_OP_NULL;

@@ -12,7 +12,8 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 /// Null if the communicator has no topology. Local.
-inline std::shared_ptr<const neighbor_list> neighbors_of_topology(MPI_Comm comm, int me, int p)
+template <class Handle>
+std::shared_ptr<const neighbor_list> neighbors_of_topology(Handle comm, int me, int p)
 {
     int kind = MPI_UNDEFINED;
     if (CCOLL_MPI(Topo_test)(comm, &kind) != MPI_SUCCESS) return nullptr;

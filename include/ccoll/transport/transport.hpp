@@ -125,6 +125,21 @@ auto as_transport(const Comm& comm, double seconds = 0)
     else return transport_for<Comm>::make(comm);
 }
 
+namespace detail {
+/// What users pass as the communicator of a transport: the transport itself, unless it has a member `handle`.
+template <class Link>
+struct handle_for {
+    using type = Link;
+};
+template <class Link>
+    requires requires { typename Link::handle; }
+struct handle_for<Link> {
+    using type = typename Link::handle;
+};
+template <class Link>
+using handle_of = typename handle_for<Link>::type;
+}  // namespace detail
+
 /// The node of each rank, as numbers that are equal for ranks of the same node. Empty if the transport does not know; one that does has a
 /// member nodes(). The first call on a communicator may be collective, so all ranks must make it.
 template <transport Link>

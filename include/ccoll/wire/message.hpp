@@ -4,10 +4,10 @@
 // Drawn byte by byte in docs/wire_format.md.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/wire/frame.hpp>

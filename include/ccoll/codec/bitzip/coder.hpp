@@ -19,6 +19,7 @@
 
 #include <ccoll/codec/bitzip/bits.hpp>
 #include <ccoll/codec/bitzip/cut.hpp>
+#include <ccoll/codec/bitzip/flattened.hpp>
 #include <ccoll/codec/bitzip/lanes.hpp>
 #include <ccoll/codec/bitzip/limit.hpp>
 #include <ccoll/codec/codec_impl.hpp>
@@ -83,14 +84,14 @@ struct chunk_coder {
         const exact_environment environment;
         const T limit = limit_of<T>(eb);
         if (!(limit > 0)) return {0, status::unsupported};
-        return lanes_of(in.size()) == 1 ? encode<1>(in, dst, limit) : encode<most_lanes>(in, dst, limit);
+        return lanes_of(in.size()) == 1 ? encode<1>(in, dst, limit) : chunk_encoders<chunk_coder, T>.in_use()(in, dst, limit);
     }
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         const exact_environment environment;
         const T limit = limit_of<T>(eb);
         if (!(limit > 0)) return status::corrupt;
-        return lanes_of(out.size()) == 1 ? decode<1>(src, out, limit) : decode<most_lanes>(src, out, limit);
+        return lanes_of(out.size()) == 1 ? decode<1>(src, out, limit) : chunk_decoders<chunk_coder, T>.in_use()(src, out, limit);
     }
 
 private:
@@ -158,6 +159,9 @@ private:
     }
 
     CCOLL_EXACT_END
+
+public:
+    // What the loops of an instruction set are made of (bitzip/flattened.hpp).
 
     template <std::size_t Lanes>
     static encode_result encode(std::span<const T> in, byte_span dst, T limit) noexcept
@@ -251,6 +255,7 @@ private:
         return put_exceptions(src, facts, out);
     }
 
+private:
     static status put_exceptions(const_byte_span src, const chunk_facts<T>& facts, std::span<T> out) noexcept
     {
         std::size_t lowest = 0;

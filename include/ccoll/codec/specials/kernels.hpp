@@ -287,7 +287,10 @@ CCOLL_INLINE void ramp(T* to, std::size_t count, T a, T b) noexcept
     __m512d number = _mm512_setr_pd(1, 2, 3, 4, 5, 6, 7, 8);
     for (std::size_t i = 0; i < count; i += 8) {
         const __m512d share = _mm512_div_pd(number, steps);
-        const __m512d value = _mm512_add_pd(_mm512_mul_pd(from, _mm512_sub_pd(one, share)), _mm512_mul_pd(until, share));
+        // clang -ffp-contract=fast makes FMA of products and sums, but not if the products say how they are rounded.
+        constexpr int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
+        const __m512d descent = _mm512_mul_round_pd(from, _mm512_sub_pd(one, share), nearest);
+        const __m512d value = _mm512_add_pd(descent, _mm512_mul_round_pd(until, share, nearest));
         store(to + i, count - i < 8 ? 0xffu >> (8 - (count - i)) : 0xffu, _mm512_min_pd(high, _mm512_max_pd(low, value)));
         number = _mm512_add_pd(number, _mm512_set1_pd(8));
     }

@@ -287,6 +287,18 @@ CCOLL_INLINE void put_16_planes(__m256i a, __m256i b, u8* out) noexcept
     put_8_planes(_mm256_packus_epi16(_mm256_and_si256(a, low_byte), _mm256_and_si256(b, low_byte)), out);
     put_8_planes(_mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8)), out + 32);
 }
+/// Planes 0 to 15, and 16 to 31.
+CCOLL_INLINE void put_low_planes(const differences& d, u8* out) noexcept
+{
+    const __m256i low_word = repeat_256(equal().low_words);
+    put_16_planes(_mm256_packus_epi32(_mm256_and_si256(d.v[0], low_word), _mm256_and_si256(d.v[1], low_word)),
+                  _mm256_packus_epi32(_mm256_and_si256(d.v[2], low_word), _mm256_and_si256(d.v[3], low_word)), out);
+}
+CCOLL_INLINE void put_high_planes(const differences& d, u8* out) noexcept
+{
+    put_16_planes(_mm256_packs_epi32(_mm256_srai_epi32(d.v[0], 16), _mm256_srai_epi32(d.v[1], 16)),
+                  _mm256_packs_epi32(_mm256_srai_epi32(d.v[2], 16), _mm256_srai_epi32(d.v[3], 16)), out + 64);
+}
 CCOLL_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
 {
     __m256i folded = _mm256_setzero_si256(), any = folded;
@@ -300,12 +312,8 @@ CCOLL_INLINE unsigned put_planes(const differences& d, u8* out) noexcept
     const u64 magnitude = static_cast<u32>(_mm_cvtsi128_si32(f)), negative = _mm256_movemask_ps(_mm256_castsi256_ps(any)) != 0;
     const unsigned width = 64 - static_cast<unsigned>(_lzcnt_u64(magnitude << 1 | negative));
     if (width == 0) return 0;
-    const __m256i low_word = repeat_256(equal().low_words);
-    put_16_planes(_mm256_packus_epi32(_mm256_and_si256(d.v[0], low_word), _mm256_and_si256(d.v[1], low_word)),
-                  _mm256_packus_epi32(_mm256_and_si256(d.v[2], low_word), _mm256_and_si256(d.v[3], low_word)), out);
-    if (width > 16)
-        put_16_planes(_mm256_packs_epi32(_mm256_srai_epi32(d.v[0], 16), _mm256_srai_epi32(d.v[1], 16)),
-                      _mm256_packs_epi32(_mm256_srai_epi32(d.v[2], 16), _mm256_srai_epi32(d.v[3], 16)), out + 64);
+    put_low_planes(d, out);
+    if (width > 16) put_high_planes(d, out);
     return width;
 }
 /// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
@@ -421,7 +429,7 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 #include <ccoll/codec/szp/avx2_fill.inl>
 #include <ccoll/codec/szp/restore.inl>
 #include <ccoll/codec/szp/loops.inl>
-#include <ccoll/codec/szp/quanta64.inl>
+#include <ccoll/codec/szp/quanta64_avx2.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
 namespace by_mask = specials::avx2;

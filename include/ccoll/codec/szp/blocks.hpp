@@ -54,6 +54,7 @@ struct taken_out {
     specials::places gone;            ///< no values: nothing else here means anything
     typename fields_of<T>::word one;  ///< bits of the first special value
     bool equal;                       ///< all special values are that one
+    bool guessed = false;             ///< it may be a marker: values that a grid of the chunk's own would hold
     i32 base;                         ///< the quantum before the first one
     T copy[chunk_elements];           ///< the blocks that have special values, with bridges in their places. Other blocks are not in it
 };

@@ -53,7 +53,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.specials = src.last(in_section);
     src = src.first(src.size() - in_section);
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
-    if (view.what > kind::wide_flat || (addend ? view.what == kind::fine : is_wide)) return status::corrupt;
+    const bool has_rows = rows::has_rows(view.what) && (view.what == kind::rows || element_bytes == 4);
+    if ((view.what > kind::wide_flat && !has_rows) || (addend ? view.what == kind::fine || has_rows : is_wide)) return status::corrupt;
     if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0)))
         return status::corrupt;
     view.alone = head.alone && !addend;
@@ -64,7 +65,12 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.base = long_base ? get<i64>(from + 4) : get<i32>(from + 4);
     if (view.alone && view.base != 0) return status::corrupt;
     view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
-    view.step = from + 4 + element_bytes;
+    view.step = from + (has_rows ? 16 : 4 + element_bytes);
+    if (has_rows) {
+        view.distance = get<u32>(from + 12);
+        if (head.escaped != 0 || !rows::is_distance(view.distance, n) || view.largest >= rows::limit(view.what, element_bytes))
+            return status::corrupt;
+    }
     view.count = blocks_of(n);
     if (view.what == kind::flat || view.what == kind::wide_flat) {
         chunk_head expected(view.what, addend ? 0 : head.escaped);
@@ -84,7 +90,7 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.blocks = from + in_front + of_widths;
     if (head.packed) unpack_codes(from + in_front, view.count, head.lowest, view.codes.of);
     else std::memcpy(view.codes.of, from + in_front, view.count);
-    const unsigned most = view.what == kind::narrow || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
+    const unsigned most = view.what == kind::narrow || has_rows || (view.what == kind::fine && element_bytes == 4) ? widest_narrow : widest;
     u32 words = static_cast<u32>(sum_of(view.codes.of, view.count)), escaped = 0;
     if (range_of(view.codes.of, view.count).highest > most) {
         words = 0;

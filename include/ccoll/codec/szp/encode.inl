@@ -13,9 +13,17 @@ CCOLL_TARGET inline bool others_are_noise(const T* x, std::size_t n, const quant
     u32 any = 0;
     for (std::size_t i = 0; blocks > 0 && i < noise_samples; ++i) {
         const std::size_t k = noise_sample(blocks, i);
-        any |= by_mask::part(x + block_elements * k, rule, false, others + block_elements * k);
+        any |= by_mask::part(x + block_elements * k, rule, rule.has_markers(), others + block_elements * k);
     }
     return any != 0 && is_noise(others, block_elements * blocks, z);
+}
+
+/// Are there enough blocks with markers and other values to be certain in the end (szp/guess.hpp)?
+CCOLL_TARGET inline bool is_worth_a_guess(const u32* masks, std::size_t blocks) noexcept
+{
+    std::size_t partial = 0;
+    for (std::size_t k = 0; k < blocks; ++k) partial += std::size_t{masks[k] + 1 > 1};
+    return 16 * partial > blocks;
 }
 
 /// Bridges for all runs of special values from block `from` on. Whole blocks of the copy that have special values are filled.
@@ -34,22 +42,12 @@ CCOLL_TARGET inline void build_bridges(const T* x, std::size_t n, std::size_t fr
     }
     any.cut(blocks), full.cut(blocks);
     const auto bit = [](u32 mask) { return static_cast<unsigned>(std::countr_zero(mask)); };
-    apart.gone.values = 0;
-    u32 others = 0;
-    apart.one = specials::bits_at(x, block_elements * from + bit(masks[from]));
-    for (std::size_t k = any.next(from); k < blocks; k = any.next(k + 1)) {
-        const u32 mask = masks[k];
-        apart.gone.values += static_cast<std::size_t>(std::popcount(mask));
-        const std::size_t at = block_elements * k, count = std::min(block_elements, n - at);
-        if (count == block_elements) {
-            others |= mask & ~by_mask::equal(x + at, apart.one);
-            std::memcpy(apart.copy + at, x + at, block_elements * sizeof(T));
-        } else {
-            for (std::size_t i = 0; i < count; ++i) others |= (mask >> i & 1) & u32{specials::bits_at(x, at + i) != apart.one};
-            std::memcpy(apart.copy + at, x + at, count * sizeof(T));
-        }
+    const specials::block_bits partial = any - full;
+    for (std::size_t k = partial.next(from); k < blocks; k = partial.next(k + 1)) {
+        const std::size_t at = block_elements * k;
+        if (n - at >= block_elements) std::memcpy(apart.copy + at, x + at, block_elements * sizeof(T));
+        else std::memcpy(apart.copy + at, x + at, (n - at) * sizeof(T));
     }
-    apart.equal = others == 0;
     for (std::size_t k = from; k < blocks;) {
         u32 mask = masks[k], left = mask;
         while (left != 0) {
@@ -81,23 +79,40 @@ template <class T>
                                                          encoding<T>& at, taken_out<T>& apart) noexcept
 {
     CCOLL_EXACT_BODY
-    const specials::rule<T> rule{fine_limit(z)};
-    const std::size_t blocks = blocks_of(n), from = at.k;
-    const auto mask_of = [&](std::size_t k) CCOLL_TARGET { return by_mask::beyond_limit(x + block_elements * k, rule.limit); };
-    if (from < n / block_elements && mask_of(from) == 0) return;
+    specials::rule<T> rule{fine_limit(z)};
+    const std::size_t blocks = blocks_of(n), from = at.k, all_whole = n / block_elements;
+    T tail[block_elements] = {};
+    std::memcpy(tail, x + block_elements * all_whole, n % block_elements * sizeof(T));
+    const T* const first = from < all_whole ? x + block_elements * from : tail;
+    u32 of_first = by_mask::beyond_limit(first, rule.limit);
+    if (of_first == 0) {
+        if constexpr (!is_f32<T>) return;
+        of_first = by_mask::beyond_limit(first, z.safe);
+        // A single value is hardly a marker, by the rules.
+        if (std::popcount(of_first) < 2 && of_first >> (block_elements - 1) == 0) return;
+        rule.markers[0] = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
+        if (by_mask::equal(first, rule.markers[0]) != of_first) return;
+    }
+    const bool guessed = rule.has_markers();
+    apart.one = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
     if (others_are_noise(x, n, z, rule)) return;
     u32* const masks = apart.gone.masks;
     std::memset(masks, 0, sizeof(u32) * from);
-    for (std::size_t k = from; k < n / block_elements; ++k) {
+    std::size_t values = 0;
+    u32 others = 0;
+    const auto look_at = [&, limit = rule.limit, one = apart.one, markers = guessed ? ~u32{0} : 0](const T* block,
+                                                                                                   std::size_t k) CCOLL_TARGET {
+        const u32 beyond = by_mask::beyond_limit(block, limit), equal = by_mask::equal(block, one), mask = beyond | (equal & markers);
+        masks[k] = mask;
+        values += static_cast<std::size_t>(std::popcount(mask));
+        others |= mask & ~equal;
+    };
+    for (std::size_t k = from; k < all_whole; ++k) {
         read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        masks[k] = mask_of(k);
+        look_at(x + block_elements * k, k);
     }
-    if (n % block_elements != 0) {
-        T tail[block_elements] = {};
-        std::memcpy(tail, x + n / block_elements * block_elements, n % block_elements * sizeof(T));
-        masks[blocks - 1] = by_mask::beyond_limit(tail, rule.limit);
-    }
-    if (masks[from] == 0) return;
+    if (all_whole < blocks) look_at(tail, all_whole);
+    if (guessed && (others != 0 || !is_worth_a_guess(masks, blocks))) return;
     apart.gone.blocks = blocks;
     if constexpr (is_f32<T>)
         if (from == 0) {
@@ -106,6 +121,9 @@ template <class T>
             for (std::size_t i = 0; i < count; ++i) front[i] = (masks[0] >> i & 1) != 0 ? T(0) : x[i];
             if (find_lattice(front, count, z.step).step > 0) return;
         }
+    apart.gone.values = values;
+    apart.guessed = guessed;
+    apart.equal = others == 0;
     specials::block_bits constant;
     build_bridges(x, n, from, apart, constant);
     if ((masks[0] & 1) != 0) {
@@ -155,9 +173,7 @@ CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, cons
         if (at.k < blocks_of(n) && at.all.code == status::ok) at.all.code = status::out_of_space;
     }
     if (at.all.code != status::ok) return at.all;
-    // An upper bound will do. Denormals count as 0 on every machine.
-    if (const auto w = top(at.most); w >= fields_of<T>::exponent_one)
-        at.all.largest = std::max(at.all.largest, static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * grid.inverse_f64) + 2);
+    at.all.largest = std::max(at.all.largest, grid.largest_quantum(top(at.most)));  // an upper bound will do
     at.all.end = beyond.in_use() ? beyond.end(at.p) : at.p;
     if (at.all.end == nullptr) at.all.code = status::out_of_space;
     return at.all;

@@ -9,6 +9,8 @@
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
 //   kind wide       4 i64 base  12 u64 largest    20 widths, blocks
 //   kind wide_flat  4 i64 base  12 u64 largest
+//   kind rows       4 i32 base   8 u32 largest   12 u32 distance   16 widths, blocks              movement only
+//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distance   16 f32 step   20 widths, blocks   the same, f32 only
 //   (kind 5)        kept: the chunk of Codec::Lossless, filled up with 0 to a multiple of 4 bytes (szp/kept.hpp)
 //
 //   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
@@ -25,7 +27,8 @@
 // Three forms that only frames for movement have:
 // Special values: behind the blocks stands a section (codec/specials.hpp) with the values that quanta cannot hold.
 // Alone: difference i is q[i]. Narrow chunks; the base is 0.
-// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
+// Rows (szp/rows.hpp): the blocks have the differences of r, where r[i] is q[i] - q[i - distance] and r[-1] is 0. The base takes the place
+// of all quanta before the first one. Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
 //   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
 //   code 8..15      code - 7 planes
 // First stand the planes of all blocks, then all lists, padded with 0.
@@ -53,7 +56,7 @@ inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + sla
 
 }  // namespace lists
 
-enum class kind : u32 { narrow, flat, fine, wide, wide_flat };
+enum class kind : u32 { narrow, flat, fine, wide, wide_flat, rows = 6, fine_rows = 7 };
 inline constexpr unsigned class_code = 128, widest_narrow = 32, widest = 64;
 
 /// Bytes: 64 planes and two class planes.
@@ -62,9 +65,26 @@ inline constexpr std::size_t longest_block = 4 * widest + 8;
 /// |q| <= largest < narrow_limit: differences have at most 32 bits and do not wrap, so that planes widen by repeating the sign.
 inline constexpr u64 narrow_limit = u64{1} << 30, wide_limit = u64{1} << 62;
 
+namespace rows {
+
+/// Rows are not shorter than blocks.
+inline constexpr std::size_t least = 32;
+constexpr bool is_distance(std::size_t distance, std::size_t n) noexcept { return distance >= least && distance < n; }
+
+constexpr bool has_rows(kind k) noexcept { return k == kind::rows || k == kind::fine_rows; }
+
+/// Quanta of chunks with rows lie below: they, their differences, and the differences of these are exact in an element and in 32 bits.
+constexpr u64 limit(kind k, std::size_t element_bytes) noexcept
+{
+    return u64{1} << (k == kind::fine_rows ? 23 : element_bytes == 4 ? 15 : 29);
+}
+
+}  // namespace rows
+
 /// Bytes in front of the blocks.
 constexpr std::size_t head_bytes(kind k, std::size_t element_bytes) noexcept
 {
+    if (rows::has_rows(k)) return k == kind::rows ? 16 : 20;
     return k == kind::wide || k == kind::wide_flat ? 20 : k == kind::fine ? 4 + 2 * element_bytes : 12;
 }
 
@@ -96,7 +116,8 @@ struct chunk_view {
     kind what = kind::flat;
     i64 base = 0;
     u64 largest = 0;
-    const u8* step = nullptr;  ///< of a fine chunk; not looked at yet
+    const u8* step = nullptr;  ///< of a chunk with a step of its own; not looked at yet
+    std::size_t distance = 0;  ///< of a chunk with rows: how far away the value of the row before is
     const u8* blocks = nullptr;
     std::size_t blocks_bytes = 0;
     std::size_t count = 0;     ///< of blocks

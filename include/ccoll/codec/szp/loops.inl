@@ -80,9 +80,13 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
     for (; code != end && p <= last; ++code) {
         const auto k = static_cast<std::size_t>(code - codes);
         const T* block = x + block_elements * k;
-        if constexpr (Mixed) block = (masks[k] != 0 ? copy : x) + block_elements * k;
-        else read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
-        fetch_ahead(p, 1);                    // 3 %
+        if constexpr (Mixed) {
+            fetch<2>(block, sizeof(T) * chunk_elements, sizeof tail);  // of the chunk behind, whose masks are found without computing much
+            block = (masks[k] != 0 ? copy : x) + block_elements * k;
+        } else {
+            read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
+        }
+        fetch_ahead(p, 1);  // 3 %
         if (n - block_elements * k < block_elements) [[unlikely]] {
             const std::size_t count = n - block_elements * k;
             for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));

@@ -13,6 +13,7 @@
 // depends on what was added, not on the order.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -35,11 +36,6 @@ struct fill_places {
     u64 value = 0;                            ///< bits of the element
     bool any = false;
 };
-
-constexpr std::size_t most_section_bytes(std::size_t n, std::size_t element_bytes) noexcept
-{
-    return element_bytes + 2 * specials::layer::most_in_front(specials::blocks_of(n)) + padded(2 * n) + 8 + 4;
-}
 
 inline bool has_fills(const_byte_span chunk) noexcept
 {

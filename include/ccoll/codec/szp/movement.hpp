@@ -10,9 +10,11 @@
 #include <span>
 
 #include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/szp/guess.hpp>
 #include <ccoll/codec/szp/kept.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
+#include <ccoll/codec/szp/rows.hpp>
 #include <ccoll/codec/szp/writing.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -53,7 +55,9 @@ class movement {
 public:
     /// @param in    must stay; the same values until encode() has returned
     /// @param keep  may the chunk be kept exactly? Not if a caller wants quanta
-    movement(std::span<const T> in, const quantiser<T>& z, bool keep) noexcept : in_(in), z_(z), keep_(keep) {}
+    /// @param row   the length of the rows of the field; 0: it has none that the caller knows of
+    movement(std::span<const T> in, const quantiser<T>& z, bool keep, std::size_t row = 0) noexcept : in_(in), z_(z), keep_(keep), row_(row)
+    {}
 
     /// @param out   `room` bytes, which the choices depend on if they are fewer than those of the values
     /// @return      code out_of_space: the chunk needs more, or as much as its values
@@ -63,9 +67,13 @@ public:
         if (is_constant())
             if (const encode_result r = constant(out); r.code == status::ok) return r;
         taken_out<T> apart;
+        if (row_ != 0)
+            if (const attempt a = with_rows(out, room);
+                is_shorter(a) && (a.steep == nowhere || marker_at(in_.data(), a.steep, apart.gone) == specials::rule<T>::nothing))
+                return a.result;
         attempt first = common(sequence(in_), out, room, &apart);
         if (apart.gone.values > 0) [[unlikely]]
-            first = with_section(first, apart, out, room);
+            first = apart.guessed ? with_marker(first, apart, out, room) : with_section(first, apart, out, room);
         if (is_shorter(first) && !is_section_long(out, apart) &&
             (first.steep == nowhere || marker_at(values_around(first.steep, apart), first.steep, apart.gone) == specials::rule<T>::nothing))
             return first.result;
@@ -109,10 +117,9 @@ private:
                 std::memset(out + codes, 0, bytes - codes);
                 return {bytes};
             }
-        const bool is_zero = w < fields::exponent_one;
         put(out, chunk_head(kind::flat, 0).word());
         put(out + 4, narrow_base_of(value, z_));
-        put(out + 8, is_zero ? u32{0} : static_cast<u32>(static_cast<double>(std::bit_cast<T>(w)) * z_.inverse_f64) + 2);
+        put(out + 8, z_.largest_quantum(w));
         return {head_bytes(kind::flat, sizeof(T))};
     }
 
@@ -160,6 +167,31 @@ private:
         chunk_head head(kind::narrow, 0);
         head.alone = alone;
         return end_of(head, blocks, r.end, codes, x.size, out, room);
+    }
+    /// Predicted from the row before as well, on the grid that common() takes. @return unsupported: that does not pay, or there are values
+    /// that need another grid
+    [[gnu::noinline]] attempt with_rows(u8* out, std::size_t room) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        const T* const x = in_.data();
+        const std::size_t n = in_.size();
+        const attempt no{{0, status::unsupported}};
+        if (!rows::is_distance(row_, n)) return no;
+        T lattice = 0;
+        if constexpr (is_f32<T>)
+            if (find_lattice(x, std::min(n, block_elements), z_.step).step > 0) lattice = find_lattice(x, n, z_.step).step;
+        const quantiser<T> z = lattice > 0 ? z_.of_rows_on(lattice) : z_.of_rows();
+        if (!rows::judges<T>.in_use()(x, n, row_, z)) return no;
+        const kind what = lattice > 0 ? kind::fine_rows : kind::rows;
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, what, n);
+        const encoded_blocks all = rows::encoders<T>.in_use()(x, n, row_, z, blocks, last_begin(out, room), codes.of);
+        if (all.code != status::ok || all.end == blocks) return no;
+        put(out + 4, static_cast<i32>(std::nearbyint(x[0] * z.inverse)));
+        put(out + 8, all.largest);
+        put(out + 12, static_cast<u32>(row_));
+        if (lattice > 0) put(out + 16, lattice);
+        return end_of(chunk_head(what, 0), blocks, all.end, codes, n, out, room);
     }
     /// On a grid of the chunk's own. @return unsupported: there is none
     /// @param most  bits of the largest |x|
@@ -223,6 +255,25 @@ private:
         }
         a.result.special_values = gone.values;
         return behind(a, section, end, out);
+    }
+    /// The same if these are all one marker that common() has guessed. Only where unusual() is certain to take it out.
+    [[gnu::noinline]] attempt with_marker(attempt a, taken_out<T>& apart, u8* out, std::size_t room) const noexcept
+    {
+        if constexpr (is_f32<T>)
+            if (a.result.code == status::ok && apart.gone.values >= specials::least_equal) {
+                u8* const section = out + a.result.bytes;
+                const u8* const end = specials::write_equal(in_.data(), in_.size(), apart.gone, apart.one, section, out + room);
+                if (end != nullptr) {
+                    a.result.special_values = apart.gone.values;
+                    a = behind(a, section, end, out);
+                    const std::size_t steep =
+                        guess::steepest_block(in_.data(), in_.size(), z_, apart.gone, apart.one, out, a.result.bytes, steepness);
+                    if (steep != guess::not_certain && marker_at(in_.data(), steep, specials::places{}) == apart.one) return a;
+                }
+            }
+        apart.gone.values = 0;
+        apart.guessed = false;
+        return {{0, status::unsupported}};
     }
     /// With a section of special values.
     static attempt behind(attempt a, const u8* section, const u8* end, u8* out) noexcept
@@ -319,6 +370,10 @@ private:
             }
         }
         for (word& marker : rule.markers) {
+            if (apart.guessed && &marker == rule.markers) {
+                marker = apart.one;
+                continue;
+            }
             if (!is_shorter(best) || best.steep == nowhere) break;
             marker = marker_at(values_around(best.steep, apart), best.steep, gone);
             if (marker == rule.nothing) break;
@@ -368,6 +423,7 @@ private:
     std::span<const T> in_;
     const quantiser<T>& z_;
     bool keep_;
+    std::size_t row_;
 };
 
 }  // namespace ccoll::detail::szp

@@ -4,6 +4,7 @@
 // Plain code for all machines, but for blocks without classes (szp/quanta64.inl).
 #pragma once
 
+#include <cmath>
 #include <limits>
 
 #include <ccoll/codec/szp/kernels.hpp>

@@ -73,6 +73,34 @@ struct quantiser {
         z.safe = limit;
         return z;
     }
+    /// The same for chunks with rows, whose differences have four terms.
+    quantiser of_rows() const noexcept
+    {
+        quantiser z = *this;
+        z.brief = of_steps(12);
+        z.safe = of_steps(is_f32<T> ? safe_exponent : 28);
+        return z;
+    }
+    /// For chunks with rows on a lattice, where quotients are exact.
+    /// @param lattice  a power of two
+    quantiser of_rows_on(T lattice) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        quantiser z = *this;
+        z.step = lattice;
+        z.inverse = 1 / lattice;
+        z.inverse_f64 = static_cast<double>(z.inverse);
+        z.brief = std::min(z.of_steps(12), fields::exponent);
+        z.safe = std::min(z.of_steps(22), fields::exponent);
+        return z;
+    }
+
+    /// An upper bound of |q| for all |x| up to the one with these bits. Denormals count as 0 on every machine.
+    u32 largest_quantum(word most) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        return most < fields::exponent_one ? u32{0} : static_cast<u32>(static_cast<double>(std::bit_cast<T>(most)) * inverse_f64) + 2;
+    }
 
 private:
     word of_steps(unsigned exponent) const noexcept { return fields::of(step) + (word{exponent} << fields::mantissa_bits); }

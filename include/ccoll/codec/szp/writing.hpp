@@ -8,15 +8,10 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
 #include <ccoll/codec/szp/quantiser.hpp>
+#include <ccoll/codec/szp/sizes.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// Room for any chunk of n values: the widest blocks, their codes, and what kernels write behind them.
-template <element T>
-constexpr std::size_t most_chunk_bytes(std::size_t n) noexcept
-{
-    return head_bytes(kind::wide, sizeof(T)) + blocks_of(n) * longest_block + width_bytes(blocks_of(n), false) + longest_block + slack;
-}
 /// In `room` bytes from `out` a block may begin up to here.
 inline const u8* last_begin(const u8* out, std::size_t room) noexcept { return out + room - block_room; }
 

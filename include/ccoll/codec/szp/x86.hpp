@@ -52,6 +52,20 @@ constexpr plane_numbers make_plane_numbers()
 }
 inline constexpr plane_numbers kept_planes = make_plane_numbers();
 
+/// [mask] the numbers of the bits that are set
+struct bit_numbers {
+    u8 of[256][8];
+};
+constexpr bit_numbers make_bit_numbers()
+{
+    bit_numbers n{};
+    for (unsigned mask = 0; mask < 256; ++mask)
+        for (unsigned bit = 0, count = 0; bit < 8; ++bit)
+            if ((mask >> bit & 1) != 0) n.of[mask][count++] = static_cast<u8>(bit);
+    return n;
+}
+inline constexpr bit_numbers set_bits = make_bit_numbers();
+
 /// The number of planes to store: those that only repeat the sign plane are left out. Comparing planes is faster than reducing values.
 /// @param mask  bit k: plane k differs from the sign plane; the highest bit: the sign plane is not 0.
 template <class Mask>

@@ -17,9 +17,15 @@ namespace host = detail::szp;
 
 inline constexpr u32 block_elements = 32, chunk_elements = 8192, chunk_blocks = 256;
 static_assert(block_elements == host::block_elements && chunk_elements == host::chunk_elements && chunk_blocks == team_threads);
-inline constexpr u32 narrow = 0, flat = 1, fine = 2, wide = 3, wide_flat = 4;
-static_assert(fine == static_cast<u32>(host::kind::fine) && wide_flat == static_cast<u32>(host::kind::wide_flat));
+inline constexpr u32 narrow = 0, flat = 1, fine = 2, wide = 3, wide_flat = 4, rows = 6, fine_rows = 7;
+static_assert(fine == static_cast<u32>(host::kind::fine) && wide_flat == static_cast<u32>(host::kind::wide_flat) &&
+              rows == static_cast<u32>(host::kind::rows) && fine_rows == static_cast<u32>(host::kind::fine_rows));
 inline constexpr u32 class_code = host::class_code, widest = host::widest, widest_narrow = host::widest_narrow;
+inline constexpr u32 least_row = host::rows::least;
+template <class T>
+inline constexpr u64 limit_of_rows = host::rows::limit(host::kind::rows, sizeof(T));
+inline constexpr u64 limit_of_fine_rows = host::rows::limit(host::kind::fine_rows, sizeof(float));
+CCOLL_DEVICE bool has_rows(u32 kind) { return kind == rows || kind == fine_rows; }
 inline constexpr u64 narrow_limit = host::narrow_limit, wide_limit = host::wide_limit;
 
 template <class T>

@@ -66,10 +66,11 @@ CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u3
     const bool active = me() < blocks, in_room = from.bytes <= sizeof s.bytes;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
     T step = s.step;
-    if (h.kind == fine) {
+    if (h.has_step()) {
         step = number_of(static_cast<word_of<T>>(h.step));
         if (!(bits_of(step) >= fields_of<T>::exponent_one && bits_of(step) < fields_of<T>::exponent)) return false;
     }
+    if (has_rows(h.kind)) step = T(1);  // r at first, which is exact in T
     if (h.is_flat()) {
         const auto value = bits_of(static_cast<T>(times(static_cast<double>(static_cast<i64>(h.base)), static_cast<double>(step))));
         for (u32 i = 0; active && i < 32; ++i) stage_one<T>(s.bytes, block_elements * me() + i, value);
@@ -125,7 +126,7 @@ CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u3
             d[i] = static_cast<i32>(sum);
         }
     }
-    const u32 before = exclusive(sum, s.blocks.quanta).before + static_cast<u32>(h.base);
+    const u32 before = exclusive(sum, s.blocks.quanta).before + (has_rows(h.kind) ? 0 : static_cast<u32>(h.base));
     constexpr u32 in_piece = 16 / sizeof(T);
     if (active) {
         CCOLL_UNROLL
@@ -146,10 +147,26 @@ CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u3
     }
     return true;
 }
+/// Staged r to staged values: adds up the columns, one thread a column. By all threads, behind a barrier. It reads the head of the chunk
+/// again, because other chunks would otherwise keep these numbers in registers.
+template <class T>
+CCOLL_DEVICE_RARE void add_rows(const u32* chunk, u32 count, decode_room<T>& s)
+{
+    const T base = static_cast<T>(static_cast<i32>(chunk[1]));
+    const u32 distance = chunk[3];
+    const T step = (chunk[0] & 15) == rows ? s.step : number_of(static_cast<word_of<T>>(chunk[4]));
+    for (u32 column = me(); column < distance; column += team_threads) {
+        T q = base;
+        for (u32 i = column; i < count; i += distance) {
+            q += staged<T>(s.bytes, i);
+            stage_one<T>(s.bytes, i, bits_of(times(q, step)));
+        }
+    }
+}
 template <class T, bool Addend>
 CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T>& s)
 {
-    const chunk_head h = read_head<T, Addend>(reinterpret_cast<const u32*>(from.at), from.bytes, (count + 31) / 32);
+    const chunk_head h = read_head<T, Addend>(reinterpret_cast<const u32*>(from.at), from.bytes, (count + 31) / 32, count);
     if (from.bytes <= sizeof s.bytes) put_pieces(from.at, (from.bytes + 15) / 16, s.bytes);
     __syncthreads();
     if (!(s.step > 0)) return false;
@@ -160,6 +177,10 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T
     }
     if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
     __syncthreads();
+    if (!Addend && has_rows(h.kind)) {
+        add_rows<T>(reinterpret_cast<const u32*>(from.at), count, s);
+        __syncthreads();
+    }
     if (h.section == 0) return true;
     if (Addend)
         return apply_fills<T>(reinterpret_cast<const u32*>(from.at), h, count, static_cast<double>(s.step), s.bytes, s.blocks, s.specials);

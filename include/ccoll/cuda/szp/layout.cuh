@@ -16,7 +16,7 @@ inline constexpr u32 unit_bytes = frame_unit;
 template <class T>
 CCOLL_DEVICE u32 head_words(u32 kind)
 {
-    return kind >= wide ? 5 : kind == fine ? 1 + 2 * sizeof(T) / 4 : 3;
+    return kind == rows ? 4 : kind >= wide ? 5 : kind == fine ? 1 + 2 * sizeof(T) / 4 : 3;
 }
 CCOLL_DEVICE u32 packed_words(u32 blocks) { return ((blocks + 1) / 2 + 3) / 4; }
 CCOLL_DEVICE u32 code_words(u32 blocks, bool packed) { return packed ? packed_words(blocks) : (blocks + 3) / 4; }

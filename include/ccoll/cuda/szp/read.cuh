@@ -29,13 +29,15 @@ struct chunk_head {
     u32 words = 0;                        ///< of the chunk, without its section
     u32 section = 0;                      ///< words of the section of special values, or, of an addend, of fill values; behind the others
     u32 in_front = 0, codes = 0;          ///< words in front of the codes, and of these
+    u32 distance = 0;                     ///< of a chunk with rows: how far away the value of the row before is
 
     CCOLL_DEVICE bool is_flat() const { return kind == flat || kind == wide_flat; }
     CCOLL_DEVICE bool is_narrow() const { return kind <= flat; }
+    CCOLL_DEVICE bool has_step() const { return kind == fine || kind == fine_rows; }
 };
-/// @param from  `bytes` bytes, aligned to 4
+/// @param from  `bytes` bytes, aligned to 4    @param count  of values; not needed for addends
 template <class T, bool Addend>
-CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks)
+CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 count = 0)
 {
     chunk_head h;
     if (bytes < 12 || bytes % 4 != 0) return h;
@@ -59,17 +61,24 @@ CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks)
         if (h.section > h.words - 3) return h;
         h.words -= h.section;
     }
-    if (h.kind > wide_flat || (Addend ? h.kind == fine : h.kind >= wide)) return h;
+    const bool in_rows = !Addend && has_rows(h.kind) && (h.kind == rows || is_f32<T>);
+    if (!in_rows && (h.kind > wide_flat || (Addend ? h.kind == fine : h.kind >= wide))) return h;
     if ((!h.packed && h.lowest != 0) || h.lowest > widest || (h.lists && (Addend || !h.packed || h.lowest != 0))) return h;
     if (h.alone && h.kind != narrow) return h;
     h.in_front = head_words<T>(h.kind);
     if (h.words < h.in_front) return h;
-    const bool is_long = h.in_front == 5;
+    const bool is_long = h.in_front == 5 && !in_rows;
     h.base = is_long ? from[1] | u64{from[2]} << 32 : static_cast<u64>(static_cast<i64>(static_cast<i32>(from[1])));
     const u64 second = is_long ? from[3] | u64{from[4]} << 32 : u64{from[2]};
     if (h.kind == fine) h.step = second;
     else h.largest = second;
     if (h.alone && h.base != 0) return h;
+    if (in_rows) {
+        h.distance = from[3];
+        if (h.kind == fine_rows) h.step = from[4];
+        if (h.section != 0 || h.distance < least_row || h.distance >= count) return h;
+        if (h.largest >= (h.kind == rows ? limit_of_rows<T> : limit_of_fine_rows)) return h;
+    }
     if (h.is_flat()) {
         h.good = h.words == h.in_front && w == (h.kind | (Addend ? bit_30 << 30 : escaped << 12));
         return h;
@@ -105,7 +114,7 @@ struct block_place {
 template <class T, bool Addend>
 CCOLL_DEVICE block_place find_block(const u32* codes, const chunk_head& h, u32 blocks, blocks_room& s)
 {
-    const u32 most = h.kind == narrow || (h.kind == fine && is_f32<T>) ? widest_narrow : widest;
+    const u32 most = h.kind == narrow || has_rows(h.kind) || (h.kind == fine && is_f32<T>) ? widest_narrow : widest;
     const bool active = me() < blocks;
     block_place p;
     u32 code = active ? code_of(codes, h, blocks, me()) : 0;

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/encode.inl says how the fast ones
+// work.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include <ccoll/base/isa.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/codec/zfp/block.hpp>
+
+#if defined(CCOLL_X86_KERNELS)
+#include <immintrin.h>
+#endif
+
+namespace ccoll::inline CCOLL_ABI::detail::zfp {
+
+/// Places of the values that a stream cannot hold. There is room for one more than may be there.
+struct exception_list {
+    std::uint16_t* place;
+    std::size_t most, count = 0;
+
+    bool add(std::size_t at) noexcept
+    {
+        if (count > most) return false;
+        place[count++] = static_cast<std::uint16_t>(at);
+        return true;
+    }
+};
+
+template <native_float T>
+bool is_finite(T v) noexcept
+{
+    return fields_of<T>::magnitude(v) < fields_of<T>::exponent;
+}
+
+/// A last block with fewer values, as libzfp fills it up.
+template <native_float T>
+void fill_up(T* x, std::size_t count) noexcept
+{
+    if (count <= 1) x[1] = x[0];
+    if (count <= 2) x[2] = x[1];
+    if (count <= 3) x[3] = x[0];
+}
+
+/// What an encoder may write behind a stream.
+inline constexpr std::size_t slack_bytes = 16;
+/// No stream ends there.
+inline constexpr std::size_t nowhere = ~std::size_t{0};
+
+CCOLL_EXACT_BEGIN
+namespace portable {
+
+/// Writes the stream of a chunk, with 0 in place of values that are not finite.
+/// @param limit       errors stay below it; 0: none is checked
+/// @param stream      room for the blocks, and slack_bytes
+/// @param exceptions  values that are not finite, or not within the limit
+/// @return its bytes; 0 if there are too many exceptions
+template <native_float T>
+std::size_t encode_stream(std::span<const T> in, const precision& wanted, T limit, std::byte* stream, exception_list& exceptions) noexcept
+{
+    CCOLL_EXACT_BODY
+    bit_writer to(stream);
+    const bool checked = limit > 0;
+    for (std::size_t at = 0; at < in.size(); at += block_values) {
+        const std::size_t count = std::min(block_values, in.size() - at);
+        T x[block_values] = {}, decoded[block_values];
+        for (std::size_t i = 0; i < count; ++i) x[i] = is_finite(in[at + i]) ? in[at + i] : T(0);
+        fill_up(x, count);
+        block<T>::encode(x, wanted, to, checked ? decoded : nullptr);
+        for (std::size_t i = 0; i < count; ++i) {
+            if (checked ? std::fabs(decoded[i] - in[at + i]) < limit : is_finite(in[at + i])) continue;
+            if (!exceptions.add(at + i)) return 0;
+        }
+    }
+    return to.end();
+}
+
+/// The reverse. Total.
+/// @return the bit behind the last block; nowhere, if that is far behind the stream
+template <native_float T>
+std::size_t decode_stream(const_byte_span stream, const precision& wanted, std::span<T> out) noexcept
+{
+    const bit_source from(stream);
+    std::size_t bit = 0;
+    for (std::size_t at = 0; at < out.size(); at += block_values) {
+        T x[block_values];
+        block<T>::decode(from, bit, wanted, x);
+        std::copy_n(x, std::min(block_values, out.size() - at), out.begin() + static_cast<std::ptrdiff_t>(at));
+    }
+    return bit;
+}
+
+}  // namespace portable
+CCOLL_EXACT_END
+
+#if defined(CCOLL_X86_KERNELS)
+
+/// What is the same for all planes that know 0, 1 or 2 coefficients and find no other one: their codes are `period` bits long, and the last
+/// bit of each is the search that found nothing.
+struct plane_run {
+    std::uint64_t search;              ///< where these bits are, as far as a reader looks
+    std::uint64_t places;              ///< where the bits of codes belong in planes of 4 bits
+    std::uint32_t period, reciprocal;  ///< x * reciprocal / 256 is x / period in whole numbers, of each x that `search` finds
+};
+inline constexpr std::size_t longest_run = 13;  ///< and a code behind it are at most 56 bits, as codes and as planes
+inline constexpr plane_run plane_runs[3] = {
+    {(std::uint64_t{1} << longest_run) - 1, 0, 1, 256},
+    {0xaaaaaaaaaaaaaaaau & ((std::uint64_t{1} << 2 * longest_run) - 1), 0x3333333333333333u, 2, 128},
+    {0x4924924924924924u & ((std::uint64_t{1} << 3 * longest_run) - 1), 0x7777777777777777u, 3, 86},
+};
+
+#define CCOLL_TARGET CCOLL_AVX2
+#include <ccoll/base/kernels_begin.inl>
+namespace avx2 {
+#include <ccoll/codec/zfp/encode.inl>
+
+#include <ccoll/codec/zfp/decode.inl>
+}  // namespace avx2
+#include <ccoll/base/kernels_end.inl>
+
+#define CCOLL_TARGET CCOLL_AVX512
+#include <ccoll/base/kernels_begin.inl>
+namespace avx512 {
+#include <ccoll/codec/zfp/encode.inl>
+
+#include <ccoll/codec/zfp/decode.inl>
+}  // namespace avx512
+#include <ccoll/base/kernels_end.inl>
+namespace avx512_gfni = avx512;
+
+#elif defined(CCOLL_NEON_KERNELS)
+namespace neon = portable;
+#endif
+
+template <native_float T>
+inline constexpr by_isa stream_encoders{CCOLL_EACH_ISA(encode_stream<T>)};
+template <native_float T>
+inline constexpr by_isa stream_decoders{CCOLL_EACH_ISA(decode_stream<T>)};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::zfp

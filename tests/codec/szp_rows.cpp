@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/rows.hpp: frames of fields that say their shape are shorter, decode to the bits that frames without shape decode to, and are
+// the same with every instruction set and number of threads.
+#include "catch.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include <ccoll/exec.hpp>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+using namespace ccoll::policies;
+using ccoll::status;
+namespace szp = ccoll::detail::szp;
+
+namespace {
+
+using C = Codec::SZp;
+constexpr std::size_t chunk = 8192;
+
+/// Smooth along both directions, with rows of `row` values.
+template <class T>
+std::vector<T> field_of_rows(std::size_t n, std::size_t row)
+{
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double a = static_cast<double>(i % row), b = static_cast<double>(i / row);
+        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) + 3 * std::sin(0.53 * a) + 280);
+    }
+    return x;
+}
+
+/// With rows of `row` values; the last one may be cut.
+template <class T>
+ccoll::shaped_view<const T> with_rows(const std::vector<T>& x, std::size_t row)
+{
+    return {x, row, x.size()};
+}
+
+template <class T>
+std::vector<std::byte> frame_with_rows(const std::vector<T>& x, std::size_t row, double eb)
+{
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
+    const auto r = ccoll::encode<C>(with_rows(x, row), frame, eb);
+    REQUIRE(r.code == status::ok);
+    frame.resize(r.bytes);
+    return frame;
+}
+template <class T>
+std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
+{
+    std::vector<T> y(n);
+    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
+    return y;
+}
+template <class T>
+bool same(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+struct mapped {  // the part of std::mdspan's interface that counts
+    const float* at;
+    std::size_t extents[2], strides[2];
+
+    const float* data_handle() const { return at; }
+    std::size_t size() const { return extents[0] * extents[1]; }
+    bool is_exhaustive() const { return true; }
+    static constexpr std::size_t rank() { return 2; }
+    std::size_t extent(std::size_t d) const { return extents[d]; }
+    std::size_t stride(std::size_t d) const { return strides[d]; }
+};
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it decodes to the same values", "[codec][szp][rows]", float,
+                   double)
+{
+    using T = TestType;
+    const double eb = 0.02;
+    for (const std::size_t row : {32u, 33u, 63u, 100u, 187u, 1440u, 4000u})
+        for (const std::size_t n : {chunk, 3 * chunk + 1, 5 * chunk - 77}) {
+            INFO("rows of " << row << ", " << n << " values");
+            const auto x = field_of_rows<T>(n, row);
+            const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, row, eb);
+            CHECK(frame.size() < plain.size());
+            if (row < 1000 && n % chunk == 0) CHECK(10 * frame.size() < 8 * plain.size());
+            const auto y = decoded<T>(frame, n);
+            CHECK(same(y, decoded<T>(plain, n)));
+            CHECK(round_trip::count_outside(y, x, eb) == 0);
+        }
+}
+
+TEMPLATE_TEST_CASE("SZp writes and reads the same rows with every instruction set and number of threads", "[codec][szp][rows]", float,
+                   double)
+{
+    using T = TestType;
+    const ccoll::isa usual = ccoll::isa_in_use();
+    for (const double eb : {0.02, 0.0015}) {  // of the second, differences do not fit 8 bits, and (f32) quanta hardly the grid
+        const auto x = field_of_rows<T>(6 * chunk + 77, 187);
+        const auto frame = frame_with_rows(x, 187, eb);
+        const auto y = decoded<T>(frame, x.size());
+        for (const ccoll::isa one : ccoll::every_isa) {
+            if (ccoll::use_isa(one) != one) continue;
+            INFO(ccoll::name_of(one) << ", bound " << eb);
+            CHECK(frame_with_rows(x, 187, eb) == frame);
+            CHECK(same(decoded<T>(frame, x.size()), y));
+            ccoll::frame_view view;
+            std::vector<T> past(x.size());
+            REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, x.size(), view) == status::ok);
+            CHECK(ccoll::frame_codec_of<C, T>.decode(view, past, ccoll::stores::streamed, {}) == status::ok);
+            CHECK(same(past, y));
+        }
+        ccoll::use_isa(usual);
+        std::vector<std::byte> room(ccoll::max_encoded_bytes<C, T>(x.size()));
+        const auto r = ccoll::encode<C>(with_rows(x, 187), room, eb, Exec::Threads<3>{});
+        REQUIRE(r.code == status::ok);
+        CHECK(std::vector<std::byte>(room.begin(), room.begin() + static_cast<std::ptrdiff_t>(r.bytes)) == frame);
+    }
+}
+
+TEMPLATE_TEST_CASE("SZp finds rows on lattices as well, however large or small their step", "[codec][szp][rows]", float, double)
+{
+    using T = TestType;
+    const ccoll::isa usual = ccoll::isa_in_use();
+    for (const int exponent : {-4, -100, 100, 110, 115}) {
+        auto x = field_of_rows<T>(2 * chunk + 500, 187);
+        for (T& v : x) v = static_cast<T>(std::ldexp(std::nearbyint(v * 16), exponent));
+        const double eb = std::ldexp(0.2, exponent);
+        INFO("multiples of 2^" << exponent);
+        const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, 187, eb);
+        CHECK(10 * frame.size() < 9 * plain.size());
+        const auto y = decoded<T>(frame, x.size());
+        CHECK(round_trip::count_outside(y, x, eb) == 0);
+        CHECK(same(y, decoded<T>(plain, x.size())));
+        if (sizeof(T) == 4) {
+            CHECK(same(y, x));
+            ccoll::frame_view view;
+            REQUIRE(ccoll::read_frame(frame, view) == status::ok);
+            CHECK((ccoll::load<std::uint32_t>(view.chunk(0).data, 0) & 15) == 7);
+        }
+        for (const ccoll::isa one : ccoll::every_isa) {
+            if (ccoll::use_isa(one) != one) continue;
+            INFO(ccoll::name_of(one));
+            CHECK(frame_with_rows(x, 187, eb) == frame);
+            CHECK(same(decoded<T>(frame, x.size()), y));
+        }
+        ccoll::use_isa(usual);
+    }
+}
+
+TEMPLATE_TEST_CASE("a shape changes nothing where it does not help", "[codec][szp][rows]", float, double)
+{
+    using T = TestType;
+    fields::generator random(5);
+    std::vector<T> noise(4 * chunk);
+    for (T& v : noise) v = static_cast<T>(random.below(100000)) / T(1000);
+    const auto smooth = field_of_rows<T>(4 * chunk, 187);
+    for (const std::size_t row : {1u, 31u, 187u, 8191u, 8192u, 100000u}) {
+        INFO("rows of " << row);
+        CHECK(frame_with_rows(noise, row, 0.1) == round_trip::frame_of<C>(noise, 0.1));
+        if (row != 187) CHECK(frame_with_rows(smooth, row, 0.02).size() <= round_trip::frame_of<C>(smooth, 0.02).size());
+    }
+    const std::vector<T> constant(chunk, T(5)), none;
+    CHECK(frame_with_rows(constant, 100, 0.1) == round_trip::frame_of<C>(constant, 0.1));
+    CHECK(frame_with_rows(none, 100, 0.1) == round_trip::frame_of<C>(none, 0.1));
+}
+
+TEMPLATE_TEST_CASE("SZp stores special values, large ones and tight bounds of a field with rows as ever", "[codec][szp][rows]", float,
+                   double)
+{
+    using T = TestType;
+    auto x = field_of_rows<T>(10 * chunk, 187);
+    x[5] = std::numeric_limits<T>::quiet_NaN();
+    x[3 * chunk + 1] = T(1e9);
+    x[4 * chunk + 8000] = -std::numeric_limits<T>::infinity();
+    for (std::size_t i = 5 * chunk; i < 6 * chunk; ++i) x[i] = T(1e20);
+    for (std::size_t i = 7 * chunk; i < 8 * chunk; i += 7) x[i] = T(-9999);
+    for (const double eb : {3.0, 0.02, 1e-3, 1e-5, 1e-9, 1e-14}) {
+        const auto y = decoded<T>(frame_with_rows(x, 187, eb), x.size());
+        INFO("bound " << eb);
+        CHECK(round_trip::count_outside(y, x, eb) == 0);
+        CHECK(same(y, decoded<T>(round_trip::frame_of<C>(x, eb), x.size())));
+    }
+}
+
+TEMPLATE_TEST_CASE("SZp encodes rows into any room that is enough for them", "[codec][szp][rows]", float, double)
+{
+    using T = TestType;
+    fields::generator random(7);
+    auto x = field_of_rows<T>(chunk, 100);
+    for (T& v : x) v = v * T(1e3) + static_cast<T>(random.below(1000));
+    for (std::size_t i = 100; i < chunk; ++i) x[i] = x[i - 100] + static_cast<T>(random.below(60)) / T(10);
+    for (const double eb : {20.0, 13.0, 10.0}) {
+        const auto frame = frame_with_rows(x, 100, eb);
+        CHECK(same(decoded<T>(frame, chunk), decoded<T>(round_trip::frame_of<C>(x, eb), chunk)));
+        std::vector<std::byte> room(chunk * sizeof(T));
+        const auto whole = szp::chunk_coder<T>::encode_chunk(x, room, eb, true, 100);
+        REQUIRE(whole.code == status::ok);
+        for (std::size_t less = 0; less < 3; ++less) {
+            std::vector<std::byte> tight(whole.bytes - 4 * less);
+            const auto r = szp::chunk_coder<T>::encode_chunk(x, tight, eb, true, 100);
+            CHECK((r.code == status::ok) == (r.bytes == whole.bytes && less == 0));
+        }
+    }
+}
+
+TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[codec][szp][rows]", float, double)
+{
+    using T = TestType;
+    const auto x = field_of_rows<T>(chunk - 5, 187);
+    std::vector<std::byte> room(chunk * sizeof(T));
+    std::vector<T> y(x.size());
+    const auto r = szp::chunk_coder<T>::encode_chunk(x, room, 0.02, true, 187);
+    REQUIRE(r.code == status::ok);
+    REQUIRE((static_cast<unsigned>(room[0]) & 15) == 6);
+    const auto read = [&](std::size_t at, std::uint32_t word) {
+        auto chunk_of_rows = room;
+        std::memcpy(chunk_of_rows.data() + at, &word, 4);
+        return szp::chunk_coder<T>::decode_chunk(std::span(chunk_of_rows).first(r.bytes), y, 0.02);
+    };
+    CHECK(read(12, 187) == status::ok);
+    for (const std::uint32_t distance : {0u, 31u, static_cast<std::uint32_t>(x.size()), 0xffffffffu})
+        CHECK(read(12, distance) == status::corrupt);
+    CHECK(read(12, 32) == status::ok);
+    CHECK(read(12, static_cast<std::uint32_t>(x.size() - 1)) == status::ok);
+    CHECK(read(4, 0x7fffffffu) == status::ok);  // another base, whatever it means
+    CHECK(read(8, 0x7fffffffu) == status::corrupt);
+    const auto head = ccoll::load<std::uint32_t>(std::span<const std::byte>(room), 0);
+    CHECK(read(0, head | 1u << 30) == status::corrupt);
+    CHECK(szp::chunk_coder<T>::decode_addend(std::span(room).first(r.bytes), y, 0.02) == status::corrupt);
+}
+
+TEST_CASE("the rows of a buffer are those that shaped(), its traits or its extents say", "[codec][rows]")
+{
+    std::vector<float> x(6000);
+    CHECK(ccoll::row_length(x) == 0);
+    CHECK(ccoll::row_length(ccoll::shaped(x, {20, 300})) == 300);
+    CHECK(ccoll::row_length(ccoll::shaped(std::span<const float>(x), {2, 30, 100})) == 100);
+    CHECK(ccoll::row_length(ccoll::shaped(x, {6000})) == 0);
+    CHECK(ccoll::row_length(ccoll::shaped(x, {1, 6000})) == 0);
+    CHECK(ccoll::row_length(mapped{x.data(), {20, 300}, {300, 1}}) == 300);  // layout_right
+    CHECK(ccoll::row_length(mapped{x.data(), {20, 300}, {1, 20}}) == 20);    // layout_left
+    CHECK(ccoll::row_length(mapped{x.data(), {6000, 1}, {1, 1}}) == 6000);
+
+    std::vector<std::byte> room(ccoll::max_encoded_bytes<C, float>(x.size()));
+    CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 300}), room, 0.1).code == status::ok);
+    CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1).code == status::size_mismatch);
+    CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1, Exec::Threads<2>{}).code == status::size_mismatch);
+}
