@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 2 3 4
-// MPI gives the context of a freed communicator to the next one. What a call left unread on the first, after an error or a question that
-// came too late, must not become a message of the second.
+// MPI gives the context of a freed communicator to the next one. What a call left unread on the first must not become a message of the
+// second: what an error leaves, a question that came too late, the last acknowledgements of a guarded link.
 #include <cstddef>
 #include <system_error>
 #include <vector>
@@ -43,6 +43,21 @@ void agree(int round, MPI_Comm comm)
     EXPECT(v[0] > static_cast<float>(p) - 0.01f && v[0] < static_cast<float>(p) + 0.01f);
 }
 
+/// Fragments of guarded links are numbered as long as their communicator lives, so an old acknowledgement would count for new fragments.
+void agree_guarded(MPI_Comm comm)
+{
+    int p = 1;
+    MPI_Comm_size(comm, &p);
+    std::vector<float> v(5000, 1), all(static_cast<std::size_t>(p) * 1000);
+    std::error_code code;
+    ccoll::allreduce<Algo::RecursiveDoubling, Fault::Crc32c, Timeout<30>>(v, comm, code);
+    EXPECT(!code);
+    EXPECT(v[0] == static_cast<float>(p));
+    ccoll::allgather<Fault::Crc32c, Timeout<30>>(std::vector<float>(1000, 2), all, comm, code);
+    EXPECT(!code);
+    EXPECT(all.back() == 2);
+}
+
 }  // namespace
 
 int main(int argc, char** argv)
@@ -57,6 +72,12 @@ int main(int argc, char** argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &second);
         for (int i = 0; i < 6; ++i) agree(round + i, second);
         MPI_Comm_free(&second);
+    }
+    for (int round = 0; round < 100; ++round) {
+        MPI_Comm comm = MPI_COMM_NULL;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        agree_guarded(comm);
+        MPI_Comm_free(&comm);
     }
     return check::finish();
 }

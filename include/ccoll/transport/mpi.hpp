@@ -136,6 +136,7 @@ public:
         if (in_one_message(r, data.size()))
             r.result =
                 posted(r, CCOLL_MPI(Isend)(data.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &r.handle_));
+        if (r.result == status::ok) count_sent(peer);
         return r;
     }
     request post_recv(int peer, int tag, byte_span target)
@@ -157,7 +158,10 @@ public:
         const int rc = CCOLL_MPI(Test)(&r.handle_, &done, &s);
         if (rc == MPI_SUCCESS && done == 0) return false;
         r.result = state_->heard(rc);
-        if (r.receives_ && r.result != status::transport_failed) CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count);
+        if (r.receives_ && r.result != status::transport_failed) {
+            CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count);
+            ++state_->received;
+        }
         r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length, where MPI knows it
         r.handle_ = MPI_REQUEST_NULL;
         vain_ = 0;
@@ -169,8 +173,12 @@ public:
     {
         if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
         if (r.receives_) {
+            int cancelled = 0;
+            MPI_Status s{};
             CCOLL_MPI(Cancel)(&r.handle_);
-            CCOLL_MPI(Wait)(&r.handle_, MPI_STATUS_IGNORE);  // local for a cancelled request, by the standard
+            CCOLL_MPI(Wait)(&r.handle_, &s);  // local for a cancelled request, by the standard
+            CCOLL_MPI(Test_cancelled)(&s, &cancelled);
+            if (cancelled == 0) ++state_->received;  // its message had come already
             r.handle_ = MPI_REQUEST_NULL;
             return true;
         }
@@ -198,7 +206,8 @@ public:
         if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
         detail::mpi_aside& a = **place;
         std::copy(data.begin(), data.end(), a.bytes.begin());
-        CCOLL_MPI(Issend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle);
+        if (CCOLL_MPI(Isend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle) == MPI_SUCCESS)
+            count_sent(peer);
     }
     void leave_unread() noexcept { state_->unread = true; }
 
@@ -367,6 +376,8 @@ private:
         r.result = status::transport_failed;
         return true;
     }
+
+    void count_sent(int peer) noexcept { ++state_->sent[static_cast<std::size_t>(peer)]; }
 
     bool in_one_message(request& r, std::size_t size)
     {

@@ -35,7 +35,7 @@ bool is_over(Request& r)
     return CCOLL_MPI(Test)(&r, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done != 0;
 }
 
-/// A message that its receiver may leave unread. It is sent synchronously, so it is complete only when a receive has matched it.
+/// A message that its receiver may leave unread, with bytes of its own.
 struct mpi_aside {
     static constexpr std::size_t most_bytes = 256;
     MPI_Request handle = MPI_REQUEST_NULL;
@@ -69,8 +69,12 @@ struct mpi_state {
     std::shared_ptr<const neighbor_list> neighbors;  ///< in the topology; null until the first question, and without one
     std::vector<std::unique_ptr<mpi_aside>> asides;  ///< those that are over are used again
     bool unread = false;                             ///< messages to this rank may stay where they are
-    bool leaving = false;                            ///< this rank is in the barrier of `is_empty`
-    MPI_Request all_leave = MPI_REQUEST_NULL;
+    std::vector<std::uint64_t> sent;                 ///< how many messages, to each rank
+    std::uint64_t received = 0;                      ///< how many messages
+    std::uint64_t due = 0;                           ///< how many messages all ranks have sent to this one, once `is_empty` knows it
+    enum class stage : char { in_use, counting, draining, leaving };
+    stage emptied = stage::in_use;  ///< how far `is_empty` is
+    MPI_Request under_way = MPI_REQUEST_NULL;
     char says[MPI_MAX_ERROR_STRING + 1] = "";
 
     /// Stores MPI's text for `rc` and returns the corresponding status.
@@ -83,17 +87,26 @@ struct mpi_state {
         return kind == MPI_ERR_TRUNCATE ? status::truncated : status::transport_failed;
     }
 
-    /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. Each rank receives what comes. Once all
-    /// that it has sent aside has been received, it enters a nonblocking barrier. When the barrier is complete, no message is on its way. A
-    /// rank that has left a call enters the barrier only at the `end`, so before that no rank completes it.
+    /// Have all ranks received all messages? Does not wait; ask again as long as the answer is no. The ranks tell each other how many
+    /// messages they have sent. Each receives what comes until it has as many, and then enters a nonblocking barrier. When the barrier is
+    /// complete, no message is on its way. A rank that has left a call begins only at the `end`, so before that no rank gets further.
+    ///
+    /// The barrier alone would not do. Its messages may overtake others, for example the last acknowledgement of a guarded link.
     bool is_empty(bool end)
     {
-        if (unread && !end) return false;
+        if (emptied == stage::in_use) {
+            if (unread && !end) return false;
+            const int rc = CCOLL_MPI(Ireduce_scatter_block)(sent.data(), &due, 1, MPI_UINT64_T, MPI_SUM, comm, &under_way);
+            if (rc != MPI_SUCCESS) return false;
+            emptied = stage::counting;
+        }
         drain();
-        bool all_read = true;
-        for (std::size_t i = 0; !leaving && all_read && i < asides.size(); ++i) all_read = is_over(asides[i]->handle);
-        if (!leaving && all_read) leaving = CCOLL_MPI(Ibarrier)(comm, &all_leave) == MPI_SUCCESS;
-        return leaving && is_over(all_leave);
+        if (emptied == stage::counting && is_over(under_way)) emptied = stage::draining;
+        if (emptied == stage::draining && received >= due && CCOLL_MPI(Ibarrier)(comm, &under_way) == MPI_SUCCESS) emptied = stage::leaving;
+        if (emptied != stage::leaving || !is_over(under_way)) return false;
+        for (const auto& each : asides)
+            if (!is_over(each->handle)) return false;
+        return true;
     }
 
 private:
@@ -106,6 +119,7 @@ private:
             CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count);
             room.resize(static_cast<std::size_t>(count));
             CCOLL_MPI(Recv)(room.data(), count, MPI_BYTE, s.MPI_SOURCE, s.MPI_TAG, comm, MPI_STATUS_IGNORE);
+            ++received;
         }
     }
 };
@@ -170,6 +184,7 @@ public:
         fresh->users = users;
         CCOLL_MPI(Comm_rank)(users, &fresh->rank);
         CCOLL_MPI(Comm_size)(users, &fresh->size);
+        fresh->sent.resize(static_cast<std::size_t>(fresh->size));
         if (CCOLL_MPI(Comm_set_attr)(users, key_, fresh.get()) != MPI_SUCCESS) {
             why = "MPI_Comm_set_attr failed, and ccoll keeps its state as an attribute of the communicator";
             return nullptr;
