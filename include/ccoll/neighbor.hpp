@@ -163,8 +163,8 @@ persistent neighbor_alltoallv_init(Arguments&&... arguments)
 /// `send`, n elements, goes to every neighbour that this rank sends to. Part i of `recv` comes from the i-th neighbour that it receives
 /// from. The vector is encoded once, whatever the number of neighbours.
 ///
-///   neighbor_allgather<P...>(send, recv, comm, extra...)       ranges of n elements, and of n for each neighbour; n is the same on all
-///   ranks neighbor_allgather<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Neighbor_allgather with equal types
+///   neighbor_allgather<P...>(send, recv, comm, extra...)       ranges of n elements, and of n for each neighbour; all ranks use one n
+///   neighbor_allgather<P...>(send, recv, n, comm, extra...)    pointers, as MPI_Neighbor_allgather with equal types
 template <class... Policies, class... Arguments>
 report neighbor_allgather(Arguments&&... arguments)
 {

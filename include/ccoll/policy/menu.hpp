@@ -104,9 +104,8 @@ public:
                       "ccoll::menu: it has no plans; name at least one, as in ccoll::menu<ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>>");
     }
 
-    /// @param names  one per plan, in the order of the plans; not empty, and all different. The menu keeps views, so the characters must
-    /// live as
-    ///               long as the menu.
+    /// @param names  one per plan, in the order of the plans; not empty, and all different. The menu keeps views of them, so the
+    ///               characters must live as long as the menu.
     template <class... Names>
         requires(sizeof...(Names) > 0 && (std::convertible_to<const Names&, std::string_view> && ...))
     explicit constexpr menu(const Names&... names) : names_{std::string_view(names)...}
