@@ -366,6 +366,19 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
     std::vector<T> rare(1100, T(0.5));
     for (std::size_t i = 3; i < rare.size(); i += i % 50 + 7) rare[i] += static_cast<T>(i % 4) / 4;
     w.moves("rare", scaled(rare, T(1.25), T(0)), 0.2);
+    // Known rows; where the noise of a row is as large as what changes between rows, the distance is smooth.
+    const auto alike = scaled(wave<T>(300), T(4), T(0.5));
+    std::vector<T> noisy(1500);
+    for (std::size_t i = 0; i < noisy.size(); ++i)
+        noisy[i] = alike[i % 60 * 5] + static_cast<T>(static_cast<std::uint32_t>(i) * 2654435761u >> 27) / 32;
+    const auto with_rows = [&](const char* name, std::size_t row, const std::vector<T>& x, double eb) {
+        bytes frame(ccoll::max_encoded_bytes<Codec::SZe, T>(x.size()));
+        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb).bytes);
+        w.keep(name, x, eb, eb, std::move(frame));
+    };
+    with_rows("rows_of_100", 100, rows, 0.003);
+    with_rows("smooth_rows_of_60", 60, noisy, 0.03);
+    with_rows("rows_of_800", 800, rows, 0.003);
     check<Codec::SZe, T>(with_type<T>("sze"), w.all);
 }
 

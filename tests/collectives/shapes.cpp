@@ -74,6 +74,29 @@ TEST_CASE("collectives on buffers with a shape give the same bits and send fewer
     });
 }
 
+TEST_CASE("collectives tell SZe how long rows are", "[collectives][shapes]")
+{
+    ccoll::run_ranks(4, [](ccoll::threads_comm& comm) {
+        const auto x = field_of(comm.rank());
+        std::vector<float> plain(n), with(n), wrong(n);
+        const auto too_long = [](auto& values) { return ccoll::shaped(values, {2, n / 2}); };  // no chunk has a row before it
+        const auto compare = [&](const char* what, const ccoll::report& a, const ccoll::report& b, const ccoll::report& c,
+                                 bool sends = true) {
+            require(same(plain, with) && same(plain, wrong), what);
+            require(!sends || (b.sent_bytes <= a.sent_bytes && b.sent_bytes < c.sent_bytes), what);
+        };
+        const auto a = ccoll::allreduce<Algo::Ring, Codec::SZe, Bound>(x, plain, comm);
+        const auto b = ccoll::allreduce<Algo::Ring, Codec::SZe, Bound>(shaped(x), shaped(with), comm);
+        const auto c = ccoll::allreduce<Algo::Ring, Codec::SZe, Bound>(too_long(x), too_long(wrong), comm);
+        compare("allreduce", a, b, c);
+        plain = with = wrong = field_of(0);
+        const auto d = ccoll::bcast<Codec::SZe, Bound>(plain, 0, comm);
+        const auto e = ccoll::bcast<Codec::SZe, Bound>(shaped(with), 0, comm);
+        const auto f = ccoll::bcast<Codec::SZe, Bound>(too_long(wrong), 0, comm);
+        compare("bcast", d, e, f, comm.rank() == 0);
+    });
+}
+
 TEST_CASE("a shape with another number of elements than its buffer is an error on all ranks", "[collectives][shapes]")
 {
     ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {

@@ -115,7 +115,7 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
     fuzz::require(outcome.kept_to_its_room, "something was written beside its room");
     fuzz::require(outcome.outside == 0, "a value is outside of the bound");
     if constexpr (ccoll::has_homomorphic_codec<C, T>) encode_addend<C>(x, eb, isa);
-    if constexpr (std::is_same_v<C, Codec::SZp>) encode_rows<C>(x, eb, plain, isa);
+    if constexpr (std::is_same_v<C, Codec::SZp> || std::is_same_v<C, Codec::SZe>) encode_rows<C>(x, eb, plain, isa);
 }
 
 }  // namespace

@@ -164,6 +164,16 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
             append(input, round_trip::frame_of<Codec::SZe>(field.values, eb));
             if (input.size() < 3000) decode.write(input);
         }
+    for (const std::size_t row : {16u, 100u, 700u}) {
+        fields::generator random(9);
+        std::vector<T> x(1100);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(i % row * 7 % 31) + static_cast<T>(random.unit());
+        bytes input, frame(ccoll::max_encoded_bytes<Codec::SZe, T>(x.size()));
+        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, 0.3).bytes);
+        append(input, fuzz::choice_of_portable(7, f64));
+        append(input, frame);
+        decode.write(input);
+    }
     // Two chunks each, in few bytes.
     const auto long_one = fields::constant<T>(8193);
     bytes input;

@@ -358,23 +358,31 @@ def sze_table(bits):
 
 
 def sze(chunk, n, dtype, bound):
-    if not chunk[0] & 1:
-        require(number(chunk, 0, "I") == 0, "a verbatim chunk of SZe")
-        return szp(chunk[4:], n, dtype, bound, 0)
+    if chunk[0] & 15 != 15:
+        return szp(chunk, n, dtype, bound, 0)
     flags, limits, words, specials, base = struct.unpack_from("<B3sHHi", chunk)
-    fine, alone, count, at = flags >> 2 & 1, flags >> 3 & 1, flags >> 4, 12
-    require(flags & 3 == 1 and count <= 2 and n >= 1024 and not (fine and dtype == 1), "flags of SZe")
+    fine, alone, count, at = flags >> 4 & 1, flags >> 5 & 1, flags >> 6, 12
+    require(count <= 2 and n >= 1024 and not (fine and dtype == 1), "flags of SZe")
     step = szp_step(dtype, bound)
     if fine:
         step, at = number(chunk, 12, "f"), 16
     distances = struct.unpack_from("<%dH" % count, chunk, at)
-    require(0 not in distances, "a distance")
+    distances = [(word & 0x7fff, word >> 15) for word in distances]
+    require(all(w > smooth for w, smooth in distances), "a distance")
     stream = struct.unpack_from("<%dH" % words, chunk, at + 2 * count)
     end = len(chunk) - 4 * specials
     bits = Bits(chunk[at + 2 * count + 2 * words:end - 32])
     states, tables = list(struct.unpack_from("<8I", chunk, end - 32)), [sze_table(bits) for _ in range(4)]
     tokens, activity, next_word = [], 0, 0
-    for _ in range(-(-n // 8)):
+    above = distances[0][0] if distances and distances[0][0] >= 16 else None
+
+    def sum_from(i):
+        return sum(min(t, 31) for t in tokens[i:i + 8])
+
+    for g in range(-(-n // 8)):
+        if g:
+            before = sum_from(8 * g - 8)
+            activity = (before + (sum_from(8 * g - above) if above and above <= 8 * g else before)) // 2
         table = tables[sum(activity >= limit for limit in limits)]
         for lane in range(8):
             x = states[lane]
@@ -384,7 +392,6 @@ def sze(chunk, n, dtype, bound):
                 x, next_word = x << 16 | stream[next_word], next_word + 1
             states[lane] = x
             tokens.append(token)
-        activity = sum(min(t, 31) for t in tokens[-8:])
     require(next_word == words and states == [1 << 16] * 8, "a stream of SZe that ends where it should")
     r = []
     for token in tokens:
@@ -392,9 +399,9 @@ def sze(chunk, n, dtype, bound):
         u = token if token < 16 else (4 + (token - 16) % 4 << low) + bits.take(low)
         r.append(zigzag(u))
     require(-(-bits.at // 8) * 8 == bits.length, "bits of SZe that fill their bytes")
-    for w in distances:
-        for i in range(w, n):
-            r[i] += r[i - w]
+    for k, (w, smooth) in reversed(list(enumerate(distances))):
+        for i in range(w + smooth + (distances[0][0] if k else 0), n):
+            r[i] += signed(r[i - w - 1] + 2 * r[i - w] + r[i - w + 1] + 2 & 0xffffffff, 32) >> 2 if smooth else r[i - w]
     q, values = base, []
     for i in range(n):
         q = r[i] if alone else q + r[i]

@@ -36,26 +36,27 @@ struct chunk_coder {
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
-        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8);  // fine chunks of f64 stay what they are
-        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb);
+        return encode_chunk_of_rows(in, dst, eb, 0);
+    }
+    /// @param row  the length of the rows of the field; 0: they are looked for
+    static encode_result encode_chunk_of_rows(std::span<const T> in, byte_span dst, double eb, std::size_t row) noexcept
+    {
+        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, row);  // fine chunks of f64 stay what they are
+        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, row);
         if (plain.code != status::ok) return plain;
-        u8* const to = address(dst);
-        const std::size_t shorter = recode(dst.first(plain.bytes), in.size());
-        if (shorter != 0) return {shorter, status::ok, plain.raw_blocks, plain.special_values};
-        if (plain.bytes + verbatim_head > dst.size()) return {0, status::out_of_space};
-        std::memmove(to + verbatim_head, to, plain.bytes);
-        put(to, u32{0});
-        return {plain.bytes + verbatim_head, status::ok, plain.raw_blocks, plain.special_values};
+        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), row); shorter != 0) plain.bytes = shorter;
+        return plain;
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        if (src.size() < verbatim_head) return status::corrupt;
-        const u8* const from = reinterpret_cast<const u8*>(src.data());
-        if ((from[0] & coded) == 0) {
-            if (get<u32>(from) != 0) return status::corrupt;
-            return inner::decode_chunk(src.subspan(verbatim_head), out, eb);
-        }
+        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
+        return decode_coded(src, out, eb);
+    }
+
+private:
+    [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
         const exact_environment environment;
         const szp::quantiser<T> z(eb);
         coded_view view;
@@ -71,18 +72,16 @@ struct chunk_coder {
         return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
-private:
-    static constexpr std::size_t verbatim_head = 4;
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
 
     /// Puts a coded chunk in the place of one of SZp. @return its bytes; 0: it would not be shorter, or cannot be
-    [[gnu::noinline]] static std::size_t recode(byte_span chunk, std::size_t n) noexcept
+    [[gnu::noinline]] static std::size_t recode(byte_span chunk, std::size_t n, std::size_t row) noexcept
     {
         szp::chunk_view view;
         if (n < least_values || szp::read_chunk(chunk, n, sizeof(T), false, view) != status::ok) return 0;
-        if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8)) return 0;
+        if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
         u8 room[most_coded_bytes];
-        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, room) - room);
+        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row >= least_row ? row : 0, room) - room);
         if (bytes + view.specials.size() >= chunk.size()) return 0;
         std::memmove(address(chunk) + bytes, view.specials.data(), view.specials.size());
         std::memcpy(address(chunk), room, bytes);
@@ -95,13 +94,13 @@ private:
 /// The quanta of SZp in fewer bits: a third less at 1e-3 of the range, at a tenth of the speed. For links of about 100 Mb/s.
 ///
 /// Bound, special values, denormals and tight bounds are those of SZp, because the quanta are. Not homomorphic: reductions decode, add and
-/// encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone.
+/// encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone, unless the buffer has a shape.
 /// Cost: O(n) passes over a chunk in the innermost caches, no allocation, 130 KiB of stack. All instruction sets give the same bytes.
 ///
 /// Sources: Duda, "Asymmetric numeral systems", arXiv:1311.2540, in its range variant, with eight interleaved states as in Giesen,
 /// "Interleaved entropy coders", arXiv:1402.3392; the prediction from three neighbours is that of Lorenzo (Ibarria et al., Computer
 /// Graphics Forum 22(3), 2003), as in SZ (Tao et al., IPDPS 2017). Differs in: tables of four classes of activity per chunk, predictions
-/// from quanta instead of values, rows that are found.
+/// from quanta instead of values, rows that are found, means of the row before where it is noisy.
 template <native_float T>
 struct codec_impl<policies::Codec::SZe, T, host_space> : detail::sze::chunk_coder<T> {};
 

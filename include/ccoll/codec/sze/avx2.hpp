@@ -7,6 +7,7 @@
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
 
+#include <ccoll/codec/sze/avx2_residuals.hpp>
 #include <ccoll/codec/sze/portable.hpp>
 #include <ccoll/codec/szp/avx2.hpp>
 
@@ -17,16 +18,6 @@ namespace ccoll::inline CCOLL_ABI::detail::sze {
 
 namespace avx2 {
 
-/// Sums of differences of 32 bytes at two places.
-CCOLL_INLINE u32 distance_of(const u8* a, const u8* b, std::size_t w) noexcept
-{
-    const auto at = [](const u8* from) { return reinterpret_cast<const __m256i*>(from); };
-    const __m256i sums = _mm256_add_epi64(_mm256_sad_epu8(_mm256_loadu_si256(at(a)), _mm256_loadu_si256(at(a - w))),
-                                          _mm256_sad_epu8(_mm256_loadu_si256(at(b)), _mm256_loadu_si256(at(b - w))));
-    const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums), _mm256_extracti128_si256(sums, 1));
-    return static_cast<u32>(_mm_cvtsi128_si32(half)) + static_cast<u32>(_mm_extract_epi32(half, 2));
-}
-
 /// @param end  of what may be read
 CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8* end, i32* d) noexcept
 {
@@ -35,8 +26,6 @@ CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8
     szp::avx2::get_planes(from, width, all);
     for (std::size_t i = 0; i < 4; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + 8 * i), all.v[i]);
 }
-
-#include <ccoll/codec/sze/loops.inl>
 
 /// [mask of lanes that are to be refilled][lane] which of the next words it takes
 struct word_numbers {
@@ -66,8 +55,11 @@ inline constexpr word_numbers lane_of_word = make_lane_numbers();
 /// too large by less than 2^-51 of it, so that the product is not below the quotient, and above it by less than 2^-28, while a quotient
 /// that is no integer is 2^-10 below the next one at least.
 struct alignas(16) double_step {
-    double inverse;
-    u32 share, first;
+    double inverse = 0;
+    u32 share = 0, first = 0;
+
+    double_step() noexcept = default;
+    double_step(u32 of, u32 begin) noexcept : inverse(1 / static_cast<double>(of) * (1 + 0x1p-51)), share(of), first(begin) {}
 };
 /// Of four lanes.
 struct four_steps {
@@ -91,19 +83,15 @@ CCOLL_INLINE __m128i quotients(__m128i x, __m256d inverse) noexcept
 }
 CCOLL_INLINE __m256i joined(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 
-CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const encoding_step (*steps)[tokens],
-                                      u8* end, u32* states) noexcept
+CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t groups, const share_table* tables, u8* end,
+                                      u32* states) noexcept
 {
-    double_step in_double[classes][tokens];
-    for (std::size_t c = 0; c < classes; ++c)
-        for (std::size_t k = 0; k < tokens; ++k) {
-            const encoding_step& one = steps[c][k];
-            in_double[c][k] = {one.share == 0 ? 0 : 1 / static_cast<double>(one.share) * (1 + 0x1p-51), one.share, one.first};
-        }
+    double_step steps[classes][tokens];
+    for (std::size_t c = 0; c < classes; ++c) make_steps(tables[c], steps[c]);
     const __m256i low = _mm256_set1_epi32(0xffff), all = _mm256_set1_epi32(whole), one = _mm256_set1_epi32(1);
     __m256i x = _mm256_set1_epi32(static_cast<int>(least_state));
     for (std::size_t g = groups; g-- > 0;) {
-        const double_step* const of = in_double[class_of_group[g]];
+        const double_step* const of = steps[class_of_group[g]];
         const four_steps a = steps_of(of, t + lanes * g), b = steps_of(of, t + lanes * g + 4);
         const __m256i share = joined(a.share, b.share), first = joined(a.first, b.first);
 
@@ -124,13 +112,15 @@ CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std
     return end;
 }
 
-CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const u32 (*slots)[whole], const model& m,
+CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const slot_table* slots, const model& m,
                                        std::size_t groups, u8* t) noexcept
 {
-    u32 first_slot[256];
-    for (u32 a = 0; a < 256; ++a) first_slot[a] = static_cast<u32>(m.class_of(a) * whole);
+    constexpr u32 table_size = sizeof(slot_table) / sizeof(u32);
+    u32 first_slot[512];  // of twice an activity
+    for (u32 a = 0; a < 512; ++a) first_slot[a] = m.class_of(a / 2) * table_size;
+    const std::size_t second = m.second_row();
+    const std::size_t w = m.distances[0].places;
     const __m256i low = _mm256_set1_epi32(whole - 1), share = _mm256_set1_epi32(0x7ff);
-    const __m128i most = _mm_set1_epi8(most_active);
     __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(states));
     __m256i of = _mm256_set1_epi32(static_cast<int>(first_slot[0]));
     for (std::size_t g = 0; g < groups; ++g) {
@@ -141,7 +131,10 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
         const __m128i codes = _mm_packus_epi32(_mm256_castsi256_si128(code), _mm256_extracti128_si256(code, 1));
         const __m128i bytes = _mm_packus_epi16(codes, _mm_setzero_si128());
         _mm_storel_epi64(reinterpret_cast<__m128i*>(t + lanes * g), bytes);
-        const auto activity = static_cast<u32>(_mm_cvtsi128_si32(_mm_sad_epu8(_mm_min_epu8(bytes, most), _mm_setzero_si128())));
+        const __m128i own = activity_of(bytes);
+        const __m128i other =
+            g + 1 < second ? own : activity_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + lanes * (g + 1) - w)));
+        const auto activity = static_cast<u32>(_mm_cvtsi128_si32(_mm_add_epi32(own, other)));
         of = _mm256_set1_epi32(static_cast<int>(first_slot[activity]));
 
         const __m256i place = _mm256_and_si256(_mm256_srli_epi32(slot, 11), low);
@@ -158,7 +151,7 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
     return from == end && _mm256_movemask_epi8(at_least) == -1;
 }
 
-#include <ccoll/codec/sze/low_bits.inl>
+#include <ccoll/codec/sze/loops.inl>
 #include <ccoll/codec/sze/passes.inl>
 
 }  // namespace avx2

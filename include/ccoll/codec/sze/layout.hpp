@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/sze/layout.hpp - floor 2. A chunk of SZe: what its bytes mean. Little-endian.
 //
-//   verbatim   0 u32 0           then a chunk of SZp for movement
-//   coded      0 u8 flags        1 | fine (bit 2) | alone (bit 3) | number of distances, 0..2 (bits 4..5)
+//   verbatim   a chunk of SZp for movement, whose first 4 bits are a kind, 0..7
+//   coded      0 u8 flags        15 (bits 0..3) | fine (bit 4) | alone (bit 5) | number of distances, 0..2 (bits 6..7)
 //              1 u8[3] limits    of the classes of activity, ascending
 //              4 u16 words       of the stream
 //              6 u16 specials    words of 4 bytes of the section of special values (codec/specials.hpp)
 //              8 i32 base        what stands before the first quantum; 0 if alone
 //             12 f32 step        fine only
-//             .. u16 distances   each at least 1
+//             .. u16 distances   each at least 1, smooth ones 2 (bits 0..14) | smooth (bit 15)
 //             .. u16[words]      the stream of the tokens
 //             ..                 bits: four tables, then the low bits of the residuals, lowest bits first; whole bytes
 //             .. u32[8]          where the lanes of the stream begin
 //             .. specials
 //
 // Quanta are those of SZp. The difference of value i is q[i] - q[i-1], or q[i] itself if alone. For each distance w, value i less value
-// i - w takes the place of value i, from i = w on. What is left are the residuals. Residual i belongs to lane i % 8 and to group i / 8; the
-// last group is filled up with 0.
+// i - w takes the place of value i, from i = w on, or for the second distance, from where the first one and w end. If the distance is
+// smooth, what is subtracted is the mean of three values, of which that in the middle counts twice, from the next value on. What is left
+// are the residuals. Residual i belongs to lane i % 8 and to group i / 8; the last group is filled up with 0.
 //
 // A residual r is u = 2 r, or -2 r - 1 where r is negative. u < 16 is its own token. A larger one with its highest bit at n has the token
 // 16 + 4 (n - 4) + (the two bits below the highest), and the n - 2 bits below these as they are.
@@ -47,15 +48,17 @@ inline constexpr std::size_t lanes = 8;  ///< the states of a stream fill one re
 inline constexpr std::size_t most_groups = chunk_elements / lanes;
 inline constexpr std::size_t classes = 4;  ///< of activity: each has a table of its own
 inline constexpr std::size_t tokens = 128;
-inline constexpr u32 direct = 16;           ///< residuals below are their own tokens
+inline constexpr u32 direct = 16;  ///< residuals below are their own tokens
+inline constexpr u32 exact_as_float = u32{1} << 24;
 inline constexpr unsigned share_bits = 10;  ///< the shares of a table's tokens add up to 2^10: four tables of 4 KiB
 inline constexpr u32 whole = u32{1} << share_bits;
 inline constexpr u32 least_state = u32{1} << 16;
 inline constexpr std::size_t states_bytes = 4 * lanes;
 inline constexpr std::size_t least_values = 1024;  ///< shorter chunks are verbatim: tables and states would be longer than what they save
 inline constexpr std::size_t most_distances = 2;
-inline constexpr u32 most_active = 31;  ///< a larger token counts as this one in the activity of a group
-inline constexpr u8 never = 255;        ///< a limit that no activity reaches
+inline constexpr u32 most_active = 31;        ///< a larger token counts as this one in an activity
+inline constexpr u8 never = 255;              ///< a limit that no activity reaches
+inline constexpr std::size_t least_row = 16;  ///< shorter distances are not those of rows
 
 /// A token takes 10 bits at most, and each lane begins with two words.
 inline constexpr std::size_t most_words = (chunk_elements * share_bits + 15) / 16 + 2 * lanes;
@@ -64,7 +67,8 @@ inline constexpr std::size_t most_low_bits = 29;
 inline constexpr std::size_t most_coded_bytes =
     20 + 2 * most_words + classes * tokens * 6 + chunk_elements * most_low_bits / 8 + states_bytes + 16;
 
-enum flag : u8 { coded = 1, fine = 4, alone = 8 };
+enum flag : u8 { coded = 15, fine = 16, alone = 32 };
+inline constexpr unsigned count_at = 6;  ///< the first bit of the number of distances
 
 struct token {
     u32 code, low_bits;
@@ -98,16 +102,40 @@ inline constexpr std::size_t loop_elements = 64;
 constexpr std::size_t filled_up(std::size_t n) noexcept { return (n + loop_elements - 1) / loop_elements * loop_elements; }
 constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + lanes - 1) / lanes; }
 
+/// The value that is subtracted is so many places before.
+struct distance {
+    u16 places = 0;
+    bool smooth = false;
+
+    static constexpr u16 smooth_bit = 0x8000, most = 0x7fff;
+    u16 word() const noexcept { return static_cast<u16>(places | (smooth ? smooth_bit : 0)); }
+    explicit distance(u16 word) noexcept : places(word & most), smooth((word & smooth_bit) != 0) {}
+    constexpr distance() noexcept = default;
+    constexpr distance(std::size_t w, bool is_smooth) noexcept : places(static_cast<u16>(w)), smooth(is_smooth) {}
+};
+
+/// (a + 2 b + c) / 4, rounded. Sums wrap.
+constexpr i32 smoothed(i32 a, i32 b, i32 c) noexcept
+{
+    return static_cast<i32>(static_cast<u32>(a) + 2 * static_cast<u32>(b) + static_cast<u32>(c) + 2) >> 2;
+}
+
 /// How differences were predicted, and what they were coded with.
 struct model {
-    u16 distances[most_distances] = {};
+    distance distances[most_distances];
     u8 count = 0;  ///< of distances
     u8 limits[classes - 1] = {never, never, never};
 
-    /// The class of a group, by the activity of the group before it.
+    /// The class of a group, by its activity: the mean of the sums of the tokens of the group before, and of the eight of the row before.
+    /// Where no row is known, the group before takes its place.
     unsigned class_of(u32 activity) const noexcept
     {
         return unsigned{activity >= limits[0]} + unsigned{activity >= limits[1]} + unsigned{activity >= limits[2]};
+    }
+    /// The first group that has a row before it.
+    std::size_t second_row() const noexcept
+    {
+        return count == 0 || distances[0].places < least_row ? ~std::size_t{0} : (std::size_t{distances[0].places} + lanes - 1) / lanes;
     }
 };
 
@@ -129,8 +157,8 @@ inline status read_coded(const_byte_span src, coded_view& view) noexcept
     const u8 flags = from[0];
     view.is_fine = (flags & fine) != 0;
     view.is_alone = (flags & alone) != 0;
-    view.how.count = flags >> 4;
-    if ((flags & 3) != coded || view.how.count > most_distances) return status::corrupt;
+    view.how.count = flags >> count_at;
+    if ((flags & coded) != coded || view.how.count > most_distances) return status::corrupt;
     std::memcpy(view.how.limits, from + 1, sizeof view.how.limits);
     view.base = get<i32>(from + 8);
     const std::size_t words = get<u16>(from + 4), specials = 4 * std::size_t{get<u16>(from + 6)};
@@ -138,7 +166,8 @@ inline status read_coded(const_byte_span src, coded_view& view) noexcept
     if (src.size() < bits + states_bytes + specials) return status::corrupt;
     view.step = from + 12;
     for (u8 k = 0; k < view.how.count; ++k)
-        if ((view.how.distances[k] = get<u16>(from + distances + 2 * k)) == 0) return status::corrupt;
+        if (distance& by = view.how.distances[k] = distance(get<u16>(from + distances + 2 * k)); by.places < (by.smooth ? 2 : 1))
+            return status::corrupt;
     view.words = from + stream;
     view.bits = from + bits;
     view.bits_bytes = src.size() - bits - states_bytes - specials;
@@ -151,10 +180,11 @@ inline status read_coded(const_byte_span src, coded_view& view) noexcept
 class bit_writer {
 public:
     explicit bit_writer(u8* to) noexcept : to_(to) {}
-    /// @param bits  0..32
-    void put(u32 value, u32 bits) noexcept
+    static constexpr u32 most = 56;  ///< at a time, because there may be 7 of the byte before
+    /// @param bits  0..most
+    void put(u64 value, u32 bits) noexcept
     {
-        held_ |= u64{value} << count_;
+        held_ |= value << count_;
         count_ += bits;
         szp::put(to_, held_);
         to_ += count_ / 8;

@@ -1,50 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order. Included as loops.inl is.
+// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order. Included as loops.inl is. Each instruction set has its own
+//   planes_to_differences, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens, put_low_bits, get_residuals,
+//   restore
 
-/// Finds distances for differences d, of n values. A distance saves nothing in its first values, so it counts for the others.
-CCOLL_TARGET inline void find_distances(const i32* d, std::size_t n, model& m) noexcept
+/// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
+/// counts for the others.
+/// @param row  the length of the rows, if it is known; 0: the rows are looked for
+CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m) noexcept
 {
-    const u32 plain = cost_of(d, n, 0, 0);
-    const u32 mean = plain / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
+    u32 cost = cost_of(d, n, {});
+    const u32 mean = cost / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
     candidates rows;
-    u8 bytes[chunk_elements];
-    to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
-    find_candidates(bytes, n, rows);
-    u64 best = u64{plain} * n;
-    u32 best_cost = plain;
-    const auto consider = [&](std::size_t v, std::size_t w) {
-        const u32 cost = cost_of(d, n, v, w);
-        const std::size_t unpredicted = v + w;
-        const u64 all = u64{cost} * (n - unpredicted) + u64{best_cost} * unpredicted;
-        return all + all / 128 < best ? all : ~u64{0};  // a small gain is noise
-    };
-    const auto add = [&](std::size_t w) {
-        const u64 all = consider(m.count > 0 ? m.distances[0] : 0, w);
-        if (all >= best) return false;
-        best = all;
-        return true;
-    };
-    u16 found = 0;
-    if (add(1)) found = 1;
-    for (const u16 w : rows.of)
-        if (w != 0 && add(w)) found = w;
-    if (found == 0) return;
-    m.distances[m.count++] = found;
-    best_cost = cost_of(d, n, 0, found);
-    found = 0;
-    if (add(1)) found = 1;
-    if (m.distances[0] != 1 && m.distances[0] <= n / 4 && add(m.distances[0])) found = m.distances[0];
-    if (found != 0) m.distances[m.count++] = found;
+    if (row <= most_row(n)) {
+        u8 bytes[chunk_elements];
+        to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
+        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
+        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all,
+                        rows);
+        if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
+    }
+    for (std::size_t places = 0; m.count < most_distances;) {
+        distance best;
+        u64 least = u64{cost} * n;
+        u32 next = cost;
+        const auto consider = [&](distance by) {
+            const u32 one = cost_of(d, n, by);
+            const std::size_t unpredicted = places + by.places;
+            const u64 all = u64{one} * (n - unpredicted) + u64{cost} * unpredicted;
+            if (all + all / 128 >= least) return;  // a small gain is noise
+            least = all;
+            next = one;
+            best = by;
+        };
+        consider({1, false});
+        for (const u16 w : rows.of) {
+            if (w == 0 || places + w > n / 2) continue;
+            consider({w, false});
+            consider({w, true});
+        }
+        if (best.places == 0) return;
+        subtract_behind(d, n, best, places);
+        m.distances[m.count++] = best;
+        places = best.places;
+        cost = next;
+        if (row == 0) {  // a second one is the first once more
+            rows = {};
+            if (best.places >= least_row) rows.of[0] = best.places;
+        }
+    }
 }
 
 /// Classes of about equal size, but groups without activity apart if there are many. Few groups are one class: a table has to pay.
 CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, model& m) noexcept
 {
     u16 count[256] = {};
-    for (std::size_t g = 0; g + 1 < groups; ++g) ++count[activity[g]];
-    std::size_t left = groups - 1;
+    for (std::size_t g = 1; g < groups; g += 2) ++count[activity[g]];  // a half will do
+    std::size_t left = groups / 2;
     const std::size_t active = left - count[0];
-    const std::size_t wanted = active >= 256 ? classes : active >= 48 ? 2 : 1;
+    const std::size_t wanted = active >= 128 ? classes : active >= 24 ? 2 : 1;
     u32 s = 0;
     for (std::size_t k = 0; k + 1 < wanted; ++k) {
         const std::size_t part = left / (wanted - k);
@@ -56,56 +69,65 @@ CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, mod
     }
 }
 
-/// A chunk of SZp with differences, coded. @param out  most_coded_bytes bytes
+/// @param of_group  activities, in whose places classes are put
+CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m, share_table* tables) noexcept
+{
+    u16 counts[4][classes][tokens] = {};  // four, because an increment waits for one of the same token before it
+    u8 class_of[256];
+    for (u32 a = 0; a < 256; ++a) class_of[a] = static_cast<u8>(m.class_of(a));
+    for (std::size_t g = 0; g < groups; ++g) {
+        const unsigned c = class_of[of_group[g]];
+        of_group[g] = static_cast<u8>(c);
+        u64 eight;
+        std::memcpy(&eight, t + lanes * g, sizeof eight);
+        for (std::size_t j = 0; j < lanes; ++j) ++counts[j % 4][c][eight >> 8 * j & 0xff];
+    }
+    for (std::size_t c = 0; c < classes; ++c) {
+        for (std::size_t k = 0; k < tokens; ++k)
+            counts[0][c][k] = static_cast<u16>(counts[0][c][k] + counts[1][c][k] + counts[2][c][k] + counts[3][c][k]);
+        tables[c].choose(counts[0][c]);
+    }
+}
+
+/// A chunk of SZp with differences, coded. @param out  most_coded_bytes bytes    @param row  @see predict
 /// @return its end, in front of its section of special values
-CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n, u8* out) noexcept
+CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n, std::size_t row, u8* out) noexcept
 {
     alignas(64) i32 d[chunk_elements];
     alignas(64) u8 t[chunk_elements];
     u8 of_group[most_groups];
     model m;
     get_differences(view, n, d);
-    if (!view.alone) find_distances(d, n, m);
-    for (u8 k = 0; k < m.count; ++k) subtract_behind(d, n, m.distances[k]);
+    const bool has_rows = szp::rows::has_rows(view.what), is_fine = view.what == szp::kind::fine || view.what == szp::kind::fine_rows;
+    if (has_rows && view.distance > most_row(n)) {
+        m.distances[m.count++] = distance(view.distance, false);  // SZp has judged
+    } else if (!view.alone) {
+        if (has_rows) add_behind(d, n, distance(view.distance, false));
+        predict(d, n, row, m);
+    }
 
     const std::size_t groups = groups_of(n);
     to_tokens(d, filled_up(n), t);
-    activities_of(t, groups, of_group);
+    activities_of(t, groups, m, of_group);
     find_limits(of_group, groups, m);
-    u16 counts[4][classes][tokens] = {};  // four, because an increment waits for one of the same token before it
-    u32 before = 0;
-    for (std::size_t g = 0; g < groups; ++g) {
-        const u32 activity = of_group[g];
-        const unsigned c = m.class_of(before);
-        of_group[g] = static_cast<u8>(c);
-        before = activity;
-        for (std::size_t j = 0; j < lanes; ++j) ++counts[j % 4][c][t[lanes * g + j]];
-    }
-    encoding_step steps[classes][tokens];
     share_table tables[classes];
-    for (std::size_t c = 0; c < classes; ++c) {
-        for (std::size_t k = 0; k < tokens; ++k)
-            counts[0][c][k] = static_cast<u16>(counts[0][c][k] + counts[1][c][k] + counts[2][c][k] + counts[3][c][k]);
-        tables[c].choose(counts[0][c]);
-        make_steps(tables[c], steps[c]);
-    }
+    make_tables(t, of_group, groups, m, tables);
 
     u8 stream[2 * most_words];
     u32 states[lanes];
-    const u8* const first = encode_tokens(t, of_group, groups, steps, stream + sizeof stream, states);
+    const u8* const first = encode_tokens(t, of_group, groups, tables, stream + sizeof stream, states);
     const auto words = static_cast<std::size_t>(stream + sizeof stream - first) / 2;
-    out[0] = static_cast<u8>(coded | (view.what == szp::kind::fine ? fine : 0) | (view.alone ? alone : 0) | m.count << 4);
+    out[0] = static_cast<u8>(coded | (is_fine ? fine : 0) | (view.alone ? alone : 0) | m.count << count_at);
     std::memcpy(out + 1, m.limits, sizeof m.limits);
     put(out + 4, static_cast<u16>(words));
     put(out + 6, static_cast<u16>(view.specials.size() / 4));
     put(out + 8, static_cast<i32>(view.base));
     u8* to = out + 12;
-    if (view.what == szp::kind::fine) {
+    if (is_fine) {
         std::memcpy(to, view.step, 4);
         to += 4;
     }
-    std::memcpy(to, m.distances, 2 * std::size_t{m.count});
-    to += 2 * std::size_t{m.count};
+    for (u8 k = 0; k < m.count; ++k, to += 2) put(to, m.distances[k].word());
     std::memcpy(to, first, 2 * words);
     bit_writer bits(to + 2 * words);
     for (const share_table& one : tables) one.write(bits);
@@ -123,7 +145,7 @@ CCOLL_TARGET inline status decode_coded(const coded_view& view, T step, std::spa
     const std::size_t n = out.size(), groups = groups_of(n);
     std::size_t bit = 0;
     {
-        u32 slots[classes][whole];
+        slot_table slots[classes];
         bit_reader tables(view.bits, view.bits_bytes);
         for (auto& of : slots) {
             share_table one;
@@ -135,7 +157,7 @@ CCOLL_TARGET inline status decode_coded(const coded_view& view, T step, std::spa
         if (!decode_tokens(view.words, view.bits, view.states, slots, view.how, groups, t)) return status::corrupt;
     }
     if (!get_residuals(t, lanes * groups, view.bits, bit, view.bits_bytes, d)) return status::corrupt;
-    for (u8 k = 0; k < view.how.count; ++k) add_behind(d, n, view.how.distances[k]);
+    for (u8 k = view.how.count; k-- > 0;) add_behind(d, n, view.how.distances[k], k > 0 ? view.how.distances[0].places : 0);
     restore(d, n, view.is_alone, view.base, step, out.data());
     return status::ok;
 }

@@ -2,23 +2,24 @@
 // codec/sze/rows.hpp - floor 2. How an encoder finds the rows of a field by itself: where it looks, and what it keeps.
 //
 // A field of rows of W values has differences that repeat at the distance W, because neighbouring rows are alike. q[i-1] + q[i-W] -
-// q[i-W-1] predicts from three neighbours in the plane; 1 as a distance makes second differences. All sums are of integers, so all
-// instruction sets find the same.
+// q[i-W-1] predicts from three neighbours in the plane; 1 as a distance makes second differences. Where a row repeats with noise, a smooth
+// distance subtracts less of the noise. All sums are of integers, so all instruction sets find the same.
 #pragma once
 
 #include <ccoll/codec/sze/layout.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::sze {
 
-/// Distances are looked for from 8 to nearly half a chunk: beyond, less than half of the chunk would be predicted.
-inline constexpr std::size_t least_row = 8;
-constexpr std::size_t most_row(std::size_t n) noexcept { return n / 2 - least_row; }
+/// Distances are looked for up to nearly half a chunk: beyond, less than half of the chunk would be predicted.
+constexpr std::size_t most_row(std::size_t n) noexcept { return n / 2 - 8; }
 
-/// Two probes of 32 values find candidates, four samples of 128 judge them.
+/// Two probes of 32 values find candidates, four samples of 128 judge them. All lie in the second half of a chunk. Of each of its halves
+/// the probe is where differences are largest, because most others may be 0.
 inline constexpr std::size_t probe_values = 32, samples = 4, sample_values = 128;
-constexpr std::size_t probe_start(std::size_t n) noexcept { return n / 8 * 5; }
 constexpr std::size_t sample_start(std::size_t n, std::size_t s) noexcept { return n / 2 + s * (n / 8) + n / 16 - sample_values / 2; }
 static_assert(sample_start(least_values, 0) >= least_values / 2 && sample_start(least_values, samples - 1) + sample_values <= least_values);
+
+inline constexpr int byte_of_0 = 128;  ///< of differences as bytes
 
 /// The best few, best first.
 struct candidates {
@@ -26,8 +27,9 @@ struct candidates {
     u16 of[most] = {};
     u32 sums[most] = {~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}, ~u32{0}};
 
-    /// @return  the sum from which on nothing would be added
-    u32 add(u16 w, u32 sum) noexcept
+    /// Those whose sum is not below this are not added.
+    u32 worst() const noexcept { return sums[most - 1]; }
+    void add(std::size_t w, u32 sum) noexcept
     {
         std::size_t k = most - 1;
         for (; k > 0 && sums[k - 1] > sum; --k) {
@@ -35,8 +37,7 @@ struct candidates {
             of[k] = of[k - 1];
         }
         sums[k] = sum;
-        of[k] = w;
-        return sums[most - 1];
+        of[k] = static_cast<u16>(w);
     }
 };
 

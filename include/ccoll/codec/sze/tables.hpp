@@ -47,8 +47,12 @@ struct share_table {
         for (u32 t = 0; t < count; ++t) {
             const u64 part = u64{of[t]} * whole;
             u32 level = of[t] > 0;
-            if (level > 0)  // the next level from the geometric mean of the two weights on
+            if (level > 0) {  // the next level from the geometric mean of the two weights on
+                const int least = static_cast<int>(std::bit_width(part)) - 1 - static_cast<int>(std::bit_width(all));  // 2^least < part /
+                                                                                                                       // all
+                if (least > 0) level = 2 * static_cast<u32>(least);
                 while (level < highest_level && part * part >= u64{weight_of(level)} * weight_of(level + 1) * all * all) ++level;
+            }
             levels[t] = static_cast<u8>(level);
         }
         share_out();
@@ -96,30 +100,20 @@ struct share_table {
     }
 };
 
-/// What an encoder does with a token: x becomes ((x / share) << 10) + x % share + first, and the quotient is (x * inverse) >> 42, exactly,
-/// because x < share 2^22 and the inverse is above 2^42 / share by less than 1 (share 1024: by 0).
-struct encoding_step {
-    u64 inverse = 0;
-    u32 share = 0, first = 0;
-};
-inline void make_steps(const share_table& table, encoding_step* steps) noexcept
+/// What an encoder does with each token that occurs. @tparam Step  Step{share, first place}
+template <class Step>
+void make_steps(const share_table& table, Step* steps) noexcept
 {
     u32 first = 0;
     for (u32 t = 0; t < table.count; ++t) {
         const u32 share = table.shares[t];
         if (share == 0) continue;
-        steps[t] = {(u64{1} << 42) / share + (share < whole), share, first};
+        steps[t] = Step(share, first);
         first += share;
     }
 }
 
 /// What a decoder does with the lowest 10 bits of a state: token (bits 24..30) | place in its share (bits 11..20) | the share (bits 0..10).
-inline void make_slots(const share_table& table, u32* slots) noexcept
-{
-    u32 at = 0;
-    for (u32 t = 0; t < table.count; ++t)
-        for (u32 k = 0; k < table.shares[t]; ++k) slots[at++] = t << 24 | k << 11 | table.shares[t];
-    for (; at < whole; ++at) slots[at] = 1;  // a class that does not occur
-}
-
+/// Behind them there is room, because eight are written at a time.
+using slot_table = u32[whole + 8];
 }  // namespace ccoll::detail::sze

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/sze/avx2_residuals.hpp - floor 2. SZe with AVX2: what happens to residuals before and behind their stream. Eight are a register.
+#pragma once
+
+#include <ccoll/base/config.hpp>
+
+#if defined(CCOLL_X86_KERNELS)
+#include <immintrin.h>
+
+#include <ccoll/codec/sze/portable.hpp>
+
+#define CCOLL_TARGET CCOLL_AVX2
+#include <ccoll/base/kernels_begin.inl>
+
+namespace ccoll::inline CCOLL_ABI::detail::sze::avx2 {
+
+CCOLL_INLINE __m256i load(const void* from) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+CCOLL_INLINE u32 sum_of(__m256i sums_of_8) noexcept
+{
+    const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums_of_8), _mm256_extracti128_si256(sums_of_8, 1));
+    return static_cast<u32>(_mm_cvtsi128_si32(half)) + static_cast<u32>(_mm_extract_epi32(half, 2));
+}
+
+// ---- distances
+
+/// What is subtracted from eight residuals, w places before.
+template <bool smooth>
+CCOLL_INLINE __m256i behind(const i32* from) noexcept
+{
+    const __m256i middle = load(from);
+    if constexpr (!smooth) return middle;
+    const __m256i sides = _mm256_add_epi32(load(from - 1), load(from + 1));
+    const __m256i sum = _mm256_add_epi32(_mm256_add_epi32(middle, middle), _mm256_add_epi32(sides, _mm256_set1_epi32(2)));
+    return _mm256_srai_epi32(sum, 2);
+}
+template <bool smooth>
+CCOLL_INLINE std::size_t subtract_from_end(i32* d, std::size_t i, std::size_t w, std::size_t begin) noexcept
+{
+    for (; i >= begin + w + smooth + lanes; i -= lanes) {
+        i32* const a = d + i - lanes;
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(a), _mm256_sub_epi32(load(a), behind<smooth>(a - w)));
+    }
+    return i;
+}
+CCOLL_TARGET inline void subtract_behind(i32* d, std::size_t n, distance by, std::size_t begin = 0) noexcept
+{
+    const std::size_t left = by.smooth ? subtract_from_end<true>(d, n, by.places, begin) : subtract_from_end<false>(d, n, by.places, begin);
+    portable::subtract_behind(d, left, by, begin);
+}
+template <bool smooth>
+CCOLL_INLINE void add_in_order(i32* d, std::size_t n, std::size_t w, std::size_t begin) noexcept
+{
+    std::size_t i = begin + w + smooth;
+    for (; i + lanes <= n; i += lanes)
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + i), _mm256_add_epi32(load(d + i), behind<smooth>(d + i - w)));
+    for (; i < n; ++i) {
+        const i32* const b = d + i - w;
+        d[i] = static_cast<i32>(static_cast<u32>(d[i]) + static_cast<u32>(smooth ? smoothed(*(b - 1), b[0], b[1]) : b[0]));
+    }
+}
+CCOLL_TARGET inline void add_behind(i32* d, std::size_t n, distance by, std::size_t begin = 0) noexcept
+{
+    if (by.places <= lanes) portable::add_behind(d, n, by, begin);
+    else if (by.smooth) add_in_order<true>(d, n, by.places, begin);
+    else add_in_order<false>(d, n, by.places, begin);
+}
+
+// ---- the search for rows
+
+CCOLL_TARGET inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noexcept
+{
+    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
+    const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
+    const auto shifted = [&](std::size_t i) CCOLL_TARGET { return _mm256_sra_epi32(load(d + i), by); };
+    std::size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        const __m256i low = _mm256_packs_epi32(shifted(i), shifted(i + 8)), high = _mm256_packs_epi32(shifted(i + 16), shifted(i + 24));
+        const __m256i all = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), in_order);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bytes + i), _mm256_xor_si256(all, zero));
+    }
+    portable::to_bytes(d + i, n - i, shift, bytes + i);
+}
+
+CCOLL_TARGET inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) noexcept
+{
+    static_assert(probe_values == 32);
+    const __m256i zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
+    std::size_t best = begin;
+    u32 most = 0;
+    for (std::size_t at = begin; at + probe_values <= begin + n; at += probe_values) {
+        const u32 sum = sum_of(_mm256_sad_epu8(load(bytes + at), zero));
+        if (sum <= most) continue;
+        most = sum;
+        best = at;
+    }
+    return best;
+}
+
+/// Sums of differences of both probes, in four parts.
+CCOLL_INLINE __m256i differences_of(__m256i a, __m256i b, const u8* from_a, const u8* from_b, std::size_t w) noexcept
+{
+    return _mm256_add_epi32(_mm256_sad_epu8(a, load(from_a - w)), _mm256_sad_epu8(b, load(from_b - w)));
+}
+CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first, std::size_t last, std::size_t step,
+                                         candidates& best) noexcept
+{
+    const __m256i a = load(from_a), b = load(from_b);
+    __m128i worst = _mm_set1_epi32(0x7fffffff);
+    std::size_t w = first;
+    for (; w + 3 * step <= last; w += 4 * step) {
+        const __m256i s0 = differences_of(a, b, from_a, from_b, w), s1 = differences_of(a, b, from_a, from_b, w + step);
+        const __m256i s2 = differences_of(a, b, from_a, from_b, w + 2 * step), s3 = differences_of(a, b, from_a, from_b, w + 3 * step);
+        const __m256i s01 = _mm256_or_si256(s0, _mm256_slli_epi64(s1, 32)), s23 = _mm256_or_si256(s2, _mm256_slli_epi64(s3, 32));
+        const __m256i parts = _mm256_add_epi32(_mm256_unpacklo_epi64(s01, s23), _mm256_unpackhi_epi64(s01, s23));
+        const __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256(parts, 1));
+        if (_mm_movemask_epi8(_mm_cmplt_epi32(sums, worst)) == 0) continue;
+        alignas(16) u32 each[4];
+        _mm_store_si128(reinterpret_cast<__m128i*>(each), sums);
+        for (std::size_t k = 0; k < 4; ++k)
+            if (each[k] < best.worst()) best.add(w + k * step, each[k]);
+        worst = _mm_set1_epi32(static_cast<int>(std::min(best.worst(), u32{0x7fffffff})));
+    }
+    for (; w <= last; w += step)
+        if (const u32 sum = sum_of(differences_of(a, b, from_a, from_b, w)); sum < best.worst()) best.add(w, sum);
+}
+
+// ---- tokens
+
+CCOLL_INLINE __m256i folded_8(__m256i r) noexcept { return _mm256_xor_si256(_mm256_slli_epi32(r, 1), _mm256_srai_epi32(r, 31)); }
+
+CCOLL_TARGET inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
+{
+    const __m256i above = _mm256_set1_epi32(static_cast<int>(~(direct - 1))),
+                  far = _mm256_set1_epi32(static_cast<int>(~(exact_as_float - 1)));
+    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    for (std::size_t i = 0; i < n; i += 32) {
+        __m256i u[4];
+        for (std::size_t k = 0; k < 4; ++k) u[k] = folded_8(load(d + i + 8 * k));
+        const __m256i any = _mm256_or_si256(_mm256_or_si256(u[0], u[1]), _mm256_or_si256(u[2], u[3]));
+        if (_mm256_testz_si256(any, far) == 0) {
+            for (std::size_t j = i; j < i + 32; ++j) t[j] = static_cast<u8>(token_of(sze::folded(d[j])).code);
+            continue;
+        }
+        if (_mm256_testz_si256(any, above) == 0)  // the exponent and the upper bits of the mantissa are the token
+            for (__m256i& v : u) {
+                const __m256i upper = _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps(v)), 21);
+                v = _mm256_blendv_epi8(_mm256_sub_epi32(upper, _mm256_set1_epi32(127 << 2)), v,
+                                       _mm256_cmpgt_epi32(_mm256_set1_epi32(direct), v));
+            }
+        const __m256i bytes = _mm256_packus_epi16(_mm256_packus_epi32(u[0], u[1]), _mm256_packus_epi32(u[2], u[3]));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(t + i), _mm256_permutevar8x32_epi32(bytes, in_order));
+    }
+}
+
+/// The sum of eight tokens in an activity, of those in the lower half.
+CCOLL_INLINE __m128i activity_of(__m128i t) noexcept
+{
+    return _mm_sad_epu8(_mm_min_epu8(t, _mm_set1_epi8(most_active)), _mm_setzero_si128());
+}
+CCOLL_TARGET inline void activities_of(const u8* t, std::size_t groups, const model& m, u8* activity) noexcept
+{
+    const auto of = [](const u8* from) CCOLL_TARGET {
+        return static_cast<u32>(_mm_cvtsi128_si32(activity_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from)))));
+    };
+    activity[0] = 0;
+    const std::size_t second = std::min(m.second_row(), groups), w = m.distances[0].places;
+    std::size_t g = 1;
+    for (; g < second; ++g) activity[g] = static_cast<u8>(of(t + lanes * (g - 1)));
+    for (; g < groups; ++g) activity[g] = static_cast<u8>((of(t + lanes * (g - 1)) + of(t + lanes * g - w)) / 2);
+}
+
+CCOLL_TARGET inline void make_slots(const share_table& table, u32* slots) noexcept
+{
+    const __m256i places = _mm256_slli_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), 11), next = _mm256_set1_epi32(8 << 11);
+    u32* at = slots;
+    for (u32 t = 0; t < table.count; ++t) {
+        const u32 share = table.shares[t];
+        __m256i eight = _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(t << 24 | share)));
+        for (u32 k = 0; k < share; k += 8, eight = _mm256_add_epi32(eight, next))
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(at + k), eight);
+        at += share;
+    }
+    std::fill(at, std::max(at, slots + whole), u32{1});
+}
+
+// ---- low bits
+
+/// How many low bits each of eight tokens has, as bytes.
+CCOLL_INLINE __m128i low_bits_of(__m128i t) noexcept
+{
+    const __m128i quarter = _mm_and_si128(_mm_srli_epi16(t, 2), _mm_set1_epi8(0x1f));
+    return _mm_and_si128(_mm_sub_epi8(quarter, _mm_set1_epi8(2)), _mm_cmpgt_epi8(t, _mm_set1_epi8(direct - 1)));
+}
+/// Where the low bits of eight tokens begin: byte k has the sum of the bytes below it. Sums of 256 and more are not meaningful.
+inline u64 sums_before(u64 counts) noexcept { return counts * 0x0101010101010100u; }
+inline constexpr u32 most_at_once = bit_writer::most;
+
+/// Four fields next to each other.
+CCOLL_INLINE u64 joined_bits(__m128i fields, __m128i at) noexcept
+{
+    const __m256i placed = _mm256_sllv_epi64(_mm256_cvtepu32_epi64(fields), _mm256_cvtepu8_epi64(at));
+    const __m128i half = _mm_or_si128(_mm256_castsi256_si128(placed), _mm256_extracti128_si256(placed, 1));
+    return static_cast<u64>(_mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half))));
+}
+CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
+{
+    const __m256i one = _mm256_set1_epi32(1);
+    for (std::size_t g = 0; g < n; g += lanes) {
+        if (portable::are_direct(t + g)) continue;
+        const __m128i counts = low_bits_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g)));
+        const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
+        const u64 before = sums_before(of_each);
+        const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
+        if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
+            portable::put_low_bits_of_8(d + g, t + g, to);
+            continue;
+        }
+        const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, _mm256_cvtepu8_epi32(counts)), one);
+        const __m256i fields = _mm256_and_si256(folded_8(load(d + g)), mask);
+        const __m128i at = _mm_cvtsi64_si128(static_cast<long long>(before));
+        const __m128i at_of_second = _mm_sub_epi8(_mm_srli_epi64(at, 32), _mm_set1_epi8(static_cast<char>(first_half)));
+        const u64 a = joined_bits(_mm256_castsi256_si128(fields), at), b = joined_bits(_mm256_extracti128_si256(fields, 1), at_of_second);
+        if (all <= most_at_once) {
+            to.put(a | b << first_half, all);
+        } else {
+            to.put(a, first_half);
+            to.put(b, all - first_half);
+        }
+    }
+}
+
+/// Four fields of a word.
+CCOLL_INLINE __m128i parted_bits(u64 word, __m128i at) noexcept
+{
+    const __m256i placed = _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<long long>(word)), _mm256_cvtepu8_epi64(at));
+    return _mm_castps_si128(
+        _mm_shuffle_ps(_mm_castsi128_ps(_mm256_castsi256_si128(placed)), _mm_castsi128_ps(_mm256_extracti128_si256(placed, 1)), 0x88));
+}
+CCOLL_TARGET inline bool get_residuals(const u8* t, std::size_t n, const u8* from, std::size_t at, std::size_t bytes, i32* d) noexcept
+{
+    const __m256i one = _mm256_set1_epi32(1), four = _mm256_set1_epi32(4), three = _mm256_set1_epi32(3);
+    for (std::size_t g = 0; g < n; g += lanes) {
+        const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g));
+        const __m256i wide = _mm256_cvtepu8_epi32(codes);
+        __m256i u = wide;
+        if (!portable::are_direct(t + g)) {
+            const __m128i counts = low_bits_of(codes);
+            const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
+            const u64 before = sums_before(of_each);
+            const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
+            if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
+                if (!portable::get_residuals_of_8(t + g, from, at, 8 * bytes, d + g)) return false;
+                continue;
+            }
+            if (at > 8 * bytes) return false;
+            const __m128i places = _mm_cvtsi64_si128(static_cast<long long>(before));
+            const __m128i of_second = _mm_sub_epi8(_mm_srli_epi64(places, 32), _mm_set1_epi8(static_cast<char>(first_half)));
+            const u64 a = get<u64>(from + at / 8) >> at % 8;
+            const std::size_t middle = at + first_half;
+            const u64 b = get<u64>(from + middle / 8) >> middle % 8;
+            const __m256i fields = _mm256_inserti128_si256(_mm256_castsi128_si256(parted_bits(a, places)), parted_bits(b, of_second), 1);
+            const __m256i of_lane = _mm256_cvtepu8_epi32(counts);
+            const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, of_lane), one);
+            const __m256i upper = _mm256_sllv_epi32(_mm256_or_si256(four, _mm256_and_si256(wide, three)), of_lane);
+            u = _mm256_blendv_epi8(_mm256_or_si256(_mm256_and_si256(fields, mask), upper), wide,
+                                   _mm256_cmpgt_epi32(_mm256_set1_epi32(direct), wide));
+            at += all;
+        }
+        const __m256i sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(u, one));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + g), _mm256_xor_si256(_mm256_srli_epi32(u, 1), sign));
+    }
+    return (at + 7) / 8 == bytes;
+}
+
+// ---- values
+
+CCOLL_INLINE void put_values(__m256i q, float step, float* x) noexcept
+{
+    _mm256_storeu_ps(x, _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(step)));
+}
+CCOLL_INLINE void put_values(__m256i q, double step, double* x) noexcept
+{
+    _mm256_storeu_pd(x, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q)), _mm256_set1_pd(step)));
+    _mm256_storeu_pd(x + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q, 1)), _mm256_set1_pd(step)));
+}
+template <element T>
+CCOLL_TARGET inline void restore(const i32* d, std::size_t n, bool is_alone, i32 base, T step, T* x) noexcept
+{
+    __m256i before = _mm256_set1_epi32(base);
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes) {
+        __m256i q = load(d + i);
+        if (!is_alone) {
+            q = _mm256_add_epi32(q, _mm256_slli_si256(q, 4));
+            q = _mm256_add_epi32(q, _mm256_slli_si256(q, 8));
+            const __m256i lower = _mm256_permute2x128_si256(q, q, 0x08);  // 0, and the lower half
+            q = _mm256_add_epi32(q, _mm256_shuffle_epi32(lower, 0xff));
+            const __m256i last = _mm256_permutevar8x32_epi32(q, _mm256_set1_epi32(7));
+            q = _mm256_add_epi32(q, before);
+            before = _mm256_add_epi32(before, last);
+        }
+        put_values(q, step, x + i);
+    }
+    portable::restore(d + i, n - i, is_alone, _mm256_cvtsi256_si32(before), step, x + i);
+}
+
+}  // namespace ccoll::detail::sze::avx2
+
+#include <ccoll/base/kernels_end.inl>
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/quantiser.hpp: the largest power of two of which all values of a chunk are multiples.
+#include "catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "codec/round_trip.hpp"
+#include "fields.hpp"
+
+namespace szp = ccoll::detail::szp;
+
+TEST_CASE("a block at once has the lowest and highest bits that its values have one by one", "[codec][szp]")
+{
+    fields::generator random(7);
+    for (int trial = 0; trial < 3000; ++trial) {
+        std::vector<float> x = fields::bit_patterns<float>(szp::block_elements, static_cast<unsigned>(trial + 1));  // also denormals, Inf,
+                                                                                                                    // NaN
+        if (trial % 4 == 1)
+            for (float& v : x) v = static_cast<float>(static_cast<int>(random.below(2001)) - 1000) * std::ldexp(1.0f, trial % 60 - 30);
+        if (trial % 4 == 2) std::fill(x.begin(), x.end(), trial % 8 == 2 ? -0.0f : 0.0f);
+        if (trial % 4 >= 2) x[random.below(x.size())] = std::ldexp(static_cast<float>(random.below(1 << 20)), trial % 60 - 50);
+        szp::bit_range one_by_one, at_once;
+        one_by_one.add(x.data(), x.size());
+        at_once.add_block(x.data());
+        INFO("trial " << trial);
+        CHECK(at_once.top == one_by_one.top);
+        if (one_by_one.top > 0) CHECK(at_once.lowest == one_by_one.lowest);
+    }
+}
+
+TEST_CASE("a lattice is found wherever its finest value stands", "[codec][szp]")
+{
+    std::vector<float> x(8192 + 13);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 97) - 40;
+    CHECK(szp::find_lattice(x.data(), x.size(), 0x1p-20f).step == 1);
+    for (const std::size_t at : {0u, 1u, 31u, 32u, 63u, 4000u, 8191u, 8192u, 8204u}) {
+        auto y = x;
+        y[at] = 3.375f;
+        INFO("at " << at);
+        CHECK(szp::find_lattice(y.data(), y.size(), 0x1p-20f).step == 0.125f);
+        CHECK(szp::find_lattice(y.data(), y.size(), 0.125f).step == 0);  // it must be larger
+        y[at] = 1e30f;
+        CHECK(szp::find_lattice(y.data(), y.size(), 0x1p-20f).step == 0);
+        y[at] = std::numeric_limits<float>::quiet_NaN();
+        CHECK(szp::find_lattice(y.data(), y.size(), 0x1p-20f).step == 0);
+    }
+    const std::vector<float> zeros(100);
+    CHECK(szp::find_lattice(zeros.data(), zeros.size(), 0x1p-20f).step == 0);
+}
