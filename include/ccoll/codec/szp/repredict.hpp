@@ -83,4 +83,4 @@ struct repredicted {
     }
 };
 
-}  // namespace ccoll::inline CCOLL_ABI::detail::szp
+}  // namespace ccoll::detail::szp
