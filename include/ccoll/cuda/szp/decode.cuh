@@ -165,12 +165,13 @@ CCOLL_DEVICE_RARE void add_rows(const u32* chunk, u32 count, decode_room<T>& s)
     }
 }
 /// The values of an addend's chunk with rows: staged. Quanta are integers here, because those of a sum need not be exact in T. By all
-/// threads, behind a barrier.
+/// threads, behind a barrier. It reads the head again, because other chunks would otherwise keep it in memory.
 /// @return  false if the bytes are not those of a chunk
 template <class T>
-CCOLL_DEVICE_RARE bool decode_rows_of_addend(const chunk_bytes& from, const chunk_head& h, u32 count, decode_room<T>& s)
+CCOLL_DEVICE_RARE bool decode_rows_of_addend(const u8* from, u32 bytes, u32 count, decode_room<T>& s)
 {
-    const u32* const words = reinterpret_cast<const u32*>(from.at);
+    const u32* const words = reinterpret_cast<const u32*>(from);
+    const chunk_head h = read_head<T, true>(words, bytes, (count + 31) / 32, count);
     const block_place p = find_block<T, true>(words + h.in_front, h, (count + 31) / 32, s.blocks);
     if (!p.good) return false;
     i64 d[32];
@@ -178,7 +179,7 @@ CCOLL_DEVICE_RARE bool decode_rows_of_addend(const chunk_bytes& from, const chun
     get_block<T>(words + h.in_front + h.codes + p.before, p, d, a, b);
     quanta_of(d, static_cast<u32>(h.base), h.distance, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
     fill_places<T> f;
-    if (h.section > 0 && !read_fills<T>(from.at + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
+    if (h.section > 0 && !read_fills<T>(from + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
     __syncthreads();  // values stand over the quanta
     const double step = static_cast<double>(s.step), fill = static_cast<double>(number_of(f.value));
     CCOLL_NO_UNROLL
@@ -206,7 +207,7 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T
         __syncthreads();
         return good;
     }
-    if (Addend && h.good && h.kind == rows) return decode_rows_of_addend(from, h, count, s);
+    if (Addend && h.good && h.kind == rows) return decode_rows_of_addend(from.at, from.bytes, count, s);
     if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
     __syncthreads();
     if (!Addend && has_rows(h.kind)) {
