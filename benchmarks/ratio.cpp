@@ -48,6 +48,15 @@ counted encoded(const std::vector<T>& x, double eb, std::size_t row = 0)
     return {8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size()), worst<T>(x, [&](std::size_t i) { return back[i]; }, eb)};
 }
 
+template <class T>
+double bits_of_addend(const std::vector<T>& x, double eb, std::size_t row)
+{
+    std::vector<std::byte> frame(ccoll::max_addend_bytes<Codec::SZp, T>(x.size()));
+    const auto r = ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb);
+    if (r.code != ccoll::status::ok) throw std::runtime_error("an addend of SZp failed");
+    return 8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size());
+}
+
 /// Size of the fixed-length layout: differences between neighbours in blocks of 32. A block has a byte for the width, 32 signs, and for
 /// each value as many bits as the largest magnitude needs.
 template <class T>
@@ -112,6 +121,8 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
         if (row > 0) fmt::print(" {:7.3f}", predicted(x, eb, flat));
         if (plane > 0) fmt::print(" {:7.3f}", predicted(x, eb, solid));
         if (row > 0) fmt::print(" | {:7.3f}", encoded<SZp>(x, eb, row).bits);
+        fmt::print(" | {:7.3f}", bits_of_addend(x, eb, 0));
+        if (row > 0) fmt::print(" {:7.3f}", bits_of_addend(x, eb, row));
         fmt::print("\n");
     }
 }
@@ -227,7 +238,7 @@ int main(int argc, char** argv)
                "Zfp", "fixed, rounds", "fixed, trunc.");
     fmt::print("{:22} {:>6}", "field", "eb");
     for (int k = 0; k < 5; ++k) fmt::print(" | {:>7} {:>6}", "bits", "err/eb");
-    fmt::print(" | {:>7} {:>7} {:>7} | {:>7}\n", "order 2", "2-D", "3-D", "shaped");
+    fmt::print(" | {:>7} {:>7} {:>7} | {:>7} | {:>7} {:>7}\n", "order 2", "2-D", "3-D", "shaped", "addend", "shaped");
     constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);

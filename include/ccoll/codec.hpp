@@ -109,7 +109,9 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
                   "encode_addend and add_chunks), such as Codec::SZp");
     if constexpr (has_homomorphic_codec<Codec, T>) {
         if (!is_bound(eb)) return {0, status::bad_bound};
-        return addend_codec_of<Codec, T>.encode(as_span(in), dst, eb, {});
+        const detail::shape_facts shape = detail::shape_facts::of(in);
+        if (!shape.fits()) return {0, status::size_mismatch};
+        return addend_codec_of<Codec, T>.encode(as_span(in), dst, {eb, shape.row}, {});
     }
     return {0, status::unsupported};
 }
@@ -199,7 +201,10 @@ template <class Codec, buffer Buffer, codec_executor Executor>
 encode_result encode_addend(const Buffer& in, byte_span dst, double eb, const Executor& run)
 {
     if (!is_bound(eb)) return {0, status::bad_bound};
-    return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, eb, run);
+    const detail::shape_facts shape = detail::shape_facts::of(in);
+    if (!shape.fits()) return {0, status::size_mismatch};
+    const field_facts field{eb, shape.row};
+    return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, class Op, element T, codec_executor Executor>
     requires(Op::linear && has_homomorphic_codec<Codec, T>)

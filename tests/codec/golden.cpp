@@ -394,8 +394,8 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     w.adds("flat", std::vector<T>(100, T(1.375)), eb);
     w.adds("wide", large, eb);
     w.adds("wide_flat", std::vector<T>(100, T(0x1p35)), eb);
-    const auto sum = [](const bytes& a, const bytes& b) {
-        bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(100));
+    const auto sum = [](const bytes& a, const bytes& b, std::size_t n = 100) {
+        bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(n));
         dst.resize(ccoll::reduce_encoded<Codec::SZp, Op::Sum, T>(a, b, dst).bytes);
         return dst;
     };
@@ -421,6 +421,35 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     keep_sum("fills_alike_sum", land, land);
     keep_sum("fills_mixed_sum", land, island);
     keep_sum("fills_and_numbers_sum", island, other);
+    // The name of an addend ends with the length of its rows, if it has rows.
+    const auto of_rows = [](std::size_t row) {  // all rows alike, but for a small wave
+        auto x = wave<T>(300), alike = wave<T>(5 * row);
+        for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] / 4 + alike[5 * (i % row)] + T(17);
+        return scaled(x, T(1.25), T(0.5));
+    };
+    const auto with_rows = [&](const std::vector<T>& x, std::size_t row) {
+        bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(x.size()));
+        dst.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, dst, eb).bytes);
+        return dst;
+    };
+    const auto rows = of_rows(40), others = of_rows(33), land_in_rows = filled(20, 75, rows), island_in_rows = filled(70, 90, others);
+    const auto far_rows = scaled(of_rows(40), T(0x1p20), T(0));
+    w.keep("rows_of_40", rows, eb, eb, with_rows(rows, 40));
+    w.keep("rows_of_33", others, eb, eb, with_rows(others, 33));
+    w.keep("fills_and_rows_of_40", land_in_rows, eb, eb, with_rows(land_in_rows, 40));
+    w.keep("far_values_and_rows_of_40", far_rows, eb, eb + W::rounding_of(far_rows), with_rows(far_rows, 40));
+    const auto keep_sum_of_rows = [&](const char* name, const std::vector<T>& x, const bytes& a, const std::vector<T>& y, const bytes& b) {
+        const auto exact = plus(x, y);
+        w.keep(name, exact, eb, 2 * eb + 2 * W::rounding_of(exact), sum(a, b, 300));
+    };
+    const auto minus_rows = scaled(rows, T(-1), T(0)), classes = with_non_finite<T>(300);
+    keep_sum_of_rows("rows_sum", rows, with_rows(rows, 40), rows, with_rows(rows, 40));
+    keep_sum_of_rows("rows_cancelled_sum", rows, with_rows(rows, 40), minus_rows, with_rows(minus_rows, 40));
+    keep_sum_of_rows("rows_and_other_rows_sum", rows, with_rows(rows, 40), others, with_rows(others, 33));
+    keep_sum_of_rows("rows_and_none_sum", others, W::addend(others, eb), rows, with_rows(rows, 40));
+    keep_sum_of_rows("rows_and_classes_sum", rows, with_rows(rows, 40), classes, W::addend(classes, eb));
+    keep_sum_of_rows("rows_and_far_values_sum", rows, with_rows(rows, 40), far_rows, W::addend(far_rows, eb));
+    keep_sum_of_rows("rows_and_fills_sum", land_in_rows, with_rows(land_in_rows, 40), island_in_rows, with_rows(island_in_rows, 33));
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
 

@@ -19,7 +19,8 @@ struct contents {
     std::vector<std::int64_t> quanta;  ///< of all elements; of one that is not finite: the quantum that stands in its place
     std::vector<unsigned> classes;
     std::vector<std::uint64_t> largest;  ///< per chunk, as the chunk says
-    std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat
+    std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat, 6 rows
+    std::vector<std::size_t> distances;  ///< per chunk: of its rows; 0: it has none
     std::vector<bool> has_lists, alone;  ///< per chunk
     bool fills = false;                  ///< a chunk of an addend has a fill value
     bool honest = true;  ///< no quantum, also of the values that fill up a block, is larger than its chunk says, and the kind can hold that
@@ -38,12 +39,14 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
 {
     const auto head = word<std::uint32_t>(chunk, 0);
     const unsigned kind = head & 15, lowest = head >> 5 & 127;
-    const bool packed = (head >> 4 & 1) != 0, wide = kind >= 3, flat = kind == 1 || kind == 4;
-    std::size_t at = wide ? 20 : 12;
+    const bool packed = (head >> 4 & 1) != 0, wide = kind == 3 || kind == 4, has_rows = kind == 6, flat = kind == 1 || kind == 4;
+    std::size_t at = wide ? 20 : has_rows ? 16 : 12;
+    const std::size_t distance = has_rows ? word<std::uint32_t>(chunk, 12) : 0;
     const std::int64_t base = wide ? word<std::int64_t>(chunk, 4) : word<std::int32_t>(chunk, 4);
     const std::uint64_t largest = wide ? word<std::uint64_t>(chunk, 12) : word<std::uint32_t>(chunk, 8);
-    const std::uint64_t least_wide = std::uint64_t{1} << 30, too_large = std::uint64_t{1} << 62;
+    const std::uint64_t least_wide = std::uint64_t{1} << (has_rows ? 29 : 30), too_large = std::uint64_t{1} << 62;
     all.kinds.push_back(kind);
+    all.distances.push_back(distance);
     all.largest.push_back(largest);
     all.honest = all.honest && (wide ? largest >= least_wide && largest < too_large : largest < least_wide);
 
@@ -64,7 +67,8 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
     for (const unsigned code : codes) list += code > 7 ? 4 * (code - 7) : 0;
     // Sums of honest quanta do not wrap; those of others may, and are told by the wrap of the sum that is kept in 128 bits.
     __extension__ using exact = __int128;
-    exact q = base;
+    exact sum = has_rows ? 0 : base;
+    std::vector<std::int64_t> quanta;  // of the chunk, and those that fill it up
     for (std::size_t k = 0; k < blocks; ++k) {
         std::uint32_t a = 0, b = 0;
         if (codes[k] >= 128) {
@@ -92,7 +96,14 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
             for (unsigned bit = 0; bit < width; ++bit) difference |= std::uint64_t{plane(bit) >> i & 1} << bit;
             if (listed[i] != 0) difference = listed[i] < 4 ? listed[i] : listed[i] - std::uint64_t{8};
             if (width > 0 && width < 64 && (difference >> (width - 1) & 1) != 0) difference |= ~std::uint64_t{0} << width;
-            q = (alone ? 0 : q) + static_cast<std::int64_t>(difference);
+            sum = (alone ? 0 : sum) + static_cast<std::int64_t>(difference);
+            const std::size_t at_value = quanta.size();
+            const bool filling = 32 * k + i >= n;  // repeats what the last value has
+            const exact q = !has_rows ? sum
+                            : filling ? exact{quanta.back()}
+                                      : sum + (at_value < distance ? base : quanta[at_value - distance]);
+            all.shortest = all.shortest && !(has_rows && filling && difference != 0);
+            quanta.push_back(static_cast<std::int64_t>(q));
             const exact magnitude = q < 0 ? -q : q;
             all.honest = all.honest && magnitude <= static_cast<exact>(largest);
             if (32 * k + i >= n) continue;

@@ -25,7 +25,7 @@ void note_forms(ccoll::const_byte_span frame)
     for (std::uint32_t i = 0; i < view.header.chunks && !view.says_too_large(); ++i) {
         const auto bytes = view.chunk(i).data;
         const szp::chunk_head head(ccoll::load<std::uint32_t>(bytes, 0));
-        const char* const kinds[] = {"narrow", "flat", "fine", "wide", "wide flat"};
+        const char* const kinds[] = {"narrow", "flat", "fine", "wide", "wide flat", "kept", "rows", "fine rows"};
         std::string form = kinds[static_cast<unsigned>(head.what)];
         if (head.escaped > 0) form += " classes";
         ++met[form];
@@ -228,6 +228,93 @@ TEMPLATE_TEST_CASE("Emulated SZp combines addends with factors as the host does"
     }
 }
 
+namespace {
+
+/// Of a field with rows of `row` values; 0: without a shape.
+template <class T>
+bytes addend_of_rows(const std::vector<T>& x, double eb, std::size_t row)
+{
+    bytes host(ccoll::max_addend_bytes<SZp, T>(x.size()));
+    host.resize(row == 0 ? ccoll::encode_addend<SZp>(x, host, eb).bytes
+                         : ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, host, eb).bytes);
+    note_forms<T>(host);
+    return host;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as the host does, whatever the other one has", "[cuda][szp]",
+                   float, double)
+{
+    using T = TestType;
+    using Sum = ccoll::policies::Op::Sum;
+    const double eb = 0.01, step = ccoll::codec_impl<SZp, T, ccoll::host_space>::addend_step(eb);
+    struct operand {
+        std::vector<T> values;
+        std::size_t row;
+    };
+    std::uint64_t seed = 1;
+    for (const std::size_t n : {std::size_t{8192 + 300}, std::size_t{2000}}) {
+        const auto field = [&](double phase, double scale) {
+            std::vector<T> x(n);
+            for (std::size_t i = 0; i < n; ++i) {
+                const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187);
+                x[i] = static_cast<T>(scale * (20 * std::sin(0.11 * a + 0.02 * b + phase) + 3 * std::sin(0.53 * a) + 28));
+            }
+            return x;
+        };
+        const auto with = [](std::vector<T> x, std::size_t first, std::size_t every, T value) {
+            for (std::size_t i = first; i < x.size(); i += every) x[i] = value;
+            return x;
+        };
+        const T infinity = std::numeric_limits<T>::infinity(), fill = T(1e20);
+        const auto x = field(0, 1), y = field(1, 1);
+        const std::vector<T> large(n, static_cast<T>(0x1.8p28 * step)), wide(n, static_cast<T>(0x1.8p40 * step));
+        auto uneven = field(2, 0x1p20);
+        const std::vector<operand> list = {{x, 187},
+                                           {y, 187},
+                                           {y, 0},
+                                           {field(0, -1), 187},
+                                           {field(2, 1), 100},
+                                           {x, 0},
+                                           {large, 0},
+                                           {uneven, 0},
+                                           {wide, 187},
+                                           {with(y, 5, 70, infinity), 187},
+                                           {std::vector<T>(n, T(3)), 187},
+                                           {with(x, 9, 55, fill), 187},
+                                           {with(y, 9, 55, fill), 187},
+                                           {with(y, 9, 55, fill), 0},
+                                           {with(x, 9, 91, fill), 300},
+                                           {with(with(x, 9, 91, fill), 10, 91, -infinity), 187}};
+        for (std::size_t i = 0; i < list.size(); ++i)
+            for (std::size_t j = 0; j < list.size(); ++j) {
+                INFO("operands " << i << " and " << j << ", n " << n << ", seed " << seed);
+                const bytes a = addend_of_rows<T>(list[i].values, eb, list[i].row), b = addend_of_rows<T>(list[j].values, eb, list[j].row);
+                bytes sum(ccoll::max_addend_bytes<SZp, T>(n)), other(sum), next(sum);
+                if (j == 0) decodes<T>(a, n, {seed});
+                const auto expected = ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum);
+                agree<T>(add<T>({}, a, b, n, 0, {seed++}), expected, sum);
+                decodes<T>(sum, n, {seed});
+                const auto twice = ccoll::reduce_encoded<SZp, Sum, T>(sum, a, next);
+                agree<T>(add<T>({}, sum, a, n, 0, {seed++}), twice, next);
+                decodes<T>(next, n, {seed});
+                if (list[i].row == 0) {
+                    INFO("values and an addend at once");
+                    other = sum;
+                    agree<T>(add<T>(list[i].values, {}, b, n, eb, {seed++}), expected, other);
+                }
+                const std::pair<int, int> factors[] = {{1, -1}, {3, 2}, {0, 1}, {-5, 0}, {0, 0}, {30000, 1}};
+                const auto [p, q] = factors[(i + j) % std::size(factors)];
+                INFO(p << " a + " << q << " b");
+                bytes combined(ccoll::max_addend_bytes<SZp, T>(n));
+                const auto multiples = ccoll::combine_encoded<SZp, T>(p, a, q, b, combined);
+                agree<T>(combine<T>(p, a, q, b, n, {seed++}), multiples, combined);
+                decodes<T>(combined, n, {seed});
+            }
+    }
+}
+
 TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][szp]")
 {
     const std::size_t n = 8192;
@@ -235,8 +322,15 @@ TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][sz
     for (const auto& [name, values] : with_fills<float>(n, 1e20f)) compare<float>(values, with_fills<float>(n, 1e20f)[0].values, 1e-4, {3});
     compare<float>(fields::constant<float>(n), fields::constant<float>(n), 1e-12, {3});
     compare<float>(fields::offset<float>(n), fields::non_finite<float>(n), 1e-8, {3});
-    for (const char* form : {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills",
-                             "flat fills", "wide fills", "narrow classes fills", "fills in all and in some", "fills in some"}) {
+    const auto rows = addend_of_rows(fields::smooth<float>(n), 1e-3, 100);
+    for (const auto& [name, values] : with_fills<float>(n, 1e20f)) {
+        bytes sum(ccoll::max_addend_bytes<SZp, float>(n));
+        agree<float>(add<float>(values, {}, rows, n, 1e-3, {3}),
+                     ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, float>(addend_of_rows(values, 1e-3, 0), rows, sum), sum);
+    }
+    for (const char* form :
+         {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills", "flat fills", "wide fills",
+          "narrow classes fills", "fills in all and in some", "fills in some", "rows", "rows classes", "rows fills"}) {
         INFO(form);
         CHECK(met[form] > 0);
     }

@@ -3,9 +3,25 @@
 // as long as it may be, so that a sanitizer sees every access beyond it.
 #include "emulated_codecs.hpp"
 
+#include <cmath>
+
 using namespace emulated;
 
 using bytes = std::vector<std::byte>;
+
+namespace {
+
+/// With rows of 100 values that are alike.
+template <class T>
+std::vector<T> field_of_rows(std::size_t n)
+{
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i)
+        x[i] = static_cast<T>(20 * std::sin(0.31 * static_cast<double>(i % 100) + 0.02 * static_cast<double>(i / 100)));
+    return x;
+}
+
+}  // namespace
 
 TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda][szp][hostile]", float, double)
 {
@@ -17,12 +33,19 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda]
     const std::vector<std::vector<TestType>> list = {fields::smooth<TestType>(9000),     fields::quiet<TestType>(9000),
                                                      fields::ramp<TestType>(9000),       fields::random<TestType>(9000),
                                                      fields::non_finite<TestType>(9000), land};
+    const auto of_rows = [](const std::vector<TestType>& x) { return ccoll::shaped_view<const TestType>{x, 100, x.size()}; };
+    const auto field = field_of_rows<TestType>(9000);
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         const auto& x = list[seed % list.size()];
         const double eb = seed % 4 == 0 ? 0.3 : 1e-3;
         bytes frame(ccoll::max_addend_bytes<SZp, TestType>(x.size()));
         frame.resize(seed % 3 == 0 ? ccoll::encode_addend<SZp>(x, frame, eb).bytes : ccoll::encode<SZp>(x, frame, eb).bytes);
         read_damaged<SZp, TestType>(std::move(frame), x.size(), random, seed, all);
+    }
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        bytes frame(ccoll::max_addend_bytes<SZp, TestType>(field.size()));
+        frame.resize(ccoll::encode_addend<SZp>(of_rows(field), frame, 0.01).bytes);
+        read_damaged<SZp, TestType>(std::move(frame), field.size(), random, seed, all);
     }
     CHECK(all.accepted > 20);
     CHECK(all.refused > 20);
@@ -34,13 +57,15 @@ TEMPLATE_TEST_CASE("Emulated SZp adds damaged frames, or refuses them, as the ho
     fields::generator random(9);
     unsigned accepted = 0, refused = 0;
     const std::vector<std::vector<TestType>> list = {fields::smooth<TestType>(9000), fields::quiet<TestType>(9000),
-                                                     fields::non_finite<TestType>(9000), fields::offset<TestType>(9000)};
+                                                     fields::non_finite<TestType>(9000), fields::offset<TestType>(9000),
+                                                     field_of_rows<TestType>(9000)};
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-        const auto &x = list[seed % 4], &y = list[seed / 4 % 4];
+        const auto &x = list[seed % 5], &y = list[seed / 5 % 5];
         const double eb = seed % 3 == 0 ? 1e-8 : 1e-3;
         bytes a(ccoll::max_addend_bytes<SZp, TestType>(x.size())), b(a), sum(a);
-        a.resize(ccoll::encode_addend<SZp>(x, a, eb).bytes);
-        b.resize(ccoll::encode_addend<SZp>(y, b, eb).bytes);
+        const auto of_rows = [](const std::vector<TestType>& v) { return ccoll::shaped_view<const TestType>{v, 100, v.size()}; };
+        a.resize(ccoll::encode_addend<SZp>(of_rows(x), a, eb).bytes);
+        b.resize(ccoll::encode_addend<SZp>(of_rows(y), b, eb).bytes);
         damage(seed % 2 == 0 ? a : b, random);
         const auto expected = ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, TestType>(a, b, sum).code;
         if (a.size() < 48 || b.size() < 48) continue;

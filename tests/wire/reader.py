@@ -237,7 +237,7 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
         return lossless(chunk[4:], n, s, 3)
     what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
     escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
-    require(what in (0, 1, 3, 4) if addend else what in (0, 1, 2, 6) or (what == 7 and s == 4), "kind")
+    require(what in (0, 1, 3, 4, 6) if addend else what in (0, 1, 2, 6) or (what == 7 and s == 4), "kind")
     has_rows = what >= 6
     if not addend and escaped:
         require(4 * escaped <= len(chunk) - 12, "a section of special values")
@@ -259,7 +259,7 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
         base, largest, at = number(chunk, 4, "q"), number(chunk, 12, "Q"), 20
     elif has_rows:
         base, largest, distance, at = number(chunk, 4, "i"), number(chunk, 8, "I"), number(chunk, 12, "I"), 16
-        require(32 <= distance < n and largest < 1 << (23 if what == 7 else 15 if s == 4 else 29), "the distance and the quanta of rows")
+        require(32 <= distance < n and largest < 1 << (23 if what == 7 else 15 if s == 4 and not addend else 29), "the distance and the quanta of rows")
         require(not alone, "quanta that do not stand alone")
         if what == 7:
             step, at = struct.unpack_from(kind, chunk, 16)[0], 20
@@ -305,10 +305,10 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
         for i in range(32):
             q = d[i] if alone else q + d[i]
             wild = (a >> i & 1) | (b >> i & 1) << 1
-            if quanta is not None:
-                quanta.append(None if wild else q)
             if has_rows:
                 rows.append(q + rows[-distance])
+            if quanta is not None:
+                quanta.append(None if wild else rows[-1] if has_rows else q)
             out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(rows[-1] if has_rows else q))
     require(seen == escaped and (end_of_lists if lists else at) == len(chunk), "blocks of SZp that fill the chunk")
     return out[:n]

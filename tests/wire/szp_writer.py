@@ -403,11 +403,12 @@ class Encoder:
         base = quantum(self.x[0])
         return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, base), True)
 
-    def rows(self, row):
+    def rows(self, row, addend=False):
         """A chunk with rows of that length, or None if the chunk should have none."""
-        lattice = self.lattice() if self.f32 and any(self.x[:32]) else 0.0
+        lattice = self.lattice() if self.f32 and any(self.x[:32]) and not addend else 0.0
         step = lattice if lattice > self.step else self.step
-        if not max(self.magnitude) < math.ldexp(step, 22 if step == lattice else 14 if self.f32 else 28):
+        most = max(abs(v) if math.isfinite(v) else math.inf for v in self.x)
+        if not most < math.ldexp(step, 22 if step == lattice else 14 if self.f32 else 28):
             return None
         inverse = rounded(1 / step, self.dtype)
         q = [round(rounded(v * inverse, self.dtype)) for v in self.x]
@@ -423,9 +424,9 @@ class Encoder:
         d += [0] * (-len(d) % 32)
         if not any(d):
             return None
-        largest = int(max(self.magnitude) * (1 / step)) + 2 if max(self.magnitude) else 0
+        largest = int(most * (1 / step)) + 2 if most else 0
         middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if step == lattice else b"")
-        return self.finish(7 if step == lattice else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], True)
+        return self.finish(7 if step == lattice else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
 
     def is_noise(self):
         count = min(len(self.x) // 32, 256 // self.s)
@@ -444,10 +445,10 @@ class Encoder:
                 return 8 * d > 9 * a
 
     # ---- addends ----
-    def addend(self):
+    def addend(self, row):
         far = [math.isfinite(v) and math.ldexp(abs(v), -52) >= self.step for v in self.x]  # 2^52 step may be more than the largest f64
         if not any(far):
-            return self.addend_of_numbers()
+            return self.addend_of_numbers(row)
         fill = self.raw[far.index(True)]
         if any(is_far and r != fill for is_far, r in zip(far, self.raw)):
             return None
@@ -456,14 +457,17 @@ class Encoder:
         self.x = [0.0 if is_one else v for v, is_one in zip(self.x, self.special)]
         self.bridge()
         self.x = [v if is_wild else x for v, x, is_wild in zip(values, self.x, wild)]
-        chunk = self.addend_of_numbers()
+        chunk = self.addend_of_numbers(row)
         masks = [0] * self.b
         for i, is_far in enumerate(far):
             masks[i // 32] |= is_far << i % 32
         behind = fill + put_layer(self.raw, masks, struct.pack("<hh", 1, 0), 2)
         return words([struct.unpack_from("<I", chunk)[0] | 1 << 30]) + chunk[4:] + behind + words([len(behind) // 4])
 
-    def addend_of_numbers(self):
+    def addend_of_numbers(self, row):
+        chunk = self.rows(row, True) if row else None
+        if chunk is not None:
+            return chunk
         finite = [v for v in self.x if math.isfinite(v)]
         largest_narrow, exact = 0, 0
         calm = []
@@ -510,7 +514,8 @@ def main(folder):
             s = FLOATS[h["dtype"]][1]
             encoder = Encoder([bytes(original[i:i + s]) for i in range(0, len(original), s)], h["dtype"], h["bound"])
             row = re.search(r"rows_of_(\d+)$", name)
-            chunk = encoder.addend() if h["flags"] else encoder.movement(int(row[1]) if row else 0)
+            row = int(row[1]) if row else 0
+            chunk = encoder.addend(row) if h["flags"] else encoder.movement(row)
             raw = chunk is None or (not h["flags"] and len(chunk) >= len(original))
             if (bytes(original) if raw else chunk) != parts[0][0] or raw != parts[0][1]:
                 trouble += 1

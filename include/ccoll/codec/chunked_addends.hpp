@@ -71,9 +71,15 @@ struct chunked_addends {
         std::memset(dst.data() + sizeof header, 0, frames::start(n) - sizeof header);  // an index of nothing
         return {frames::start(n), status::too_large};
     }
-    static auto encoder(std::span<const T> in, double eb) noexcept
+    static encode_result encode_one(std::span<const T> in, byte_span to, field_facts field) noexcept
     {
-        return [=](std::size_t i, std::size_t count, byte_span to) { return Impl::encode_addend(in.subspan(i * step, count), to, eb); };
+        if constexpr (requires { Impl::encode_addend_of_rows(in, to, field.eb, field.row); })
+            if (field.row != 0) return Impl::encode_addend_of_rows(in, to, field.eb, field.row);
+        return Impl::encode_addend(in, to, field.eb);
+    }
+    static auto encoder(std::span<const T> in, field_facts field) noexcept
+    {
+        return [=](std::size_t i, std::size_t count, byte_span to) { return encode_one(in.subspan(i * step, count), to, field); };
     }
     /// @param produce  as in write, but called by several threads
     template <codec_executor Executor, class Produce>
@@ -89,17 +95,17 @@ struct chunked_addends {
         return end(in_order<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), make_writer, placed),
                    n, dst, eb);
     }
-    static encode_result encode(std::span<const T> in, byte_span dst, double eb, between_chunks tell) noexcept
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, between_chunks tell) noexcept
     {
-        if (const status s = begin(in.size(), dst, eb); s != status::ok) return {0, s};
-        return write(in.size(), dst, eb, tell, encoder(in, eb));
+        if (const status s = begin(in.size(), dst, field.eb); s != status::ok) return {0, s};
+        return write(in.size(), dst, field.eb, tell, encoder(in, field));
     }
     template <codec_executor Executor>
-    static encode_result encode(std::span<const T> in, byte_span dst, double eb, const Executor& run)
+    static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, const Executor& run)
     {
         const std::size_t n = in.size();
-        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return in_parts(n, dst, eb, run, encoder(in, eb));
+        if (const status s = begin(n, dst, field.eb); s != status::ok) return {0, s};
+        return in_parts(n, dst, field.eb, run, encoder(in, field));
     }
 
     static void put_fills(const frame_view& sum, std::span<T> out, int times) noexcept
@@ -185,10 +191,11 @@ struct chunked_addends {
     }
     /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
     /// innermost cache alone. `theirs` has been opened.
-    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, double eb,
+    static encode_result encode_add(std::span<const T> own, const frame_view& theirs, byte_span dst, field_facts field,
                                     between_chunks tell) noexcept
     {
         const std::size_t n = own.size();
+        const double eb = field.eb;
         if (!theirs.is_addend()) return {0, status::not_an_addend};
         if (theirs.header.elements != n) return {0, status::count_differs};
         if (theirs.header.bound != eb) return {0, status::bound_differs};
@@ -197,7 +204,7 @@ struct chunked_addends {
         std::array<std::byte, Impl::max_addend_bytes(step)> mine;
         return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
             const byte_span room = byte_span(mine).first(Impl::max_addend_bytes(count));
-            const encode_result r = Impl::encode_addend(own.subspan(i * step, count), room, eb);
+            const encode_result r = encode_one(own.subspan(i * step, count), room, field);
             if (r.code != status::ok) return r;
             const frame_view::piece other = theirs.chunk(i);
             const encode_result sum = Impl::add_chunks(room.first(r.bytes), other.data, count, to);

@@ -61,7 +61,7 @@ template <element T>
 struct addend_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
     bool (*can_add)(double largest, double eb, std::size_t addends) noexcept = nullptr;
-    encode_result (*encode)(std::span<const T> in, byte_span dst, double eb, between_chunks) noexcept = nullptr;
+    encode_result (*encode)(std::span<const T> in, byte_span dst, field_facts, between_chunks) noexcept = nullptr;
     /// The frame that says too_large.
     encode_result (*refuse)(std::size_t n, byte_span dst, double eb) noexcept = nullptr;
     /// The frame of the sum, without decoding. Both have been opened by this codec, with status ok or too_large.

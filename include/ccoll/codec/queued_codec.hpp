@@ -148,7 +148,7 @@ void queued_work<Tag, T, Exec>::encode_addend(const codec_queue& queue, std::spa
                                               codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, c.eb, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, {c.eb, c.row}, c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst,
@@ -162,7 +162,7 @@ void queued_work<Tag, T, Exec>::encode_add(const codec_queue& queue, std::span<c
                                            const codec_context& c, codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.eb, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, {c.eb, c.row}, c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times,

@@ -10,6 +10,8 @@
 #include <ccoll/codec/szp/missing.hpp>
 #include <ccoll/codec/szp/movement.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
+#include <ccoll/codec/szp/repredict.hpp>
+#include <ccoll/codec/szp/rows.hpp>
 #include <ccoll/codec/szp/writing.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -92,13 +94,14 @@ struct chunk_coder {
         return z.usable ? static_cast<double>(z.step) : 0;
     }
 
-    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
+    /// @param row  the length of the rows of the field; 0: it has none that the caller knows of
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb, std::size_t row = 0) noexcept
     {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::too_large};
-        const encode_result narrow = encode_narrow(in, z, dst);
-        return narrow.code == status::ok ? narrow : encode_far(in, z, dst);
+        const encode_result narrow = encode_near(in, z, row, dst);
+        return narrow.code == status::ok ? narrow : encode_far(in, z, row, dst);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
@@ -110,29 +113,7 @@ struct chunk_coder {
         chunk_view x, y;
         if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
         if (const status s = read_chunk(b, n, sizeof(T), true, y); s != status::ok) return {0, s};
-        const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
-        if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
-        const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        const bool fills = !x.specials.empty() || !y.specials.empty();
-        if (fills && !missing::are_alike(x.specials, y.specials, n, sizeof(T)))
-            return combine_missing(x, 1, y, 1, base, largest, narrow, n, dst);
-        u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
-        block_codes codes;
-        encoded_blocks sum;
-        if (is_flat(x) || is_flat(y)) {  // only the base moves
-            const chunk_view& other = is_flat(x) ? y : x;
-            const std::size_t bytes = is_flat(other) ? 0 : other.blocks_bytes;
-            if (bytes > 0) std::memcpy(blocks, other.blocks, bytes);
-            sum.end = blocks + bytes;
-            sum.escaped = other.escaped;
-            codes = other.codes;
-        } else {
-            const auto add = adders<T>[narrow ? isa_in_use() : isa::portable];
-            sum = add(x, y, blocks, codes.of);
-        }
-        const encode_result r = finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
-        return fills ? missing::append_alike(out, r, x.specials, y.specials) : r;
+        return add(x, y, n, dst);
     }
 
     static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n,
@@ -148,15 +129,101 @@ struct chunk_coder {
         const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
         const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        if (!x.specials.empty() || !y.specials.empty()) return combine_missing(x, p, y, q, base, largest, narrow, n, dst);
-        u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
-        block_codes codes;
-        const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
-        return finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n);
+        const sum_head head{narrow, distance_of_sum(narrow, largest, p != 0 ? x.distance : 0, q != 0 ? y.distance : 0), base, largest};
+        return combine(x, p, y, q, head, n, dst);
     }
 
 private:
+    /// What stands in front of the blocks of a sum.
+    struct sum_head {
+        bool narrow;
+        std::size_t distance;  ///< of its rows; 0: none
+        u64 base, largest;
+
+        kind what() const noexcept { return distance != 0 ? kind::rows : narrow ? kind::narrow : kind::wide; }
+    };
+    /// Rows win, because a difference with rows is one of two without: at most a bit is lost where rows do not pay, any number where they
+    /// do. Of two distances the longer one does, so that the order does not matter.
+    static std::size_t distance_of_sum(bool narrow, u64 largest, std::size_t of_x, std::size_t of_y) noexcept
+    {
+        return narrow && largest < rows::addend_limit ? std::max(of_x, of_y) : 0;
+    }
+    /// Can differences of this chunk be added to those over this distance?
+    static bool is_over(const chunk_view& v, std::size_t distance) noexcept { return v.distance == distance || is_flat(v); }
+
+    static encode_result add(const chunk_view& x, const chunk_view& y, std::size_t n, byte_span dst) noexcept
+    {
+        const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
+        if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
+        const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
+        const sum_head head{narrow, distance_of_sum(narrow, largest, x.distance, y.distance), base, largest};
+        const bool fills = !x.specials.empty() || !y.specials.empty();
+        if (fills && !missing::are_alike(x.specials, y.specials, n, sizeof(T))) return combine(x, 1, y, 1, head, n, dst);
+        if (!is_over(x, head.distance)) [[unlikely]]
+            return add(repredicted(x, n, head.distance).view, y, n, dst);
+        if (!is_over(y, head.distance)) [[unlikely]]
+            return add(x, repredicted(y, n, head.distance).view, n, dst);
+        u8* const out = address(dst);
+        u8* const blocks = blocks_at<T>(out, head.what(), n);
+        block_codes codes;
+        encoded_blocks sum;
+        if (is_flat(x) || is_flat(y)) {  // only the base moves
+            const chunk_view& other = is_flat(x) ? y : x;
+            const std::size_t bytes = is_flat(other) ? 0 : other.blocks_bytes;
+            if (bytes > 0) std::memcpy(blocks, other.blocks, bytes);
+            sum.end = blocks + bytes;
+            sum.escaped = other.escaped;
+            codes = other.codes;
+        } else {
+            const auto add_blocks = adders<T>[narrow ? isa_in_use() : isa::portable];
+            sum = add_blocks(x, y, blocks, codes.of);
+        }
+        const encode_result r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
+        return fills ? missing::append_alike(out, r, x.specials, y.specials) : r;
+    }
+    /// p x + q y
+    static encode_result combine(const chunk_view& x, i64 p, const chunk_view& y, i64 q, const sum_head& head, std::size_t n,
+                                 byte_span dst) noexcept
+    {
+        const bool fills = !x.specials.empty() || !y.specials.empty();
+        const std::size_t needed = fills ? 0 : head.distance;  // bridges are dropped from quanta, not from differences
+        if (p != 0 && !is_over(x, needed)) [[unlikely]]
+            return combine(repredicted(x, n, needed).view, p, y, q, head, n, dst);
+        if (q != 0 && !is_over(y, needed)) [[unlikely]]
+            return combine(x, p, repredicted(y, n, needed).view, q, head, n, dst);
+        if (fills) return combine_missing(x, p, y, q, head, n, dst);
+        u8* const out = address(dst);
+        u8* const blocks = blocks_at<T>(out, head.what(), n);
+        block_codes codes;
+        const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
+        return finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
+    }
+
+    /// @return unsupported: there are values of 2^30 steps or more
+    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
+    {
+        if (row != 0)
+            if (const encode_result r = encode_rows(in, z, row, dst); r.code == status::ok) return r;
+        return encode_narrow(in, z, dst);
+    }
+    /// @return unsupported: rows do not pay, or their quanta are too large
+    [[gnu::noinline]] static encode_result encode_rows(std::span<const T> in, const quantiser<T>& z, std::size_t row,
+                                                       byte_span dst) noexcept
+    {
+        const quantiser<T> of_rows = z.of_rows();
+        const encode_result no{0, status::unsupported};
+        if (!rows::is_distance(row, in.size()) || !rows::judges<T>.in_use()(in.data(), in.size(), row, of_rows)) return no;
+        u8* const out = address(dst);
+        block_codes codes;
+        u8* const blocks = blocks_at<T>(out, kind::rows, in.size());
+        const encoded_blocks r =
+            rows::encoders<T>.in_use()(in.data(), in.size(), row, of_rows, blocks, last_begin(out, dst.size()), codes.of);
+        if (r.code != status::ok || r.end == blocks) return no;
+        put(out + 4, narrow_base_of(in[0], z));
+        put(out + 8, r.largest);
+        put(out + 12, static_cast<u32>(row));
+        return finish_addend(out, {kind::rows, 0}, blocks, r.end, codes, in.size());
+    }
     /// @return unsupported: there are values of 2^30 steps or more
     static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
     {
@@ -184,38 +251,59 @@ private:
         put(out + 12, std::max(r.largest, narrow_limit));
         return finish_addend(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
     }
-    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
+    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
     {
         T copy[chunk_elements];
         missing::fill_places fills;
         if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
         if (!fills.any) return encode_wide(in, z, dst);
         const std::span<const T> others(copy, in.size());
-        encode_result r = encode_narrow(others, z, dst);
+        encode_result r = encode_near(others, z, row, dst);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
         for (const u32 mask : fills.in_all) r.special_values += static_cast<std::size_t>(std::popcount(mask));
         return missing::append<T>(address(dst), r, fills, in.size());
     }
 
-    /// p x + q y, where one of them has a fill value.
-    [[gnu::noinline]] static encode_result combine_missing(const chunk_view& x, i64 p, const chunk_view& y, i64 q, u64 base, u64 largest,
-                                                           bool narrow, std::size_t n, byte_span dst) noexcept
+    /// p x + q y, where one of them has a fill value, and neither has rows.
+    [[gnu::noinline]] static encode_result combine_missing(const chunk_view& x, i64 p, const chunk_view& y, i64 q, const sum_head& head,
+                                                           std::size_t n, byte_span dst) noexcept
     {
         missing::fill_places of_x, of_y, of_sum;
         if ((p != 0 && !missing::read<T>(x.specials, n, of_x)) || (q != 0 && !missing::read<T>(y.specials, n, of_y)))
             return {0, status::corrupt};
         u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, narrow ? kind::narrow : kind::wide, n);
+        u8* const blocks = blocks_at<T>(out, head.what(), n);
         block_codes codes;
-        const quanta64::encoded sum = missing::combine(x, p, of_x, y, q, of_y, base, n, blocks, codes.of, of_sum);
+        const quanta64::encoded sum = missing::combine(x, p, of_x, y, q, of_y, head.base, n, blocks, codes.of, of_sum);
         if (sum.code != status::ok) return {0, sum.code};
         of_sum.any = of_x.any || of_y.any;
-        return missing::append<T>(out, finish_sum(out, narrow, base, largest, blocks, sum.end, sum.escaped, codes, n), of_sum, n);
+        encode_result r;
+        if (head.distance == 0) {
+            r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
+        } else {
+            if (!are_narrow(codes, x.count)) return {0, status::corrupt};
+            chunk_view plain;
+            plain.what = kind::narrow;
+            plain.base = static_cast<i64>(head.base);
+            plain.count = x.count;
+            plain.blocks = blocks;
+            plain.blocks_bytes = static_cast<std::size_t>(sum.end - blocks);
+            plain.codes = codes;
+            const repredicted with_rows(plain, n, head.distance);
+            std::memcpy(blocks, with_rows.blocks, with_rows.view.blocks_bytes);
+            r = finish_sum(out, head, blocks, blocks + with_rows.view.blocks_bytes, with_rows.view.escaped, with_rows.view.codes, n);
+        }
+        return missing::append<T>(out, r, of_sum, n);
+    }
+    /// Have all differences 32 bits at most? Sums of operands that lie about their `largest` need not.
+    static bool are_narrow(const block_codes& codes, std::size_t blocks) noexcept
+    {
+        return std::all_of(codes.of, codes.of + blocks, [](u8 code) { return (code & ~class_code) <= widest_narrow; });
     }
 
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
     static bool is_flat(const chunk_view& v) noexcept { return v.what == kind::flat || v.what == kind::wide_flat; }
-    static bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::narrow || v.what == kind::flat; }
+    static bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::narrow || v.what == kind::flat || v.what == kind::rows; }
 
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
     static i64 base_of(T first, const quantiser<T>& z) noexcept
@@ -225,22 +313,24 @@ private:
     static encode_result finish_addend(u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
                                        std::size_t n) noexcept
     {
-        const code_range range = end != blocks ? range_of(codes.of, blocks_of(n)) : code_range{};  // a flat chunk has no codes
+        const bool has_codes = end != blocks || head.what == kind::rows;  // a flat chunk has none
+        const code_range range = has_codes ? range_of(codes.of, blocks_of(n)) : code_range{};
         return finish<T>(out, true, head, blocks, end, codes, range, n);
     }
 
     /// The head of a sum. A sum that is not narrow has a `largest` that says so, so that no sum with it is narrow.
-    static encode_result finish_sum(u8* out, bool narrow, u64 base, u64 largest, const u8* blocks, u8* end, u32 escaped,
-                                    const block_codes& codes, std::size_t n) noexcept
+    static encode_result finish_sum(u8* out, const sum_head& head, const u8* blocks, u8* end, u32 escaped, const block_codes& codes,
+                                    std::size_t n) noexcept
     {
-        if (narrow) {
-            put(out + 4, static_cast<u32>(base));
-            put(out + 8, static_cast<u32>(largest));
+        if (head.narrow) {
+            put(out + 4, static_cast<u32>(head.base));
+            put(out + 8, static_cast<u32>(head.largest));
+            if (head.distance != 0) put(out + 12, static_cast<u32>(head.distance));
         } else {
-            put(out + 4, base);
-            put(out + 12, std::max(largest, narrow_limit));
+            put(out + 4, head.base);
+            put(out + 12, std::max(head.largest, narrow_limit));
         }
-        return finish_addend(out, {narrow ? kind::narrow : kind::wide, escaped}, blocks, end, codes, n);
+        return finish_addend(out, {head.what(), escaped}, blocks, end, codes, n);
     }
 
     static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept
@@ -256,11 +346,22 @@ private:
             step = szp::get<T>(view.step);
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
+        if (addend && view.what == kind::rows && (!is_exact_in_rows(view) || !view.specials.empty()))
+            return decode(repredicted(view, out.size(), 0).view, step, out, true, how);
+        return decode(view, step, out, addend, how);
+    }
+    static status decode(const chunk_view& view, T step, std::span<T> out, bool addend, stores how) noexcept
+    {
         if (const status s = decode_blocks(view, step, out, view.specials.empty() ? how : stores::cached); s != status::ok) return s;
         if (view.specials.empty()) return status::ok;
         if (addend) return missing::apply(view, static_cast<double>(step), out) ? status::ok : status::corrupt;
         const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
         return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+    }
+    /// Are the sums and differences of a chunk with rows numbers of T? Not all are of a sum of f32.
+    static bool is_exact_in_rows(const chunk_view& v) noexcept
+    {
+        return !is_f32<T> || v.largest < rows::limit(kind::fine_rows, sizeof(T), false);
     }
     static status decode_blocks(const chunk_view& view, T step, std::span<T> out, stores how) noexcept
     {
@@ -334,6 +435,13 @@ template <native_float T>
                                                                                                            double eb) noexcept
 {
     return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_addend_of_rows(std::span<const T> in,
+                                                                                                                   byte_span dst, double eb,
+                                                                                                                   std::size_t row) noexcept
+{
+    return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb, row);
 }
 template <native_float T>
 [[gnu::always_inline]] inline status codec_impl<policies::Codec::SZp, T, host_space>::decode_addend(const_byte_span src, std::span<T> out,

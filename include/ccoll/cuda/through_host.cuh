@@ -89,7 +89,8 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            return lane.call_host([=, n = in.size(), eb = c.eb] { tell(told, host.encode(std::span<const T>(x, n), dst, eb, {})); });
+            const field_facts field{c.eb, c.row};
+            return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
     static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&,
@@ -105,8 +106,9 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
+            const field_facts field{c.eb, c.row};
             return lane.call_host(
-                [=, n = own.size(), eb = c.eb] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, eb, {})); });
+                [=, n = own.size()] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, field, {})); });
         });
     }
     static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept

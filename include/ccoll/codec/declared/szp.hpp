@@ -36,6 +36,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept;
     static double addend_step(double eb) noexcept;
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static encode_result encode_addend_of_rows(std::span<const T> in, byte_span dst, double eb, std::size_t row) noexcept;
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept;
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept;
     static encode_result combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,

@@ -54,7 +54,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     src = src.first(src.size() - in_section);
     const bool is_wide = view.what == kind::wide || view.what == kind::wide_flat;
     const bool has_rows = rows::has_rows(view.what) && (view.what == kind::rows || element_bytes == 4);
-    if ((view.what > kind::wide_flat && !has_rows) || (addend ? view.what == kind::fine || has_rows : is_wide)) return status::corrupt;
+    if ((view.what > kind::wide_flat && !has_rows) || (addend ? view.what == kind::fine || view.what == kind::fine_rows : is_wide))
+        return status::corrupt;
     if ((!head.packed && head.lowest != 0) || head.lowest > widest || (head.lists && (addend || !head.packed || head.lowest != 0)))
         return status::corrupt;
     view.alone = head.alone && !addend;
@@ -68,7 +69,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.step = from + (has_rows ? 16 : 4 + element_bytes);
     if (has_rows) {
         view.distance = get<u32>(from + 12);
-        if (head.escaped != 0 || !rows::is_distance(view.distance, n) || view.largest >= rows::limit(view.what, element_bytes))
+        if ((!addend && head.escaped != 0) || !rows::is_distance(view.distance, n) ||
+            view.largest >= rows::limit(view.what, element_bytes, addend))
             return status::corrupt;
     }
     view.count = blocks_of(n);

@@ -9,8 +9,8 @@
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
 //   kind wide       4 i64 base  12 u64 largest    20 widths, blocks
 //   kind wide_flat  4 i64 base  12 u64 largest
-//   kind rows       4 i32 base   8 u32 largest   12 u32 distance   16 widths, blocks              movement only
-//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distance   16 f32 step   20 widths, blocks   the same, f32 only
+//   kind rows       4 i32 base   8 u32 largest   12 u32 distance   16 widths, blocks
+//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distance   16 f32 step   20 widths, blocks   movement only, f32 only
 //   (kind 5)        kept: the chunk of Codec::Lossless, filled up with 0 to a multiple of 4 bytes (szp/kept.hpp)
 //
 //   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
@@ -22,13 +22,15 @@
 // Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A value that is not finite repeats the running q. The
 // last block is filled up with its last value.
 //
+// Rows (szp/rows.hpp): the blocks have the differences of r, where r[i] is q[i] - q[i - distance] and r[-1] is 0. The base takes the place
+// of all quanta before the first one.
+//
 // Addends: bit `alone` says that a section with fill values stands behind the blocks (szp/missing.hpp).
 //
 // Three forms that only frames for movement have:
 // Special values: behind the blocks stands a section (codec/specials.hpp) with the values that quanta cannot hold.
 // Alone: difference i is q[i]. Narrow chunks; the base is 0.
-// Rows (szp/rows.hpp): the blocks have the differences of r, where r[i] is q[i] - q[i - distance] and r[-1] is 0. The base takes the place
-// of all quanta before the first one. Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
+// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
 //   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
 //   code 8..15      code - 7 planes
 // First stand the planes of all blocks, then all lists, padded with 0.
@@ -73,9 +75,12 @@ constexpr bool is_distance(std::size_t distance, std::size_t n) noexcept { retur
 
 constexpr bool has_rows(kind k) noexcept { return k == kind::rows || k == kind::fine_rows; }
 
-/// Quanta of chunks with rows lie below: they, their differences, and the differences of these are exact in an element and in 32 bits.
-constexpr u64 limit(kind k, std::size_t element_bytes) noexcept
+/// Quanta of addends with rows lie below, because differences have four terms and must fit 32 bits.
+inline constexpr u64 addend_limit = narrow_limit / 2;
+/// The same in movement, where they are also exact in an element, as are the differences of two of them.
+constexpr u64 limit(kind k, std::size_t element_bytes, bool addend) noexcept
 {
+    if (addend) return addend_limit;
     return u64{1} << (k == kind::fine_rows ? 23 : element_bytes == 4 ? 15 : 29);
 }
 

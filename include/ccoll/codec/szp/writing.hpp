@@ -29,7 +29,7 @@ encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8
                      std::size_t n) noexcept
 {
     u8* const front = out + head_bytes(head.what, sizeof(T));
-    if (end != blocks || head.what == kind::fine) {
+    if (end != blocks || head.what == kind::fine || head.what == kind::rows) {
         end = write_codes(codes.of, range, blocks_of(n), addend, front, end, head);
     } else {
         head = {head.what == kind::narrow ? kind::flat : kind::wide_flat, 0};

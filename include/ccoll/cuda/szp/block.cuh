@@ -23,8 +23,9 @@ static_assert(fine == static_cast<u32>(host::kind::fine) && wide_flat == static_
 inline constexpr u32 class_code = host::class_code, widest = host::widest, widest_narrow = host::widest_narrow;
 inline constexpr u32 least_row = host::rows::least;
 template <class T>
-inline constexpr u64 limit_of_rows = host::rows::limit(host::kind::rows, sizeof(T));
-inline constexpr u64 limit_of_fine_rows = host::rows::limit(host::kind::fine_rows, sizeof(float));
+inline constexpr u64 limit_of_rows = host::rows::limit(host::kind::rows, sizeof(T), false);
+inline constexpr u64 limit_of_rows_of_addends = host::rows::addend_limit;
+inline constexpr u64 limit_of_fine_rows = host::rows::limit(host::kind::fine_rows, sizeof(float), false);
 CCOLL_DEVICE bool has_rows(u32 kind) { return kind == rows || kind == fine_rows; }
 inline constexpr u64 narrow_limit = host::narrow_limit, wide_limit = host::wide_limit;
 

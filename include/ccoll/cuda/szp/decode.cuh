@@ -12,6 +12,7 @@
 
 #include <ccoll/cuda/szp/fills.cuh>
 #include <ccoll/cuda/szp/kept.cuh>
+#include <ccoll/cuda/szp/repredict.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -163,6 +164,37 @@ CCOLL_DEVICE_RARE void add_rows(const u32* chunk, u32 count, decode_room<T>& s)
         }
     }
 }
+/// The values of an addend's chunk with rows: staged. Quanta are integers here, because those of a sum need not be exact in T. By all
+/// threads, behind a barrier. It reads the head again, because other chunks would otherwise keep it in memory.
+/// @return  false if the bytes are not those of a chunk
+template <class T>
+CCOLL_DEVICE_RARE bool decode_rows_of_addend(const u8* from, u32 bytes, u32 count, decode_room<T>& s)
+{
+    const u32* const words = reinterpret_cast<const u32*>(from);
+    const chunk_head h = read_head<T, true>(words, bytes, (count + 31) / 32, count);
+    const block_place p = find_block<T, true>(words + h.in_front, h, (count + 31) / 32, s.blocks);
+    if (!p.good) return false;
+    i64 d[32];
+    u32 a = 0, b = 0;
+    get_block<T>(words + h.in_front + h.codes + p.before, p, d, a, b);
+    quanta_of(d, static_cast<u32>(h.base), h.distance, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
+    fill_places<T> f;
+    if (h.section > 0 && !read_fills<T>(from + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
+    __syncthreads();  // values stand over the quanta
+    const double step = static_cast<double>(s.step), fill = static_cast<double>(number_of(f.value));
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < 32 && block_elements * me() < count; ++i) {
+        const double number = times(static_cast<double>(d[i]), step);
+        word_of<T> value = class_bits<T>(a, b, i);
+        if (f.in_all.has(i)) value = bits_of(static_cast<T>(times(static_cast<double>(f.in_all.times_at(i)), fill)));
+        else if (value == 0 && f.in_some.has(i))
+            value = bits_of(static_cast<T>(__fma_rn(static_cast<double>(f.in_some.times_at(i)), fill, number)));
+        else if (value == 0) value = bits_of(static_cast<T>(number));
+        stage_one<T>(s.bytes, block_elements * me() + i, value);
+    }
+    __syncthreads();
+    return true;
+}
 template <class T, bool Addend>
 CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T>& s)
 {
@@ -175,6 +207,7 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T
         __syncthreads();
         return good;
     }
+    if (Addend && h.good && h.kind == rows) return decode_rows_of_addend(from.at, from.bytes, count, s);
     if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
     __syncthreads();
     if (!Addend && has_rows(h.kind)) {

@@ -247,7 +247,7 @@ __global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* f
     const chunk_bytes from = find_chunk(reader, chunks, chunk, count);
     if (!from.good) return;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
-    const chunk_head h = read_head<T, true>(words, from.bytes, (count + 31) / 32);
+    const chunk_head h = read_head<T, true>(words, from.bytes, (count + 31) / 32, count);
     fill_places<T> f;
     if (!h.good || h.section == 0 || !read_fills<T>(from.at + 4 * h.words, 4 * h.section, count, f, room)) return;
     CCOLL_NO_UNROLL

@@ -51,7 +51,7 @@ struct chunk_layout {
 /// By all threads. There must be a barrier between two calls. Behind it, s.codes has all codes only after the next barrier.
 /// @param width       of this thread's block, 0 if it has none
 /// @param classes     the block has class planes
-/// @param never_flat  fine chunks
+/// @param never_flat  fine chunks, and those with rows
 /// @param non_zero    the number of differences that are not 0, asked of blocks of up to three planes
 template <bool Addend, class NonZero>
 CCOLL_DEVICE chunk_layout lay_out(u32 blocks, u32 width, bool classes, bool never_flat, NonZero non_zero, layout_room& s)

@@ -32,12 +32,12 @@ struct chunk_head {
     u32 distance = 0;                     ///< of a chunk with rows: how far away the value of the row before is
 
     CCOLL_DEVICE bool is_flat() const { return kind == flat || kind == wide_flat; }
-    CCOLL_DEVICE bool is_narrow() const { return kind <= flat; }
+    CCOLL_DEVICE bool is_narrow() const { return kind <= flat || kind == rows; }
     CCOLL_DEVICE bool has_step() const { return kind == fine || kind == fine_rows; }
 };
-/// @param from  `bytes` bytes, aligned to 4    @param count  of values; not needed for addends
+/// @param from  `bytes` bytes, aligned to 4    @param count  of values
 template <class T, bool Addend>
-CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 count = 0)
+CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 count)
 {
     chunk_head h;
     if (bytes < 12 || bytes % 4 != 0) return h;
@@ -61,7 +61,7 @@ CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 co
         if (h.section > h.words - 3) return h;
         h.words -= h.section;
     }
-    const bool in_rows = !Addend && has_rows(h.kind) && (h.kind == rows || is_f32<T>);
+    const bool in_rows = h.kind == rows || (!Addend && is_f32<T> && h.kind == fine_rows);
     if (!in_rows && (h.kind > wide_flat || (Addend ? h.kind == fine : h.kind >= wide))) return h;
     if ((!h.packed && h.lowest != 0) || h.lowest > widest || (h.lists && (Addend || !h.packed || h.lowest != 0))) return h;
     if (h.alone && h.kind != narrow) return h;
@@ -76,8 +76,8 @@ CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 co
     if (in_rows) {
         h.distance = from[3];
         if (h.kind == fine_rows) h.step = from[4];
-        if (h.section != 0 || h.distance < least_row || h.distance >= count) return h;
-        if (h.largest >= (h.kind == rows ? limit_of_rows<T> : limit_of_fine_rows)) return h;
+        if ((!Addend && h.section != 0) || h.distance < least_row || h.distance >= count) return h;
+        if (h.largest >= (Addend ? limit_of_rows_of_addends : h.kind == rows ? limit_of_rows<T> : limit_of_fine_rows)) return h;
     }
     if (h.is_flat()) {
         h.good = h.words == h.in_front && w == (h.kind | (Addend ? bit_30 << 30 : escaped << 12));

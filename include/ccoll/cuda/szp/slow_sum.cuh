@@ -6,6 +6,7 @@
 
 #include <ccoll/cuda/szp/choice.cuh>
 #include <ccoll/cuda/szp/fills.cuh>
+#include <ccoll/cuda/szp/repredict.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -31,13 +32,17 @@ struct addend_head {
     u32 section_words = 0;         ///< without its length
     u32 escaped = 0;               ///< blocks with classes
     bool is_narrow = true;
+    bool is_flat = false;
+    u32 distance = 0;  ///< of its rows; 0: it has none
 
+    /// Can its differences be added to those over this distance?
+    CCOLL_DEVICE bool is_over(u32 other) const { return distance == other || is_flat; }
     CCOLL_DEVICE bool is_usual() const { return is_narrow && section_words == 0 && escaped == 0 && largest < narrow_limit; }
 };
 
 template <class T>
 struct addend_room {
-    static constexpr u32 image_words = 3 + chunk_blocks / 4 + chunk_blocks * widest_narrow;
+    static constexpr u32 image_words = 4 + chunk_blocks / 4 + chunk_blocks * widest_narrow;
     static constexpr u32 room_bytes = sizeof(T) == 8 ? chunk_elements * 8 : (4 * image_words + 15) / 16 * 16;
     alignas(16) u8 values[room_bytes];  // own values, staged; then the words of the sum
     layout_room layout;
@@ -72,9 +77,9 @@ CCOLL_DEVICE status read_addend(const frame_reader<E>& r, u32 chunks, u32 chunk,
     const chunk_bytes from = find_chunk(r, chunks, chunk, count);
     if (!from.good) return status::corrupt;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
-    const chunk_head h = read_head<number_of_element<E>, true>(words, from.bytes, blocks);
+    const chunk_head h = read_head<number_of_element<E>, true>(words, from.bytes, blocks, count);
     if (!h.good) return status::corrupt;
-    if (me() == 0) head = {h.base, h.largest, words + h.words, h.section, h.escaped, h.is_narrow()};
+    if (me() == 0) head = {h.base, h.largest, words + h.words, h.section, h.escaped, h.is_narrow(), h.is_flat(), h.distance};
     if (h.is_flat()) return status::ok;
     const block_place p = find_block<number_of_element<E>, true>(words + h.in_front, h, blocks, s);
     block = {words + h.in_front + h.codes + p.before, p.width, p.has_class};
@@ -241,7 +246,7 @@ struct slow_sum {
     bool in_planes = false;  ///< the sum is that of the planes of x and y; else it is in d
     bool alike = false;      ///< both have one section, and how often is the sum of two numbers
     bool is_narrow = true;
-    u32 kind = flat;
+    u32 kind = flat, distance = 0;
     u32 body = 0, words = 0;  ///< of the chunk without its section, and with it
     u64 base = 0, largest = 0;
     u32 a = 0, b = 0;   ///< class planes
@@ -272,9 +277,9 @@ struct slow_sum {
     }
 };
 
-/// Multiplies the differences and classes of a block by a factor; 0 leaves them out. @param d  gets 32 differences
+/// The differences of a block, and its classes as a factor turns them; 0 leaves them out. @param d  gets 32 differences
 template <class T>
-CCOLL_DEVICE_RARE void get_multiple(const addend_block& c, i64 factor, i64 (&d)[32], u32& a, u32& b)
+CCOLL_DEVICE_RARE void get_for_factor(const addend_block& c, i64 factor, i64 (&d)[32], u32& a, u32& b)
 {
     const u32 positive = factor > 0 ? 0 : 1;
     if (factor != 0) {
@@ -282,8 +287,6 @@ CCOLL_DEVICE_RARE void get_multiple(const addend_block& c, i64 factor, i64 (&d)[
         b |= c.class_plane(1 - positive);
     }
     get_differences(c.planes(), factor != 0 ? c.width : 0, d);
-    CCOLL_NO_UNROLL
-    for (u32 i = 0; i < 32 && factor != 1; ++i) d[i] = static_cast<i64>(static_cast<u64>(d[i]) * static_cast<u64>(factor));
 }
 
 /// base and largest of a sum. @return false if it cannot be held
@@ -301,6 +304,8 @@ CCOLL_DEVICE bool sum_heads(slow_sum<T>& r)
         return false;
     }
     r.is_narrow = r.x.is_narrow && r.y.is_narrow && r.largest < narrow_limit;
+    if (r.is_narrow && r.is_sum && r.largest < limit_of_rows_of_addends)
+        r.distance = larger(r.p != 0 ? r.x.distance : 0, r.q != 0 ? r.y.distance : 0);
     if (!r.is_narrow) r.largest = larger(r.largest, narrow_limit);
     return true;
 }
@@ -309,11 +314,23 @@ CCOLL_DEVICE bool sum_heads(slow_sum<T>& r)
 template <class T, addend_of What>
 CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>& s)
 {
-    if (What != addend_of::values) get_multiple<T>(r.of_x, r.p, r.d, r.a, r.b);
+    const bool has_fills = !r.alike && (r.x.section_words > 0 || r.y.section_words > 0 || r.fx.any);
+    const u32 distance = has_fills ? 0 : r.distance;  // bridges are dropped from quanta, not from differences
+    const auto repredicted = [&](i64(&d)[32], const addend_head& c, u32 from, u32 to) {
+        repredict(d, static_cast<u32>(c.base), from, to, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
+    };
+    const auto get_operand = [&](const addend_head& c, const addend_block& block, i64 factor, i64(&d)[32]) {
+        get_for_factor<T>(block, factor, d, r.a, r.b);
+        if (factor != 0 && !c.is_over(distance)) repredicted(d, c, c.distance, distance);
+        CCOLL_NO_UNROLL
+        for (u32 i = 0; i < 32 && factor != 1; ++i) d[i] = static_cast<i64>(static_cast<u64>(d[i]) * static_cast<u64>(factor));
+    };
+    if (What != addend_of::values) get_operand(r.x, r.of_x, r.p, r.d);
     if (!r.is_sum) return;
+    if (What == addend_of::values && distance != 0) repredicted(r.d, r.x, 0, distance);
     i64 theirs[32];
-    get_multiple<T>(r.of_y, r.q, theirs, r.a, r.b);
-    if (r.x.section_words == 0 && r.y.section_words == 0 && !r.fx.any) {
+    get_operand(r.y, r.of_y, r.q, theirs);
+    if (!has_fills) {
         CCOLL_NO_UNROLL
         for (u32 i = 0; i < 32; ++i) r.d[i] = static_cast<i64>(static_cast<u64>(r.d[i]) + static_cast<u64>(theirs[i]));
         return;
@@ -328,6 +345,9 @@ CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>
     if (!combine_fills(r.d, r.p, r.x.base * static_cast<u64>(r.p), r.fx, theirs, r.q, r.y.base * static_cast<u64>(r.q), r.fy, count, r.d,
                        s.last, s.wide, s.specials))
         r.code = status::too_large;
+    if (r.distance == 0 || r.code != status::ok) return;
+    if (team_any(width_of(r.d) > widest_narrow, s.specials.words)) r.code = status::corrupt;  // an operand lies about its `largest`
+    else repredict(r.d, static_cast<u32>(r.base), 0, r.distance, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
 }
 
 /// Adds a chunk that is not usual. By all threads, behind a barrier.
@@ -353,24 +373,24 @@ CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slo
     if (What == addend_of::frames) {
         const bool has_fills = r.x.section_words > 0 || r.y.section_words > 0;
         r.alike = has_fills && are_alike<T>(r.x, r.y, count, s.specials.words);
-        r.in_planes = r.alike || !has_fills;
+        r.in_planes = (r.alike || !has_fills) && r.x.is_over(r.distance) && r.y.is_over(r.distance);
     }
     if (r.in_planes) {
         r.a = r.of_x.class_plane(0) | r.of_y.class_plane(0);
         r.b = r.of_x.class_plane(1) | r.of_y.class_plane(1);
         width = add_planes(r.of_x, r.of_y, r.is_narrow ? 32 : 64, [](u32, u32) {});
-        if (r.alike) {
-            const auto times_of = [](const addend_head& c) { return static_cast<std::int16_t>(c.section[c.section_words - 1] & 0xffff); };
-            r.alike_times = i64{times_of(r.x)} + times_of(r.y);
-            if (r.alike_times != static_cast<std::int16_t>(r.alike_times)) r.code = status::too_large;
-        }
     } else {
         add_differences<T, What>(count, r, s);
         width = width_of(r.d);
     }
+    if (r.alike) {
+        const auto times_of = [](const addend_head& c) { return static_cast<std::int16_t>(c.section[c.section_words - 1] & 0xffff); };
+        r.alike_times = i64{times_of(r.x)} + times_of(r.y);
+        if (r.alike_times != static_cast<std::int16_t>(r.alike_times)) r.code = status::too_large;
+    }
     if (r.code != status::ok) return;
-    r.l = lay_out<true>(blocks, active ? width : 0, active && (r.a | r.b) != 0, false, [] { return 0u; }, s.layout);
-    r.kind = r.l.flat ? (r.is_narrow ? flat : wide_flat) : r.is_narrow ? narrow : wide;
+    r.l = lay_out<true>(blocks, active ? width : 0, active && (r.a | r.b) != 0, r.distance != 0, [] { return 0u; }, s.layout);
+    r.kind = r.distance != 0 ? rows : r.l.flat ? (r.is_narrow ? flat : wide_flat) : r.is_narrow ? narrow : wide;
     r.body = head_words<T>(r.kind) + r.l.body_words();
     r.words = r.body + r.put_fill_section(count, nullptr, s.specials);
 }
@@ -381,6 +401,7 @@ CCOLL_DEVICE_RARE void put_slowly(const slow_sum<T>& r, u32 count, addend_room<T
     const u32 blocks = (count + 31) / 32;
     u32* const planes =
         put_front<T>(r.l, r.kind, r.l.flat ? 0 : r.l.escaped, r.words > r.body, r.base, r.largest, r.a, r.b, blocks, s.layout, to);
+    if (r.kind == rows && me() == 0) to[3] = r.distance;
     if (!r.l.flat) {
         const u32 width = r.l.code >= class_code ? r.l.code - class_code : r.l.code;
         const auto put = [=](u32 k, u32 plane) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp/repredict.cuh - floor 4. Addends of SZp with rows: their quanta, and the same quanta with another predictor. By all threads of a
+// block, each for its own 32 values. codec/szp/repredict.hpp does it on the host.
+#pragma once
+
+#include <ccoll/cuda/szp/read.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+
+/// The quanta of a chunk. By all threads.
+/// @param d         differences of the block; gets its quanta    @param distance  of the rows; 0: there are none
+/// @param quanta    room for the chunk; gets all of them, which are there for all threads at the end
+CCOLL_DEVICE_RARE void quanta_of(i64 (&d)[32], u32 base, u32 distance, u32 count, u32* quanta, warp_words<u32>& room)
+{
+    const u32 first = block_elements * me();
+    u32 sum = 0;
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < 32; ++i) d[i] = sum += static_cast<u32>(d[i]);
+    const u32 before = team_exclusive(sum, room).before + (distance == 0 ? base : 0);
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < 32 && first < count; ++i) quanta[first + i] = static_cast<u32>(d[i]) + before;
+    __syncthreads();
+    if (distance > 0) {  // adds up the columns, one thread a column
+        for (u32 column = me(); column < distance; column += team_threads) {
+            u32 q = base;
+            for (u32 i = column; i < count; i += distance) quanta[i] = q += quanta[i];
+        }
+        __syncthreads();
+    }
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < 32 && first < count; ++i) d[i] = static_cast<i32>(quanta[first + i]);
+}
+
+/// The differences of a block over another distance. By all threads.
+/// @param from, to  0: to the value before alone    @param quanta  room for the chunk
+CCOLL_DEVICE_RARE void repredict(i64 (&d)[32], u32 base, u32 from, u32 to, u32 count, u32* quanta, warp_words<u32>& room)
+{
+    quanta_of(d, base, from, count, quanta, room);
+    const auto predicted = [=](u32 i) { return quanta[i] - (to == 0 ? 0 : i < to ? base : quanta[i - to]); };
+    const u32 first = block_elements * me();
+    u32 before = first >= count ? 0 : me() > 0 ? predicted(first - 1) : to == 0 ? base : 0;
+    CCOLL_NO_UNROLL
+    for (u32 i = 0; i < 32; ++i) {
+        const u32 r = first + i < count ? predicted(first + i) : before;  // a last block is filled up so that differences are 0
+        d[i] = static_cast<i32>(r - before);
+        before = r;
+    }
+    __syncthreads();
+}
+
+}  // namespace ccoll::detail::device::szp
