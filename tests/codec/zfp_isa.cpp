@@ -112,7 +112,7 @@ TEMPLATE_TEST_CASE("ByteZip, BitZip, BitWise and BitCut are the same with every 
 {
     using T = TestType;
     const restored_isa guard;
-    for (const std::size_t n : {511u, 512u, 519u, 8195u})
+    for (const std::size_t n : {511u, 512u, 519u, 573u, 1020u, 8195u})
         for (const auto& field : fields::all<T>(n))
             for (const double eb : {1e-1, 1e-3, 1e-6}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
