@@ -512,6 +512,7 @@ void run_group(report& to, const options& chosen, const std::vector<ccoll::isa>&
     if (wanted("SZe")) add_codec<Codec::SZe>(g);
     if (wanted("ByteZip")) add_codec<Codec::ByteZip>(g);
     if (wanted("BitZip")) add_codec<Codec::BitZip>(g);
+    if (wanted("BitWise")) add_codec<Codec::BitWise>(g);
     if (wanted("BitCut")) add_codec<Codec::BitCut>(g);
     if (wanted("BitMask")) add_codec<Codec::BitMask<Codec::BitZip>>(g);
     if (wanted("Zfp")) add_codec<Codec::Zfp>(g);
@@ -736,11 +737,11 @@ void declare(CLI::App& app, options& o)
         ->delimiter(',')
         ->check(CLI::Range(1e-12, 1.0))
         ->capture_default_str();
-    app.add_option(
-           "--codec", o.codecs,
-           "codecs, also SZe, ByteZip, BitZip, BitCut, BitMask and Zfp; zfp is libzfp, for comparison; rates: both at 8, 16 and 24 bits")
+    app.add_option("--codec", o.codecs,
+                   "codecs, also SZe, ByteZip, BitZip, BitWise, BitCut, BitMask and Zfp; zfp is libzfp, for comparison; rates: both at 8, "
+                   "16 and 24 bits")
         ->delimiter(',')
-        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitCut", "BitMask", "Zfp", "zfp", "rates"}))
+        ->check(CLI::IsMember({"SZp", "SZx", "PipeSZx", "SZe", "ByteZip", "BitZip", "BitWise", "BitCut", "BitMask", "Zfp", "zfp", "rates"}))
         ->capture_default_str();
     app.add_option("--isa", o.isas, "instruction sets; default: all that the machine has")->delimiter(',')->check(CLI::IsMember(isa_names));
     app.add_option("--type", o.types, "element types")->delimiter(',')->check(CLI::IsMember({"f32", "f64"}))->capture_default_str();

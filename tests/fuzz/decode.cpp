@@ -44,6 +44,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0) return 0;
     // In memory of its own that is exactly as long, so that a sanitizer sees every access beyond it.
     const fuzz::bytes frame(reinterpret_cast<const std::byte*>(data) + 1, reinterpret_cast<const std::byte*>(data) + size);
-    fuzz::with_codec(data[0], [&]<class C, class T>(C, T) { read_everywhere<C, T>(frame, fuzz::isa_of(data[0])); });
+    fuzz::with_codec(data[0], [&]<class C, class T>(C, T) { read_everywhere<C, T>(frame, fuzz::isa_for_codec(data[0])); });
     return 0;
 }

@@ -136,7 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         for (std::size_t i = 0; i < x.size(); ++i) std::memcpy(x.data() + i, data + front + i % given * sizeof(T), sizeof(T));
         if ((data[0] & 0x40) != 0 && ccoll::is_bound(eb))
             for (T& v : x) v = near_half_step(v, eb);
-        encode_everywhere<C, T>(x, eb, fuzz::isa_of(data[0]));
+        encode_everywhere<C, T>(x, eb, fuzz::isa_for_codec(data[0]));
     });
     return 0;
 }

@@ -7,7 +7,7 @@
 //                 (or, choice bit 6, integers that stand for values near half steps)
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
-//         decode and encode, bit 5: a codec without instruction sets; bits 0, 1, 3 and 4 are its number. SZe is number 7, with AVX2
+//         decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number. It uses the machine's highest set
 //
 // For long runs of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean it, -DCCOLL_FUZZ_ELEMENTS=<n> leaves longer frames out.
 #pragma once
@@ -39,12 +39,12 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
-/// The bit of a choice that names a codec without instruction sets, and how many of these there are.
-inline constexpr std::uint8_t portable_codec = 0x20;
-inline constexpr std::size_t portable_codecs = 8;
-constexpr std::uint8_t choice_of_portable(std::size_t codec, bool f64)
+/// The bit of a choice that names one of the other codecs, and how many of these there are.
+inline constexpr std::uint8_t other_codec = 0x20;
+inline constexpr std::size_t other_codecs = 8;
+constexpr std::uint8_t choice_of_other(std::size_t codec, bool f64)
 {
-    return static_cast<std::uint8_t>(portable_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
+    return static_cast<std::uint8_t>(other_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
 }
 
 /// An instruction set that the machine has.
@@ -52,6 +52,15 @@ inline ccoll::isa isa_of(std::uint8_t choice)
 {
     const auto i = static_cast<ccoll::isa>(choice >> 3 & 3);
     return ccoll::machine_has(i) ? i : ccoll::highest_isa();
+}
+
+/// The same where a choice may name one of the other codecs.
+inline ccoll::isa isa_for_codec(std::uint8_t choice)
+{
+#if !defined(CCOLL_FUZZ_CODEC)
+    if ((choice & other_codec) != 0) return ccoll::highest_isa();
+#endif
+    return isa_of(choice);
 }
 
 /// Calls `what` with a codec and a zero of the element type.
@@ -62,7 +71,7 @@ void with_codec(std::uint8_t choice, What what)
 #if defined(CCOLL_FUZZ_CODEC)
     return with_element(CCOLL_FUZZ_CODEC{});
 #else
-    if ((choice & portable_codec) != 0) switch ((choice & 3) | (choice >> 1 & 12)) {
+    if ((choice & other_codec) != 0) switch ((choice & 3) | (choice >> 1 & 12)) {
         case 0: return with_element(ccoll::policies::Codec::ByteZip{});
         case 1: return with_element(ccoll::policies::Codec::BitZip{});
         case 2: return with_element(ccoll::policies::Codec::BitWise{});

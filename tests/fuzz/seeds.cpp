@@ -123,16 +123,16 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                             encode.write(input);
                         }
                     });
-                for (std::size_t codec = 0; codec < fuzz::portable_codecs; ++codec)
-                    fuzz::with_codec(fuzz::choice_of_portable(codec, f64), [&]<class C, class E>(C, E) {
+                for (std::size_t codec = 0; codec < fuzz::other_codecs; ++codec)
+                    fuzz::with_codec(fuzz::choice_of_other(codec, f64), [&]<class C, class E>(C, E) {
                         if constexpr (std::is_same_v<E, T>) {
                             bytes input;
-                            append(input, fuzz::choice_of_portable(codec, f64));
+                            append(input, fuzz::choice_of_other(codec, f64));
                             append(input, round_trip::frame_of<C>(field.values, eb));
                             decode.write(input);
 
                             input.clear();
-                            append(input, fuzz::choice_of_portable(codec, f64));
+                            append(input, fuzz::choice_of_other(codec, f64));
                             append(input, eb);
                             append(input, static_cast<std::uint16_t>(n));
                             for (const T v : field.values) append(input, v);
@@ -160,7 +160,7 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
     for (const auto& field : values<T>(1100))
         for (const double eb : {1e-2, 1e-4}) {
             bytes input;
-            append(input, fuzz::choice_of_portable(7, f64));
+            append(input, fuzz::choice_of_other(7, f64));
             append(input, round_trip::frame_of<Codec::SZe>(field.values, eb));
             if (input.size() < 3000) decode.write(input);
         }
@@ -174,6 +174,16 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
         append(input, frame);
         decode.write(input);
     }
+    // ByteZip, BitZip and their like have eight lanes from 512 values on.
+    for (std::size_t codec = 0; codec < fuzz::other_codecs; ++codec)
+        fuzz::with_codec(fuzz::choice_of_other(codec, f64), [&]<class C, class E>(C, E) {
+            if constexpr (std::is_same_v<E, T>) {
+                bytes input;
+                append(input, fuzz::choice_of_other(codec, f64));
+                append(input, round_trip::frame_of<C>(fields::smooth<T>(600), 1e-2));
+                decode.write(input);
+            }
+        });
     // Two chunks each, in few bytes.
     const auto long_one = fields::constant<T>(8193);
     bytes input;
