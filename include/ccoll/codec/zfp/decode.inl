@@ -130,6 +130,7 @@ template <native_float T>
 CCOLL_TARGET std::size_t decode_stream(const_byte_span stream, const precision& wanted, std::span<T> out) noexcept
 {
     CCOLL_EXACT_BODY
+    if (wanted.block_bits > 0) return decode_at_rate(stream, wanted, out);
     using integer = typename coefficients<T>::integer;
     constexpr std::size_t batch_values = batch * block_values, block_words = sizeof(T) / 2, header = block<T>::header_bits;
     constexpr std::size_t read_ahead = 48;  // a block and a number: 271 + 7 + 64 bits at most

@@ -14,6 +14,7 @@
 #include <ccoll/base/isa.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/codec/zfp/block.hpp>
+#include <ccoll/codec/zfp/steps.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
@@ -121,6 +122,8 @@ inline constexpr plane_run plane_runs[3] = {
 namespace avx2 {
 #include <ccoll/codec/zfp/encode.inl>
 
+#include <ccoll/codec/zfp/decode_at_rate.inl>
+
 #include <ccoll/codec/zfp/decode.inl>
 }  // namespace avx2
 #include <ccoll/base/kernels_end.inl>
@@ -129,6 +132,8 @@ namespace avx2 {
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
 #include <ccoll/codec/zfp/encode.inl>
+
+#include <ccoll/codec/zfp/decode_at_rate.inl>
 
 #include <ccoll/codec/zfp/decode.inl>
 }  // namespace avx512
