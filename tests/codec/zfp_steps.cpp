@@ -66,6 +66,13 @@ TEST_CASE("A step of ZFP takes whole codes, and the last step of a block a cut o
             const auto expected = read_plane_by_plane(known, bits, taken);
             for (unsigned p = 0; p < 16; ++p) CHECK((p < 8 ? zfp::all_steps.planes[at] >> 8 * p & 255 : 0) == expected[p]);
             if (last) continue;
+            unsigned code_bits = 0, now = known;
+            for (unsigned p = 0; p < planes(at); ++p) {
+                const zfp::plane_code code = zfp::code_of_plane(expected[p], now);
+                code_bits += code.length, now = code.known;
+                CHECK((zfp::all_steps.ends[at] >> 4 * p & 15) == code_bits);
+            }
+            CHECK(code_bits == used(at));
             // What follows is read as if the planes had been read one by one.
             for (unsigned more = 0; more < 128; more += 5) {
                 const auto both = read_plane_by_plane(known, (bits & ((1u << taken) - 1)) | more << taken, taken + 7);

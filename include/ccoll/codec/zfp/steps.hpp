@@ -25,8 +25,9 @@ struct plane_steps {
     using step = std::uint32_t;
     alignas(64) std::array<std::uint64_t, 4 * step_row> planes;
     std::array<step, 4 * step_row> steps;
+    std::array<std::uint32_t, 4 * step_row> ends;  ///< how many bits the first 1, 2, .. planes take, in four bits each
 
-    constexpr plane_steps() : planes(), steps()
+    constexpr plane_steps() : planes(), steps(), ends()
     {
         for (unsigned at = 0; at < steps.size(); ++at) {
             const unsigned index = at % step_row;
@@ -43,8 +44,10 @@ private:
         while (left > 0) {
             const plane_code c = planes_of_codes[128 * known + (code & 127)];
             if (c.length > left) break;
+            used += c.length;
+            ends[at] |= used << 4 * count;
             planes[at] |= std::uint64_t{c.bits} << 8 * count++;
-            used += c.length, left -= c.length, code >>= c.length;
+            left -= c.length, code >>= c.length;
             known = std::min<unsigned>(c.known, 3);
         }
         if (cut && left > 0) planes[at] |= std::uint64_t{plane_of_cut_code(code, known, left)} << 8 * count++;
