@@ -156,5 +156,8 @@ CCOLL_DEVICE V smaller(V a, V b)
 CCOLL_DEVICE u32 lowest_bit(u32 v) { return static_cast<u32>(__ffs(static_cast<int>(v))) - 1; }
 CCOLL_DEVICE u32 highest_bit(u32 v) { return 31 - static_cast<u32>(__clz(static_cast<int>(v))); }
 CCOLL_DEVICE u32 ones_of(u32 v) { return static_cast<u32>(__popc(v)); }
+CCOLL_DEVICE u32 reversed(u32 v) { return __brev(v); }
+/// @param bits  0 to 32
+CCOLL_DEVICE u32 ones_below(u32 bits) { return static_cast<u32>((u64{1} << bits) - 1); }
 
 }  // namespace ccoll::detail::device

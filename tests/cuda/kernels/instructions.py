@@ -120,40 +120,46 @@ def szx(size, letter):
     return [encode, decode]
 
 
-def zfp(size, letter, rate, planes):
+def zfp(size, letter, rate, octets, steps):
     """ZFP at a rate of so many bits per value. A thread has eight blocks of four.
 
-    planes: turns of the loop over the planes of a block, those of the one block in a warp that has most.
+    octets: turns of the loop over eight planes of a block. steps: all turns of the inner loop of a block, over pairs of planes or steps of
+    several. Both are those of the one block in a warp that has most.
     """
-    name, octets = f"f{8 * size} {rate} bits", -(-planes // 8)
-    per_octet, per_plane = ["for (u32 octet = sizeof(T)", "--octet;"], ["for (u32 k = 8; k > end", "--k;"]
+    name = f"f{8 * size} {rate} bits"
+    per_octet, per_step = (1, 1, octets), (1, 1, octets, steps)
     block = "encode_block(x, block_bits, s.codes, to);"
     encode = Kernel(f"zfp encode {name}", "zfp.cu", f"zfp6encodeI{letter}E", size, rate, both,
                     NEVER + ["mask |= u32{!is_finite(v[i])}", "to.pad(block_bits);", "for (; count > 32; count -= 32) put(0, 32);",
                              "else put_bytes(4);", "put_bytes((have_ + 7) / 8)", "if ((exceptions >> (b + i) & 1)"],
-                    {**TIMES, "room.codes.fill();": 3 * ONE_WARP, "put_pieces(room.image(), found.all": pieces(rate),
+                    {**TIMES, "put_pieces(room.image(), found.all": pieces(rate),
                      **dict.fromkeys(["b < 32 && first + b < count; b += block_values", "load_block(s.values, first + b, x);",
                                       "const u32 here = count - first - b;", "x[1] = x[0];", "x[2] = x[1];", "x[3] = x[0];", block],
                                      (1, 8)),
-                     **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 planes = planes_of_bytes("]], (1, 1, octets)),
-                     **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
-                         "const plane_code code = codes(", "const u32 length = smaller(code.length, left)", "to.put(code.bits &",
-                         "left -= length;"]], (1, 1, octets, planes))})
+                     **dict.fromkeys([f"{block} => {t}" for t in [
+                         "for (u32 octet = sizeof(T)", "--octet;", "const u32 planes = reversed(", "if (done < 32 && left > 0)",
+                         "smaller(32 - done, left)", "to.put(planes >> done", "left -= length;"]], per_octet),
+                     **dict.fromkeys([f"{block} => {t}" for t in [
+                         "for (; done < 32", "const u32 code = codes.of", "smaller(pair_table::length(code), left)",
+                         "to.put(code & ones_below", "row = pair_table::row(code);"]], per_step)})
     block = "decode_block(from.at, value"
     decode = Kernel(f"zfp decode {name}", "zfp.cu", f"zfp6decodeI{letter}E", size, rate, both, NEVER_DECODING,
-                    {**TIMES_DECODING, "room.planes.fill();": (1, 2.5),
+                    {**TIMES_DECODING,
                      **dict.fromkeys(["b < 32 && 32 * me() + b < count; b += block_values", block, "stage_one<T>(s.values, value + i"],
                                      (1, 8)),
-                     **dict.fromkeys([f"{block} => {t}" for t in per_octet + ["const u32 end = lowest", "const u32 bytes = bytes_of",
-                                                                              "c[i] |= static_cast<"]], (1, 1, octets)),
-                     **dict.fromkeys([f"{block} => {t}" for t in per_plane + [
-                         "const u32 next = from.peek(7)", "plane_code code = table(", "from.drop(code.length);", "left -= code.length;",
-                         "planes |= code.bits"]], (1, 1, octets, planes))})
+                     **dict.fromkeys([f"{block} => {t}" for t in [
+                         "for (u32 octet = sizeof(T)", "--octet;", "if (count < 8 && left > 0)", "smaller(32 - 4 * count, left)",
+                         "planes |= u64{from.peek(used)", "const u32 bytes = bytes_of", "c[3 - i] |= static_cast<",
+                         "count = count > 8"]], per_octet),
+                     **dict.fromkeys([f"{block} => {t}" for t in [
+                         "while (count < 8 && left > 0", "const u32 next = from.peek(7)", "const bool last = left < 7", "const u32 step = steps.of",
+                         "const u32 used = last ?", "planes |= u64{step_table", "count += step_table", "row = step_table",
+                         "from.drop(used);", "left -= used;"]], per_step)})
     return [encode, decode]
 
 
-KERNELS = (szp(4, "f") + szp(8, "d") + szx(4, "f") + szx(8, "d") + zfp(4, "f", 8, 12) + zfp(4, "f", 16, 21) + zfp(8, "d", 8, 11) +
-           zfp(8, "d", 16, 21))
+KERNELS = (szp(4, "f") + szp(8, "d") + szx(4, "f") + szx(8, "d") + zfp(4, "f", 8, 2, 6) + zfp(4, "f", 16, 3, 7) + zfp(8, "d", 8, 2, 6) +
+           zfp(8, "d", 16, 3, 7))
 
 
 class Instruction:

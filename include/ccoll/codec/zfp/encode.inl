@@ -113,8 +113,10 @@ struct plane_slots {
     static constexpr std::size_t octets = sizeof(T);
     of_batch<std::uint64_t> bits[octets], there[octets];
 
-    /// @param count  octets that are wanted, from the highest planes on
-    CCOLL_INLINE void find(const coefficients<T>& from, std::size_t count) noexcept
+    /// @param count       octets that are wanted at most, from the highest planes on
+    /// @param block_bits  what there is room for, if not 0: octets behind it in all blocks are not needed
+    /// @return how many were found
+    CCOLL_INLINE std::size_t find(const coefficients<T>& from, std::size_t count, std::size_t block_bits) noexcept
     {
         using word = typename coefficients<T>::word;
         of_batch<word> value[7], present[7];
@@ -131,11 +133,21 @@ struct plane_slots {
             value[5][b] = v2, present[5][b] = a2 & ~k2;
             value[6][b] = v3, present[6][b] = (k2 | v2) & kept;
         }
+        // A plane has four bits at most. To count is worth it if it can save two octets.
+        const bool counted = block_bits > 0 && (block_bits - block<T>::header_bits + 31) / 32 + 1 < count;
+        of_batch<std::size_t> filled;
+        for (std::size_t b = 0; b < batch; ++b) filled[b] = from.planes[b] > 0 ? block<T>::header_bits : block_bits;
         for (std::size_t o = 0; o < count; ++o) {
             const auto shift = static_cast<int>(8 * (octets - 1 - o));
             gather(value, shift, bits[o]);
             gather(present, shift, there[o]);
+            if (!counted) continue;
+            std::size_t least = block_bits;
+            for (std::size_t b = 0; b < batch; ++b)
+                least = std::min(least, filled[b] += static_cast<std::size_t>(_mm_popcnt_u64(there[o][b])));
+            if (least == block_bits) return o + 1;
         }
+        return count;
     }
 
 private:
@@ -200,14 +212,22 @@ CCOLL_INLINE void store_block(std::uint64_t front, std::size_t front_bits, const
 {
     std::uint64_t low = front, high = 0;
     std::size_t at = front_bits;
+    if (block_bits <= 64) {
+        for (std::size_t o = 0; o < octets; ++o) {
+            low |= at < 64 ? _pext_u64(slots.bits[o][b], slots.there[o][b]) << at % 64 : 0;
+            at += static_cast<std::size_t>(_mm_popcnt_u64(slots.there[o][b]));
+        }
+        const std::uint64_t words[2] = {_bzhi_u64(low, static_cast<std::uint32_t>(block_bits)), 0};
+        std::memcpy(to, words, sizeof words);
+        return;
+    }
     for (std::size_t o = 0; o < octets; ++o) {
         const std::uint64_t code = _pext_u64(slots.bits[o][b], slots.there[o][b]);
         low |= at < 64 ? code << at % 64 : 0;
         high |= at < 64 ? code >> 1 >> (63 - at % 64) : at < 128 ? code << at % 64 : 0;
         at += static_cast<std::size_t>(_mm_popcnt_u64(slots.there[o][b]));
     }
-    const std::uint64_t words[2] = {_bzhi_u64(low, static_cast<std::uint32_t>(std::min<std::size_t>(block_bits, 64))),
-                                    _bzhi_u64(high, static_cast<std::uint32_t>(block_bits > 64 ? block_bits - 64 : 0))};
+    const std::uint64_t words[2] = {low, _bzhi_u64(high, static_cast<std::uint32_t>(block_bits - 64))};
     std::memcpy(to, words, sizeof words);
 }
 
@@ -242,7 +262,7 @@ CCOLL_TARGET std::size_t encode_stream(std::span<const T> in, const precision& w
         std::size_t used = (static_cast<std::size_t>(most) + 7) / 8;
         if (at_rate > 0) used = std::min(used, (at_rate - header + 7) / 8);  // a plane has a bit at least
         plane_slots<T> slots;
-        slots.find(batch_coefficients, used);
+        used = slots.find(batch_coefficients, used, at_rate);
 
         if (whole_rate) {
             for (std::size_t b = 0; b < blocks; ++b) {

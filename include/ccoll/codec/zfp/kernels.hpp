@@ -14,6 +14,7 @@
 #include <ccoll/base/isa.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/codec/zfp/block.hpp>
+#include <ccoll/codec/zfp/steps.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
@@ -102,24 +103,12 @@ CCOLL_EXACT_END
 
 #if defined(CCOLL_X86_KERNELS)
 
-/// What is the same for all planes that know 0, 1 or 2 coefficients and find no other one: their codes are `period` bits long, and the last
-/// bit of each is the search that found nothing.
-struct plane_run {
-    std::uint64_t search;              ///< where these bits are, as far as a reader looks
-    std::uint64_t places;              ///< where the bits of codes belong in planes of 4 bits
-    std::uint32_t period, reciprocal;  ///< x * reciprocal / 256 is x / period in whole numbers, of each x that `search` finds
-};
-inline constexpr std::size_t longest_run = 13;  ///< and a code behind it are at most 56 bits, as codes and as planes
-inline constexpr plane_run plane_runs[3] = {
-    {(std::uint64_t{1} << longest_run) - 1, 0, 1, 256},
-    {0xaaaaaaaaaaaaaaaau & ((std::uint64_t{1} << 2 * longest_run) - 1), 0x3333333333333333u, 2, 128},
-    {0x4924924924924924u & ((std::uint64_t{1} << 3 * longest_run) - 1), 0x7777777777777777u, 3, 86},
-};
-
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace avx2 {
 #include <ccoll/codec/zfp/encode.inl>
+
+#include <ccoll/codec/zfp/read.inl>
 
 #include <ccoll/codec/zfp/decode.inl>
 }  // namespace avx2
@@ -129,6 +118,8 @@ namespace avx2 {
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
 #include <ccoll/codec/zfp/encode.inl>
+
+#include <ccoll/codec/zfp/read.inl>
 
 #include <ccoll/codec/zfp/decode.inl>
 }  // namespace avx512

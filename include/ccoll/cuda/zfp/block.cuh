@@ -4,7 +4,7 @@
 #pragma once
 
 #include <ccoll/base/exact.hpp>
-#include <ccoll/cuda/team.cuh>
+#include <ccoll/cuda/zfp/tables.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::zfp {
 
@@ -20,79 +20,6 @@ template <class T>
 inline constexpr i32 bias = (1 << (fields_of<T>::exponent_bits - 1)) - 1;
 template <class T>
 inline constexpr u32 header_bits = 1 + fields_of<T>::exponent_bits;
-
-// ---- the code of a bit plane: a function of its 4 bits, and of how many coefficients have had a 1 before ----
-
-struct plane_code {
-    u32 bits, length, known;
-};
-/// @see plane_code of codec/zfp/planes.hpp
-CCOLL_DEVICE plane_code code_of_plane(u32 plane, u32 known)
-{
-    plane_code c{plane & ((1u << known) - 1), known, known};
-    while (c.known < 4) {
-        const bool more = plane >> c.known != 0;
-        c.bits |= u32{more} << c.length++;
-        if (!more) break;
-        for (; c.known < 3; ++c.known) {
-            const u32 bit = plane >> c.known & 1;
-            c.bits |= bit << c.length++;
-            if (bit != 0) break;
-        }
-        ++c.known;
-    }
-    return c;
-}
-/// The plane of a code of which `left` bits are there. Where bits are missing: those of known coefficients are 0, and a search that has
-/// found out that there is a 1 takes the next coefficient for it.
-CCOLL_DEVICE plane_code plane_of_code(u32 code, u32 known, u32 left)
-{
-    plane_code c{0, 0, 0};
-    const auto next = [&] { return code >> c.length++ & 1; };
-    for (; c.known < known && c.length < left; ++c.known) c.bits |= next() << c.known;
-    if (c.known < known) return c;
-    for (; c.length < left && c.known < 4; ++c.known) {
-        if (next() == 0) break;
-        while (c.length < left && c.known < 3 && next() == 0) ++c.known;
-        c.bits |= 1u << c.known;
-    }
-    return c;
-}
-
-/// All codes, in shared memory: [16 known + plane]. By all threads; a barrier follows.
-struct code_table {
-    u16 of[5 * 16];
-
-    CCOLL_DEVICE void fill()
-    {
-        if (me() >= 5 * 16) return;
-        const plane_code c = code_of_plane(me() % 16, me() / 16);
-        of[me()] = static_cast<u16>(c.bits | c.length << 7 | c.known << 10);
-    }
-    CCOLL_DEVICE plane_code operator()(u32 plane, u32 known) const
-    {
-        const u32 c = of[16 * known + plane];
-        return {c & 127, c >> 7 & 7, c >> 10};
-    }
-};
-/// The reverse: [128 known + the next 7 bits].
-struct plane_table {
-    u16 of[5 * 128];
-
-    CCOLL_DEVICE void fill()
-    {
-        CCOLL_NO_UNROLL
-        for (u32 i = me(); i < 5 * 128; i += team_threads) {
-            const plane_code c = plane_of_code(i % 128, i / 128, 7);
-            of[i] = static_cast<u16>(c.bits | c.length << 4 | c.known << 8);
-        }
-    }
-    CCOLL_DEVICE plane_code operator()(u32 code, u32 known) const
-    {
-        const u32 c = of[128 * known + code];
-        return {c & 15, c >> 4 & 7, c >> 8};
-    }
-};
 
 // ---- eight planes of four coefficients, as a byte of each coefficient or as four bits of each plane ----
 
@@ -175,6 +102,15 @@ CCOLL_DEVICE u32 lowest_plane(i32 exponent)
     constexpr i32 all = fields_of<T>::word_bits, lowest_exponent = -1074;
     const i32 planes = exponent - lowest_exponent + 4;
     return planes >= all ? 0 : static_cast<u32>(all - planes);
+}
+
+template <class Word>
+CCOLL_DEVICE void drop_planes(Word (&c)[4], u32 lowest)
+{
+    if constexpr (sizeof(Word) == 8) {  // floats keep all planes
+        CCOLL_UNROLL
+        for (u32 i = 0; i < 4; ++i) c[i] = lowest > 63 ? 0 : c[i] >> lowest << lowest;
+    }
 }
 
 template <class T>
@@ -290,7 +226,7 @@ private:
 
 /// Writes four finite values in `block_bits` bits.
 template <class T>
-CCOLL_DEVICE void encode_block(const T (&x)[4], u32 block_bits, const code_table& codes, bit_writer& to)
+CCOLL_DEVICE void encode_block(const T (&x)[4], u32 block_bits, const pair_table& codes, bit_writer& to)
 {
     const word_of<T> most = larger(larger(magnitude(x[0]), magnitude(x[1])), larger(magnitude(x[2]), magnitude(x[3])));
     if (most == 0) {
@@ -302,20 +238,26 @@ CCOLL_DEVICE void encode_block(const T (&x)[4], u32 block_bits, const code_table
     word_of<T> c[4];
     forward(x, exponent, c);
     to.put(2 * raised + 1, header_bits<T>);
-    const u32 lowest = lowest_plane<T>(exponent);
-    u32 left = block_bits - header_bits<T>, known = 0;
+    drop_planes(c, lowest_plane<T>(exponent));
+    const word_of<T> last_first[4] = {c[3], c[2], c[1], c[0]};
+    u32 left = block_bits - header_bits<T>, row = 0;
     CCOLL_NO_UNROLL
-    for (u32 octet = sizeof(T); left > 0 && 8 * octet > lowest;) {
+    for (u32 octet = sizeof(T); left > 0 && octet > 0;) {
         --octet;
-        const u32 planes = planes_of_bytes(bytes_at(c, octet)), end = lowest > 8 * octet ? lowest - 8 * octet : 0;
+        const u32 planes = reversed(planes_of_bytes(bytes_at(last_first, octet)));
+        u32 done = 0;
         CCOLL_NO_UNROLL
-        for (u32 k = 8; k > end && left > 0;) {
-            --k;
-            const plane_code code = codes(planes >> 4 * k & 15, known);
-            const u32 length = smaller(code.length, left);
-            to.put(code.bits & ((1u << length) - 1), length);
+        for (; done < 32 && left > 0 && row != pair_table::all_known; done += 8) {
+            const u32 code = codes.of[row + (planes >> done & 255)];
+            const u32 length = smaller(pair_table::length(code), left);
+            to.put(code & ones_below(length), length);
             left -= length;
-            known = code.known;
+            row = pair_table::row(code);
+        }
+        if (done < 32 && left > 0) {  // codes are planes
+            const u32 length = smaller(32 - done, left);
+            to.put(planes >> done & ones_below(length), length);
+            left -= length;
         }
     }
     to.pad(left);
@@ -323,7 +265,7 @@ CCOLL_DEVICE void encode_block(const T (&x)[4], u32 block_bits, const code_table
 
 /// Any bits are safe. @param bit  where the block begins in `stream`
 template <class T>
-CCOLL_DEVICE void decode_block(const u8* stream, u32 bit, u32 block_bits, const plane_table& table, T (&x)[4])
+CCOLL_DEVICE void decode_block(const u8* stream, u32 bit, u32 block_bits, const step_table& steps, T (&x)[4])
 {
     bit_reader from(stream, bit);
     const u32 front = from.peek(header_bits<T>);
@@ -335,28 +277,37 @@ CCOLL_DEVICE void decode_block(const u8* stream, u32 bit, u32 block_bits, const 
     }
     const i32 exponent = static_cast<i32>(front >> 1 & ((1u << fields_of<T>::exponent_bits) - 1)) - bias<T>;
     from.drop(header_bits<T>);
-    const u32 lowest = lowest_plane<T>(exponent);
-    u32 left = block_bits - header_bits<T>, known = 0;
+    u32 left = block_bits - header_bits<T>, row = 0, count = 0;
+    u64 planes = 0;  // `count` of them, the first one lowest
     CCOLL_NO_UNROLL
-    for (u32 octet = sizeof(T); left > 0 && 8 * octet > lowest;) {
+    for (u32 octet = sizeof(T); left + count > 0 && octet > 0;) {
         --octet;
-        const u32 end = lowest > 8 * octet ? lowest - 8 * octet : 0;
-        u32 planes = 0;
         CCOLL_NO_UNROLL
-        for (u32 k = 8; k > end && left > 0;) {
-            --k;
-            const u32 next = from.peek(7) & 127;
-            plane_code code = table(next, known);
-            if (code.length > left) code = plane_of_code(next, known, left);
-            from.drop(code.length);
-            left -= code.length;
-            planes |= code.bits << 4 * k;
-            known = code.known;
+        while (count < 8 && left > 0 && row != step_table::all_known) {
+            const u32 next = from.peek(7);
+            const bool last = left < 7;
+            const u32 step = steps.of[row + (last ? (next & ones_below(left)) | 1u << left : 128 | (next & 127))];
+            const u32 used = last ? left : step_table::used(step);
+            planes |= u64{step_table::planes(step)} << 4 * count;
+            count += step_table::count(step);
+            row = step_table::row(step);
+            from.drop(used);
+            left -= used;
         }
-        const u32 bytes = bytes_of_planes(planes);
+        if (count < 8 && left > 0) {  // codes are planes
+            const u32 used = smaller(32 - 4 * count, left);
+            planes |= u64{from.peek(used) & ones_below(used)} << 4 * count;
+            count = 8;
+            from.drop(used);
+            left -= used;
+        }
+        const u32 bytes = bytes_of_planes(reversed(static_cast<u32>(planes)));
         CCOLL_UNROLL
-        for (u32 i = 0; i < 4; ++i) c[i] |= static_cast<word_of<T>>(bytes >> 8 * i & 255) << 8 * octet;
+        for (u32 i = 0; i < 4; ++i) c[3 - i] |= static_cast<word_of<T>>(bytes >> 8 * i & 255) << 8 * octet;
+        planes >>= 32;
+        count = count > 8 ? count - 8 : 0;
     }
+    drop_planes(c, lowest_plane<T>(exponent));
     inverse(c, exponent, x);
 }
 

@@ -44,7 +44,7 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bit
     for (u32 b = 0; b < 32 && 32 * me() + b < count; b += block_values) {
         const u32 value = 32 * me() + b;
         T x[4];
-        decode_block(from.at, value / block_values * block_bits, block_bits, s.planes, x);
+        decode_block(from.at, value / block_values * block_bits, block_bits, s.steps, x);
         CCOLL_UNROLL
         for (u32 i = 0; i < 4; ++i) szp::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
@@ -63,7 +63,7 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     const frame_input<format, E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
     if (me() == 0) room.code = static_cast<u32>(reader.check_header(n, chunks));
-    room.planes.fill();
+    room.steps.fill();
     __syncthreads();
     auto code = static_cast<status>(room.code);
     if (code == status::ok && chunks > 0) {

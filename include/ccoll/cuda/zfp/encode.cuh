@@ -36,8 +36,8 @@ struct chunk_room {
     alignas(16) u8 values[chunk_elements * sizeof(T)];  // staged
     warp_words<u32> words;
     union {
-        code_table codes;
-        plane_table planes;
+        pair_table codes;
+        step_table steps;
     };
     u64 place;
     u32 code, blocks_done;
