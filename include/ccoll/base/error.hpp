@@ -144,8 +144,8 @@ struct verdict {
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
 /// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
-/// the remedy. Every program with a call compiles this, so it only appends to one string.
-inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
+/// the remedy. Every program with a call compiles this, so it only appends to one string, and is compiled for size.
+[[gnu::cold]] inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
 {
     std::string s = "ccoll::";
     s += call;
@@ -204,7 +204,7 @@ inline const std::error_category& error_category() noexcept
 {
     struct category final : std::error_category {
         const char* name() const noexcept override { return "ccoll"; }
-        std::string message(int value) const override
+        [[gnu::cold]] std::string message(int value) const override
         {
             const auto s = static_cast<status>(value);
             std::string text = describe(s);
@@ -219,7 +219,7 @@ inline const std::error_category& error_category() noexcept
 inline std::error_code make_error_code(status s) noexcept { return {static_cast<int>(s), error_category()}; }
 
 /// Throws ccoll::error. A program without exceptions prints the message to stderr and aborts instead, because no error may go unnoticed.
-[[noreturn]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
+[[noreturn, gnu::cold]] inline void raise(const char* call, const verdict& v, const char* transport_says = "")
 {
 #if defined(__cpp_exceptions)
     throw error(call, v, transport_says);

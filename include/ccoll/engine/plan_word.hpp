@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -109,46 +111,76 @@ constexpr std::uint32_t with_names_of_users(std::uint32_t way)
     return way;
 }
 
-inline std::string name_of_op(unsigned code)
+/// A name as it stands in a sentence. Every program with a call compiles these functions, so they build it in place, which is less code
+/// than sums of strings.
+struct name_text {
+    char text[64];
+};
+inline name_text text_of(const char* begin, const char* end)
+{
+    name_text name;
+    std::snprintf(name.text, sizeof name.text, "%s%s", begin, end);
+    return name;
+}
+inline name_text text_of(const char* begin, unsigned number, const char* end)
+{
+    name_text name;
+    std::snprintf(name.text, sizeof name.text, "%s%u%s", begin, number, end);
+    return name;
+}
+inline name_text name_of_op(unsigned code, const char* end)
 {
     for (const char* name : op_names)
-        if (code_of_op(name) == code) return std::string("Op::") + name;
-    return "another operation";
+        if (code_of_op(name) == code) return text_of(text_of("Op::", name).text, end);
+    return text_of("another operation", end);
 }
-inline std::string name_of_elements(unsigned dtype)
+inline name_text name_of_elements(unsigned dtype)
 {
     constexpr const char* floats[] = {"float", "double", "half", "bfloat16"};
-    if (dtype < 4) return floats[dtype];
-    if (dtype >= 16 && dtype < 32) return (dtype < 24 ? "int" : "uint") + std::to_string(8u << dtype % 8);
-    return "elements of " + std::to_string(dtype - 128) + (dtype == 255 ? " bytes or more" : " bytes");
+    if (dtype < 4) return text_of("", floats[dtype]);
+    if (dtype >= 16 && dtype < 32) return text_of(dtype < 24 ? "int" : "uint", 8u << dtype % 8, "");
+    return text_of("elements of ", dtype - 128, dtype == 255 ? " bytes or more" : " bytes");
 }
-inline std::string name_of_codec(unsigned id)
+inline name_text name_of_codec(unsigned id)
 {
-    return "Codec::" + (id < std::size(codec_names) ? std::string(codec_names[id]) : "<wire id " + std::to_string(id) + ">");
+    return id < std::size(codec_names) ? text_of("Codec::", codec_names[id]) : text_of("Codec::<wire id ", id, ">");
+}
+inline name_text name_in(std::span<const char* const> names, unsigned i, const char* begin = "")
+{
+    return text_of(begin, i < names.size() ? names[i] : "something else");
+}
+
+/// Appends "expected <mine>, found <theirs>", unless they are the same.
+inline void append_difference(std::string& all, const name_text& mine, const name_text& theirs)
+{
+    if (alike(mine.text, theirs.text)) return;
+    all += all.empty() ? "expected " : "; expected ";
+    all += mine.text;
+    all += ", found ";
+    all += theirs.text;
 }
 
 /// The difference between two plans in words: "expected Codec::SZp, found Codec::SZx". @param mine, theirs  the words of two ranks; equal
 /// words mean that the ranks run different algorithms
-inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
+[[gnu::cold]] inline std::string what_differs(std::uint32_t mine, std::uint32_t theirs)
 {
     const plan_word a = plan_word::unpacked(mine), b = plan_word::unpacked(theirs);
     std::string all;
-    const auto add = [&](const std::string& expected, const std::string& found) {
-        if (expected != found) all += (all.empty() ? "expected " : "; expected ") + expected + ", found " + found;
-    };
-    const auto named = [](const auto& names, unsigned i) { return std::string(i < std::size(names) ? names[i] : "something else"); };
-    add(named(collective_names, a.collective), named(collective_names, b.collective));
+    append_difference(all, name_in(collective_names, a.collective), name_in(collective_names, b.collective));
     if (!all.empty()) return all;  // then placements and operations differ anyway
-    add(name_of_codec(a.codec), name_of_codec(b.codec));
-    add(named(bound_names, a.bound), named(bound_names, b.bound));
-    add(name_of_elements(a.dtype), name_of_elements(b.dtype));
-    add("Placement::" + named(placement_names, a.placement), "Placement::" + named(placement_names, b.placement));
-    if (a.op != b.op)
-        add(name_of_op(a.op), name_of_op(b.op) + (name_of_op(a.op) == name_of_op(b.op) ? " (one of them not the library's)" : ""));
-    add("Check::" + named(check_names, a.check), "Check::" + named(check_names, b.check));
-    return all.empty() ? "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the lengths of the "
-                         "tensors in a bucket"
-                       : all;
+    append_difference(all, name_of_codec(a.codec), name_of_codec(b.codec));
+    append_difference(all, name_in(bound_names, a.bound), name_in(bound_names, b.bound));
+    append_difference(all, name_of_elements(a.dtype), name_of_elements(b.dtype));
+    append_difference(all, name_in(placement_names, a.placement, "Placement::"), name_in(placement_names, b.placement, "Placement::"));
+    if (a.op != b.op) {
+        const name_text expected = name_of_op(a.op, "");
+        const bool same = alike(expected.text, name_of_op(b.op, "").text);
+        append_difference(all, expected, name_of_op(b.op, same ? " (one of them not the library's)" : ""));
+    }
+    append_difference(all, name_in(check_names, a.check, "Check::"), name_in(check_names, b.check, "Check::"));
+    if (!all.empty()) return all;
+    return "their algorithms differ (Algo::, or for Algo::Hierarchical which ranks share a node), or the lengths of the tensors in a "
+           "bucket";
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -32,7 +32,7 @@ constexpr bool is_trouble_of_codec(const verdict& v) noexcept
 }
 
 /// What an error says in addition to the verdict.
-inline std::string says_more(const outcome& result)
+[[gnu::cold]] inline std::string says_more(const outcome& result)
 {
     if (is_trouble_of_codec(result.trouble)) return std::string("the codec is ") + result.facts.codec;
     if (result.trouble.code != status::plan_differs) return result.transport_says;

@@ -43,7 +43,7 @@ struct mpi_aside {
 };
 
 /// MPI's text for the error `rc`.
-inline void put_error_text(int rc, char (&says)[MPI_MAX_ERROR_STRING + 1])
+[[gnu::cold]] inline void put_error_text(int rc, char (&says)[MPI_MAX_ERROR_STRING + 1])
 {
     int length = 0;
     if (CCOLL_MPI(Error_string)(rc, says, &length) != MPI_SUCCESS) std::snprintf(says, sizeof says, "MPI error %d", rc);
@@ -92,7 +92,7 @@ struct mpi_state {
     /// complete, no message is on its way. A rank that has left a call begins only at the `end`, so before that no rank gets further.
     ///
     /// The barrier alone would not do. Its messages may overtake others, for example the last acknowledgement of a guarded link.
-    bool is_empty(bool end)
+    [[gnu::cold]] bool is_empty(bool end)
     {
         if (emptied == stage::in_use) {
             if (unread && !end) return false;
@@ -110,7 +110,7 @@ struct mpi_state {
     }
 
 private:
-    void drain()
+    [[gnu::cold]] void drain()
     {
         std::vector<std::byte> room;
         MPI_Status s;
@@ -280,7 +280,7 @@ private:
     }
 
     /// Takes a state that no call uses any more. Its duplicate is freed when no messages are left in it.
-    void put_away(std::unique_ptr<state_type> state) noexcept
+    [[gnu::cold]] void put_away(std::unique_ptr<state_type> state) noexcept
     {
         const held lock(mutex_);
         std::erase(states_, state.get());
@@ -289,7 +289,7 @@ private:
 
     /// "" if MPI can be called. Then it also makes keys and operations, and is not asked again before MPI_Finalize. Until it knows that
     /// this thread may call MPI, it calls only what any thread may call at any time.
-    const char* why_not_open()
+    [[gnu::cold]] const char* why_not_open()
     {
         int yes = 0;
         CCOLL_MPI(Initialized)(&yes);
@@ -344,7 +344,7 @@ private:
     /// MPI calls this when it frees a communicator of the user, or when `close` has asked for it. MPI reuses the context of a freed
     /// duplicate for another communicator, which would inherit the messages that are left in it. So a duplicate is freed only when it is
     /// empty. This waits for 10 ms at most, because Open MPI holds a lock meanwhile and other ranks may come much later.
-    static int forget(MPI_Comm, int, void* stored, void*)
+    [[gnu::cold]] static int forget(MPI_Comm, int, void* stored, void*)
     {
         state_type& state = *static_cast<state_type*>(stored);
         state.users = MPI_COMM_NULL;
@@ -367,7 +367,7 @@ private:
     }
 
     /// Frees the duplicates of communicators that are gone, if no messages are left in them.    @return true when none remain
-    bool free_empty(bool end)
+    [[gnu::cold]] bool free_empty(bool end)
     {
         std::vector<std::unique_ptr<state_type>> left;
         {
@@ -386,7 +386,7 @@ private:
     }
 
     /// MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF. For other communicators MPI promises nothing.
-    static int close(MPI_Comm, int, void* stored, void*)
+    [[gnu::cold]] static int close(MPI_Comm, int, void* stored, void*)
     {
         mpi_library& library = *static_cast<mpi_library*>(stored);
         std::vector<state_type*> left;
