@@ -120,7 +120,7 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
                    truncated.bits, truncated.error, predicted(x, eb, second));
         if (row > 0) fmt::print(" {:7.3f}", predicted(x, eb, flat));
         if (plane > 0) fmt::print(" {:7.3f}", predicted(x, eb, solid));
-        if (row > 0) fmt::print(" | {:7.3f}", encoded<SZp>(x, eb, row).bits);
+        if (row > 0) fmt::print(" | {:7.3f} {:7.3f}", encoded<SZp>(x, eb, row).bits, encoded<Codec::SZe>(x, eb, row).bits);
         fmt::print(" | {:7.3f}", bits_of_addend(x, eb, 0));
         if (row > 0) fmt::print(" {:7.3f}", bits_of_addend(x, eb, row));
         fmt::print("\n");
@@ -238,7 +238,7 @@ int main(int argc, char** argv)
                "Zfp", "fixed, rounds", "fixed, trunc.");
     fmt::print("{:22} {:>6}", "field", "eb");
     for (int k = 0; k < 5; ++k) fmt::print(" | {:>7} {:>6}", "bits", "err/eb");
-    fmt::print(" | {:>7} {:>7} {:>7} | {:>7} | {:>7} {:>7}\n", "order 2", "2-D", "3-D", "shaped", "addend", "shaped");
+    fmt::print(" | {:>7} {:>7} {:>7} | {:>7} {:>7} | {:>7} {:>7}\n", "order 2", "2-D", "3-D", "shaped", "SZe", "addend", "shaped");
     constexpr std::size_t depth = 128, row = fields::grid_edge, plane = row * row, n = plane * depth;
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);
