@@ -23,7 +23,8 @@ struct contents {
     std::vector<std::size_t> distances;  ///< per chunk: of its rows; 0: it has none
     std::vector<bool> has_lists, alone;  ///< per chunk
     bool fills = false;                  ///< a chunk of an addend has a fill value
-    bool honest = true;  ///< no quantum, also of the values that fill up a block, is larger than its chunk says, and the kind can hold that
+    bool honest = true;  ///< no quantum, also of the base and the values that fill up a block, is larger than its chunk says, and the kind
+                         ///< can hold that
     bool shortest = true;  ///< no block has a plane that only repeats the sign, or class planes of finite values only
 };
 
@@ -67,6 +68,7 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
     for (const unsigned code : codes) list += code > 7 ? 4 * (code - 7) : 0;
     // Sums of honest quanta do not wrap; those of others may, and are told by the wrap of the sum that is kept in 128 bits.
     __extension__ using exact = __int128;
+    all.honest = all.honest && static_cast<exact>(base < 0 ? -exact{base} : exact{base}) <= static_cast<exact>(largest);
     exact sum = has_rows ? 0 : base;
     std::vector<std::int64_t> quanta;  // of the chunk, and those that fill it up
     for (std::size_t k = 0; k < blocks; ++k) {

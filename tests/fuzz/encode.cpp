@@ -94,6 +94,14 @@ void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, c
     std::vector<T> y(x.size()), without(x.size());
     fuzz::require(ccoll::decode<C>(frame, y) == status::ok, "a frame with rows does not decode");
     fuzz::require(ccoll::decode<C>(plain, without) == status::ok && fuzz::same_bits(y, without), "rows change values");
+
+    fuzz::bytes addend(ccoll::max_addend_bytes<C, T>(x.size())), other = addend;
+    const auto with_rows = ccoll::encode_addend<C>(shaped, addend, eb), of_none = ccoll::encode_addend<C>(x, other, eb);
+    fuzz::require(with_rows.code == of_none.code, "rows decide whether values can be added");
+    if (with_rows.code != status::ok) return;
+    fuzz::require(
+        ccoll::decode<C>(addend, y) == status::ok && ccoll::decode<C>(other, without) == status::ok && fuzz::same_bits(y, without),
+        "rows change values of an addend");
 }
 
 template <class C, class T>

@@ -81,9 +81,9 @@ bytes addend(const std::vector<T>& x, double eb)
     return frame;
 }
 
-/// Frames of SZp with rows, which the encoders of the fuzz targets are not told of.
+/// Frames and addends of SZp with rows.
 template <class T>
-void write_rows(folder& decode)
+void write_rows(folder& decode, folder& reduce_encoded)
 {
     std::size_t turn = 0;
     for (const std::size_t row : {32u, 45u, 200u})
@@ -96,6 +96,26 @@ void write_rows(folder& decode)
             append(input, choice(3, sizeof(T) == 8, ++turn % 4));
             append(input, frame);
             decode.write(input);
+
+            bytes one(ccoll::max_addend_bytes<Codec::SZp, T>(x.size())), filled = one;
+            one.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, one, 1e-3).bytes);
+            auto with_fills = x;
+            for (std::size_t i = 40; i < x.size(); i += 91) with_fills[i] = T(1e20);
+            filled.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{with_fills, row, x.size()}, filled, 1e-3).bytes);
+            input.clear();
+            append(input, choice(3, sizeof(T) == 8, turn % 4));
+            append(input, one);
+            decode.write(input);
+            const bytes others[] = {one, filled, addend<Codec::SZp>(x, 1e-3), addend<Codec::SZp>(fields::non_finite<T>(x.size(), 3), 1e-3)};
+            for (const bytes& other : others) {  // the same rows, none, and classes
+                ++turn;
+                input.clear();
+                append(input, static_cast<std::uint8_t>(choice(3, sizeof(T) == 8, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors
+                append(input, static_cast<std::uint16_t>(one.size()));
+                append(input, one);
+                append(input, other);
+                reduce_encoded.write(input);
+            }
         }
 }
 
@@ -211,7 +231,7 @@ int main(int argc, char** argv)
     folder decode(root / "decode"), reduce_encoded(root / "reduce_encoded"), encode(root / "encode");
     write_all<float>(decode, reduce_encoded, encode);
     write_all<double>(decode, reduce_encoded, encode);
-    write_rows<float>(decode);
-    write_rows<double>(decode);
+    write_rows<float>(decode, reduce_encoded);
+    write_rows<double>(decode, reduce_encoded);
     return 0;
 }

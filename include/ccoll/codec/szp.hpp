@@ -142,8 +142,8 @@ private:
 
         kind what() const noexcept { return distance != 0 ? kind::rows : narrow ? kind::narrow : kind::wide; }
     };
-    /// Rows win, because a difference with rows is one of two without: at most a bit is lost where rows do not pay, any number where they
-    /// do. Of two distances the longer one does, so that the order does not matter.
+    /// Rows win: a difference with rows is one of two without, so at most a bit longer than the longer one of these, while those without
+    /// may be longer by any number of bits. Of two distances the longer one wins, so that the order does not matter.
     static std::size_t distance_of_sum(bool narrow, u64 largest, std::size_t of_x, std::size_t of_y) noexcept
     {
         return narrow && largest < rows::addend_limit ? std::max(of_x, of_y) : 0;
