@@ -14,6 +14,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace zfp_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using frame_edit::bytes;
@@ -228,3 +230,5 @@ TEMPLATE_TEST_CASE("Streams of Zfp are those of libzfp, bit for bit, and the rev
 }
 
 #endif
+
+}  // namespace zfp_cases

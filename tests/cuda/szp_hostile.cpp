@@ -3,6 +3,8 @@
 // as long as it may be, so that a sanitizer sees every access beyond it.
 #include "emulated_codecs.hpp"
 
+namespace szp_hostile_cases {
+
 using namespace emulated;
 
 using bytes = std::vector<std::byte>;
@@ -52,3 +54,5 @@ TEMPLATE_TEST_CASE("Emulated SZp adds damaged frames, or refuses them, as the ho
     CHECK(accepted > 10);
     CHECK(refused > 10);
 }
+
+}  // namespace szp_hostile_cases
