@@ -39,11 +39,22 @@ if(CCOLL_TEST_SANITIZE)
   target_link_options(ccoll_unit INTERFACE -fsanitize=${CCOLL_TEST_SANITIZE})
 endif()
 
-# The engine and the codecs of the tests that compare many plans. It is optimised under sanitizers, too.
+# The engine and the codecs of the tests that compare many plans. It is optimised under sanitizers, too; without them, as a user's program
+# would be, because the tests themselves are not.
 add_library(ccoll_compiled_once OBJECT EXCLUDE_FROM_ALL ${here}/compiled_once.cpp)
 target_link_libraries(ccoll_compiled_once PRIVATE ccoll_unit)
-target_compile_options(ccoll_compiled_once PRIVATE -O1)
+if(CCOLL_TEST_SANITIZE)
+  target_compile_options(ccoll_compiled_once PRIVATE -O1)
+else()
+  target_compile_options(ccoll_compiled_once PRIVATE -O2)
+endif()
 set(uses_compiled_once collectives cuda docs extension integrity matrix)
+
+# Most of the time of these folders goes into kernels of codecs. A group of files that test the same kernels is compiled as one, in less than
+# half the time; so each of these files is a namespace of its own.
+set(unity_codec "szp szp_isa szp_lists in_place" "szp_missing szp_rows szp_specials szp_sums" "frame half homomorphic streamed"
+                "bitwise bitmask" "szx szx_isa" "zfp zfp_isa")
+set(unity_cuda "szp_addends szp_hostile szp_kept szp_movement" "szx zfp small_floats" "collectives streams szp_stream")
 
 # add_unit_tests(<folder> <files...>)
 function(add_unit_tests folder)
@@ -91,6 +102,8 @@ foreach(folder ${unit_folders})
       target_compile_options(unit_matrix PRIVATE -O0)  # thousands of plans take two minutes to compile instead of ten
     elseif(CCOLL_TEST_SANITIZE MATCHES "address" AND NOT folder STREQUAL codec)
       target_compile_options(unit_${folder} PRIVATE -O0)  # a third of the time to compile; codecs would run too long
+    elseif(folder MATCHES "^(collectives|docs|extension)$" AND NOT CCOLL_TEST_SANITIZE)
+      target_compile_options(unit_${folder} PRIVATE -O0)  # half the time to compile; what they share of the library is optimised
     elseif(NOT folder MATCHES "^(base|codec|integrity)$")
       target_compile_options(unit_${folder} PRIVATE -O1)  # three quarters of the time to compile
     endif()
@@ -105,6 +118,15 @@ foreach(folder ${unit_folders})
       target_compile_options(unit_${folder} PRIVATE ${precompiled_warnings})
     elseif(once)
       target_compile_options(unit_${folder} PRIVATE "SHELL:-include ${once}")
+    endif()
+    if(unity_${folder})
+      set_target_properties(unit_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+      foreach(group ${unity_${folder}})
+        string(REGEX MATCHALL "[a-z_]+" members ${group})
+        list(GET members 0 first)
+        list(TRANSFORM members REPLACE "(.+)" "${here}/${folder}/\\1.cpp")
+        set_source_files_properties(${members} PROPERTIES UNITY_GROUP ${first})
+      endforeach()
     endif()
     if(folder STREQUAL codec)  # libzfp is an oracle where it is installed
       find_path(ZFP_INCLUDE_DIR zfp.h)

@@ -11,6 +11,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace bitmask_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using frame_edit::bytes;
@@ -154,3 +156,5 @@ TEST_CASE("With one mask the codes are those of the paper's generic encoding", "
     expect(3, "0 11 11 0");
     expect(1.5, "0 11 00 0");
 }
+
+}  // namespace bitmask_cases

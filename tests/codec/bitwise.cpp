@@ -12,6 +12,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace bitwise_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using frame_edit::bytes;
@@ -258,3 +260,5 @@ TEST_CASE("BitZip subtracts the least value, so that no sign is left", "[codec][
     ccoll::store(ccoll::byte_span(shifted), shifted.size() - 8, 0.0);
     CHECK(shifted == plain);
 }
+
+}  // namespace bitwise_cases

@@ -12,6 +12,8 @@
 #include "fields.hpp"
 #include "support/opened.hpp"
 
+namespace frame_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -445,3 +447,5 @@ TEMPLATE_LIST_TEST_CASE("a pipelined codec reports every element between chunks,
     CHECK(face.decode_reduce_encode(frame, x, dst, eb, sum, seen.tell()).code == status::ok);
     CHECK(complete());
 }
+
+}  // namespace frame_cases

@@ -15,6 +15,8 @@
 #include "codec/frame_edit.hpp"
 #include "fields.hpp"
 
+namespace half_cases {
+
 using namespace ccoll::policies;
 using ccoll::bfloat16;
 using ccoll::half;
@@ -356,3 +358,5 @@ TEST_CASE("_Float16 shares the frames of half", "[codec][half]")
     CHECK(std::memcmp(y.data(), native.data(), 2 * x.size()) == 0);
 }
 #endif
+
+}  // namespace half_cases

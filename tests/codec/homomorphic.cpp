@@ -10,6 +10,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace homomorphic_cases {
+
 using namespace ccoll::policies;
 using acme::Fixed16;
 using ccoll::status;
@@ -224,3 +226,5 @@ TEMPLATE_TEST_CASE("adding frames with any byte corrupted gives a status and sta
     CHECK(beyond == 0);
     CHECK(trusted_lengths == 0);
 }
+
+}  // namespace homomorphic_cases

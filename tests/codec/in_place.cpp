@@ -10,6 +10,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace in_place_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -154,3 +156,5 @@ TEST_CASE("what cannot be added in place leaves the operand as it was, or says s
     std::vector<float> back(n);
     CHECK(ccoll::decode<C>(ccoll::const_byte_span(dst).first(refused.bytes), back) == status::too_large);
 }
+
+}  // namespace in_place_cases

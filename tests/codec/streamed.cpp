@@ -15,6 +15,8 @@
 #include "fields.hpp"
 #include "support/opened.hpp"
 
+namespace streamed_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using ccoll::stores;
@@ -152,3 +154,5 @@ TEST_CASE("what is longer than the last cache goes past it, and nothing shorter"
     const std::size_t longer = std::max(cache, std::size_t{4} << 20) + 1;
     CHECK(ccoll::stores_for(longer) == (cache > 0 ? stores::streamed : stores::cached));
 }
+
+}  // namespace streamed_cases

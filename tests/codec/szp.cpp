@@ -12,6 +12,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -763,3 +765,5 @@ TEMPLATE_TEST_CASE("a chunk of SZp on a grid of its own has a step that is a pos
         }
     }
 }
+
+}  // namespace szp_cases

@@ -9,6 +9,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_isa_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -254,3 +256,5 @@ TEMPLATE_TEST_CASE("every instruction set finds the same largest value below a l
                 }
             }
 }
+
+}  // namespace szp_isa_cases

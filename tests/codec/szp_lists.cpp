@@ -13,6 +13,8 @@
 #include "fields.hpp"
 #include "support/opened.hpp"
 
+namespace szp_lists_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -257,3 +259,5 @@ TEMPLATE_TEST_CASE("SZp takes any list for some differences, but no list and no 
     }
     ccoll::use_isa(before);
 }
+
+}  // namespace szp_lists_cases

@@ -10,6 +10,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_missing_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -255,3 +257,5 @@ TEMPLATE_TEST_CASE("any byte of an addend of SZp with a fill value changed gives
             }
     CHECK(refused > 100);
 }
+
+}  // namespace szp_missing_cases

@@ -13,6 +13,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_rows_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 namespace szp = ccoll::detail::szp;
@@ -255,3 +257,5 @@ TEST_CASE("the rows of a buffer are those that shaped(), its traits or its exten
     CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1).code == status::size_mismatch);
     CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 301}), room, 0.1, Exec::Threads<2>{}).code == status::size_mismatch);
 }
+
+}  // namespace szp_rows_cases

@@ -10,6 +10,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_specials_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 namespace specials = ccoll::detail::specials;
@@ -360,3 +362,5 @@ TEMPLATE_TEST_CASE("any bytes are a section of special values, or none, and noth
     CHECK_FALSE(with(1u << 0, 0, 0));                    // an empty mask
     CHECK_FALSE(with(1u << 0, 2, 0x40));                 // a mask behind the last value
 }
+
+}  // namespace szp_specials_cases

@@ -12,6 +12,8 @@
 #include "codec/szp_reader.hpp"
 #include "fields.hpp"
 
+namespace szp_sums_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -780,3 +782,5 @@ TEMPLATE_TEST_CASE("a decoded sum of SZp does not depend on cuts anywhere", "[co
         CHECK(different(sum_in_pieces(f, {0, 1, 100, 5001, 8191, 8193, 12000, n}), sum_in_pieces(f, {0, n})) == 0);
     }
 }
+
+}  // namespace szp_sums_cases

@@ -12,6 +12,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szx_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -509,3 +511,5 @@ TEMPLATE_LIST_TEST_CASE("a chunk decoder of SZx answers corrupt unless codes are
         CHECK(coder::decode_chunk(unknown, std::span(y).first(128), 1) == ccoll::status::corrupt);
     }
 }
+
+}  // namespace szx_cases

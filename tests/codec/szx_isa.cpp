@@ -9,6 +9,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szx_isa_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -341,3 +343,5 @@ TEMPLATE_TEST_CASE("blocks of SZx decode to the same bits, whoever wrote them", 
         }
     }
 }
+
+}  // namespace szx_isa_cases

@@ -15,6 +15,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace zfp_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using frame_edit::bytes;
@@ -253,3 +255,5 @@ TEMPLATE_TEST_CASE("Zfp at every length of a block writes the stream of libzfp a
 }
 
 #endif
+
+}  // namespace zfp_cases

@@ -10,6 +10,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace zfp_isa_cases {
+
 using namespace ccoll::policies;
 using ccoll::isa;
 using ccoll::status;
@@ -123,3 +125,5 @@ TEMPLATE_TEST_CASE("ByteZip, BitZip, BitWise and BitCut are the same with every 
                 CHECK(differences<Codec::BitCut>(field.values, eb, damaged) == 0);
             }
 }
+
+}  // namespace zfp_isa_cases

@@ -16,7 +16,7 @@ float sum_of_the_other_version(int p)
     float sum = 0;
     ccoll::run_ranks(p, [&](ccoll::threads_comm& comm) {
         std::vector<float> ones(1000, 1.0f);
-        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(ones, comm);
+        ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(ones, comm);
         if (comm.rank() == 0) sum = ones[500];
     });
     return sum;

@@ -16,7 +16,7 @@ int main()
     std::vector<int> right(3, 0);
     ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
         std::vector<float> ones(1000, 1.0f);
-        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(ones, comm);
+        ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(ones, comm);
         right[static_cast<std::size_t>(comm.rank())] = std::fabs(ones[500] - sum_of_the_other_version(3)) < 1e-2f ? 1 : 0;
     });
     const bool apart = function_of_the_other_version() != reinterpret_cast<const void*>(&ccoll::make_error_code);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace collectives_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 
@@ -187,3 +189,5 @@ TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text
     CHECK(said.find("codec_stream") != std::string::npos);
     CHECK(said.find("out of memory") != std::string::npos);
 }
+
+}  // namespace collectives_cases

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+namespace small_floats_cases {
+
 using namespace emulated;
 using ccoll::bfloat16;
 using ccoll::half;
@@ -169,3 +171,5 @@ TEMPLATE_TEST_CASE("Emulated kernels read damaged frames of two-byte numbers as 
     CHECK(all.refused > 20);
     CHECK(all.apart == 0);
 }
+
+}  // namespace small_floats_cases

@@ -8,6 +8,8 @@
 
 #include <mutex>
 
+namespace streams_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 using E = ErrorBound<1e-3>;
@@ -175,3 +177,5 @@ TEST_CASE("Two calls on two streams of one thread", "[cuda][streams]")
         CHECK(other_out.values() == highest);
     });
 }
+
+}  // namespace streams_cases

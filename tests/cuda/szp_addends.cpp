@@ -9,6 +9,8 @@
 #include <map>
 #include <string>
 
+namespace szp_addends_cases {
+
 using namespace emulated;
 
 namespace {
@@ -352,3 +354,5 @@ TEST_CASE("Emulated SZp refuses what the host refuses to add", "[cuda][szp]")
     CHECK(code(movement, a) == ccoll::status::not_an_addend);
     CHECK(code(bytes(a.begin(), a.end() - 16), a) == ccoll::status::corrupt);
 }
+
+}  // namespace szp_addends_cases

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+namespace szp_hostile_cases {
+
 using namespace emulated;
 
 using bytes = std::vector<std::byte>;
@@ -77,3 +79,5 @@ TEMPLATE_TEST_CASE("Emulated SZp adds damaged frames, or refuses them, as the ho
     CHECK(accepted > 10);
     CHECK(refused > 10);
 }
+
+}  // namespace szp_hostile_cases

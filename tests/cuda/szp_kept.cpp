@@ -6,6 +6,8 @@
 #include <cmath>
 #include <set>
 
+namespace szp_kept_cases {
+
 using namespace emulated;
 
 namespace {
@@ -134,3 +136,5 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged kept chunks as the host does", "[
     CHECK(all.refused > 20);
     CHECK(all.apart == 0);
 }
+
+}  // namespace szp_kept_cases

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+namespace szp_movement_cases {
+
 using namespace emulated;
 
 namespace {
@@ -129,3 +131,5 @@ TEMPLATE_TEST_CASE("Emulated SZp reads chunks with rows of the host codec", "[cu
                 }
             }
 }
+
+}  // namespace szp_movement_cases

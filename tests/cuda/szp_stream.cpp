@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+namespace szp_stream_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 using SZp = Codec::SZp;
@@ -112,3 +114,5 @@ TEST_CASE("Device buffers: fill values are added and averaged with the bits of h
         run(4, 9000, width, [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E>(x, y, comm); });
     }
 }
+
+}  // namespace szp_stream_cases

@@ -4,6 +4,8 @@
 
 #include <map>
 
+namespace szx_cases {
+
 using namespace emulated;
 
 namespace {
@@ -152,3 +154,5 @@ TEMPLATE_TEST_CASE("Emulated SZx reads damaged frames as the host does", "[cuda]
     CHECK(all.refused > 20);
     CHECK(all.apart == 0);
 }
+
+}  // namespace szx_cases

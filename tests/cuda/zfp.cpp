@@ -2,6 +2,8 @@
 // The device kernels of ZFP at a fixed rate, under the emulator: the bytes and bits of the host codec, whose streams libzfp reads.
 #include "emulated_codecs.hpp"
 
+namespace zfp_cases {
+
 using namespace emulated;
 
 TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec and reads its bits: all fields, rates from the least to raw",
@@ -103,3 +105,5 @@ TEMPLATE_TEST_CASE("Emulated ZFP refuses exceptions whose places do not ascend o
     CHECK(refused(2, 299));  // before the one before
     CHECK(refused(2, 600));  // behind the last value
 }
+
+}  // namespace zfp_cases
