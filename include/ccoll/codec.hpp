@@ -94,6 +94,7 @@ constexpr std::size_t max_addend_bytes(std::size_t n)
 }
 
 /// Like encode, but writes a frame that reduce_encoded can add. decode reads such a frame as well. For homomorphic codecs.
+/// Addends of a field need not agree on its shape: what a sum decodes to does not depend on it.
 ///
 /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
 /// @return     code as encode, or too_large: a value lies too far from 0 for this bound (SZp: 2^52 steps, or a bound below 4 times the
