@@ -12,6 +12,7 @@
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/repredict.hpp>
 #include <ccoll/codec/szp/rows.hpp>
+#include <ccoll/codec/szp/sum_head.hpp>
 #include <ccoll/codec/szp/writing.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -134,23 +135,6 @@ struct chunk_coder {
     }
 
 private:
-    /// What stands in front of the blocks of a sum.
-    struct sum_head {
-        bool narrow;
-        std::size_t distance;  ///< of its rows; 0: none
-        u64 base, largest;
-
-        kind what() const noexcept { return distance != 0 ? kind::rows : narrow ? kind::narrow : kind::wide; }
-    };
-    /// Rows win: a difference with rows is one of two without, so at most a bit longer than the longer one of these, while those without
-    /// may be longer by any number of bits. Of two distances the longer one wins, so that the order does not matter.
-    static std::size_t distance_of_sum(bool narrow, u64 largest, std::size_t of_x, std::size_t of_y) noexcept
-    {
-        return narrow && largest < rows::addend_limit ? std::max(of_x, of_y) : 0;
-    }
-    /// Can differences of this chunk be added to those over this distance?
-    static bool is_over(const chunk_view& v, std::size_t distance) noexcept { return v.distance == distance || is_flat(v); }
-
     static encode_result add(const chunk_view& x, const chunk_view& y, std::size_t n, byte_span dst) noexcept
     {
         const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
@@ -295,15 +279,8 @@ private:
         }
         return missing::append<T>(out, r, of_sum, n);
     }
-    /// Have all differences 32 bits at most? Sums of operands that lie about their `largest` need not.
-    static bool are_narrow(const block_codes& codes, std::size_t blocks) noexcept
-    {
-        return std::all_of(codes.of, codes.of + blocks, [](u8 code) { return (code & ~class_code) <= widest_narrow; });
-    }
 
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
-    static bool is_flat(const chunk_view& v) noexcept { return v.what == kind::flat || v.what == kind::wide_flat; }
-    static bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::narrow || v.what == kind::flat || v.what == kind::rows; }
 
     /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
     static i64 base_of(T first, const quantiser<T>& z) noexcept
