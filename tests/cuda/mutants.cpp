@@ -118,6 +118,48 @@ std::vector<T> similar_words(std::size_t n)
     return x;
 }
 
+/// Addends, of which those that the host makes may have rows; kernels encode without.
+/// @param row_of_x, row_of_y  the lengths of the rows of the fields; 0: they have no shape
+template <class T>
+void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb,
+                 std::size_t row_of_x = 0, std::size_t row_of_y = 0)
+{
+    const std::string what = name + (sizeof(T) == 4 ? ", float" : ", double");
+    const std::size_t n = x.size();
+    const auto addend_of = [=](const std::vector<T>& values, std::size_t row) {
+        bytes a(ccoll::max_addend_bytes<SZp, T>(n));
+        a.resize(ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{values, row, n}, a, eb).bytes);
+        return a;
+    };
+    const bytes a = addend_of(x, row_of_x), b = addend_of(y, row_of_y);
+    bytes sum(ccoll::max_addend_bytes<SZp, T>(n));
+    sum.resize(ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum).bytes);
+    all.push_back({"addend of " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); }, {}});
+    all.push_back(
+        {"values and an addend, " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, b, n, eb, how)); }, {}});
+    all.push_back({"two addends, " + what, [=](const emulator::options& how) { return written(add<T>({}, a, b, n, eb, how)); }, {}});
+    all.push_back({"differences, " + what, [=](const emulator::options& how) { return written(combine<T>(1, a, -1, b, n, how)); }, {}});
+    all.push_back({"decode a sum, " + what, [=](const emulator::options& how) { return decoded<SZp, T>(sum, n, how); }, {}});
+}
+
+/// Addends with rows, alone and beside others, and with fill values.
+template <class T>
+void add_rows_of_addends(std::vector<workload>& all)
+{
+    const auto field = [](double phase) {
+        std::vector<T> x(8192 + 99);
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = static_cast<T>(20 * std::sin(0.11 * static_cast<double>(i % 187) + 0.02 * static_cast<double>(i / 187) + phase));
+        return x;
+    };
+    const auto x = field(0), y = field(1);
+    auto land = y;
+    for (std::size_t i = 9; i < land.size(); i += 55) land[i] = T(1e20);
+    add_addends<T>(all, "rows", x, y, 0.01, 187, 187);
+    add_addends<T>(all, "rows of one", x, y, 0.01, 0, 187);
+    add_addends<T>(all, "rows and land", x, land, 0.01, 187, 187);
+}
+
 template <class T>
 void add_szp(std::vector<workload>& all)
 {
@@ -157,21 +199,7 @@ void add_szp(std::vector<workload>& all)
     movement("similar words", similar_words<T>(8192 + 100), 1e-3);
     movement("waves from any address", fields::smooth<T>(8193), 1e-3, 1);
     const auto addends = [&](const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb) {
-        const std::size_t n = x.size();
-        bytes a(ccoll::max_addend_bytes<SZp, T>(n)), b(a), sum(a);
-        a.resize(ccoll::encode_addend<SZp>(x, a, eb).bytes);
-        b.resize(ccoll::encode_addend<SZp>(y, b, eb).bytes);
-        sum.resize(ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum).bytes);
-        all.push_back(
-            {"addend of " + name + type, [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); }, {}});
-        all.push_back({"values and an addend, " + name + type,
-                       [=](const emulator::options& how) { return written(add<T>(x, {}, b, n, eb, how)); },
-                       {}});
-        all.push_back(
-            {"two addends, " + name + type, [=](const emulator::options& how) { return written(add<T>({}, a, b, n, eb, how)); }, {}});
-        all.push_back(
-            {"differences, " + name + type, [=](const emulator::options& how) { return written(combine<T>(1, a, -1, b, n, how)); }, {}});
-        all.push_back({"decode a sum, " + name + type, [=](const emulator::options& how) { return decoded<SZp, T>(sum, n, how); }, {}});
+        add_addends<T>(all, name, x, y, eb);
     };
     addends("waves", fields::smooth<T>(8292), fields::smooth<T>(8292, 2), 1e-3);
     addends("noise", fields::random<T>(8192), fields::random<T>(8192, 2), 1e-6);
@@ -179,6 +207,7 @@ void add_szp(std::vector<workload>& all)
     addends("land", fill(8292, 1, T(1e20), 150), fill(8292, 2, T(1e20), 150), 1e-3);
     addends("two coasts", fill(8192, 1, T(1e20), 150), fill(8192, 2, T(1e20), 110), 1e-3);
     addends("far values", fields::offset<T>(8192), fields::offset<T>(8192, 2), 1e-12);
+    add_rows_of_addends<T>(all);
 }
 
 template <class Codec, class T>
@@ -296,11 +325,13 @@ std::string not_met(const std::set<source_line>& met, const std::string& folder,
     return missed;
 }
 
-/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one more.
+/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one more. With rows also double,
+/// whose values are twice as long as the quanta in whose place they are put.
 std::vector<workload> with_barriers()
 {
     std::vector<workload> all;
     add_szp<float>(all);
+    add_rows_of_addends<double>(all);
     add_szx<SZx, float>(all);
     add_zfp<float>(all);
     add_half<SZp>(all, 1e-2);

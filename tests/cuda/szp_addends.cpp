@@ -242,6 +242,23 @@ bytes addend_of_rows(const std::vector<T>& x, double eb, std::size_t row)
     note_forms<T>(host);
     return host;
 }
+/// A field in which rows of 187 values pay.
+template <class T>
+std::vector<T> field_of_rows(std::size_t n, double phase, double scale)
+{
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187);
+        x[i] = static_cast<T>(scale * (20 * std::sin(0.11 * a + 0.02 * b + phase) + 3 * std::sin(0.53 * a) + 28));
+    }
+    return x;
+}
+template <class T>
+std::vector<T> with(std::vector<T> x, std::size_t first, std::size_t every, T value)
+{
+    for (std::size_t i = first; i < x.size(); i += every) x[i] = value;
+    return x;
+}
 
 }  // namespace
 
@@ -257,18 +274,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
     };
     std::uint64_t seed = 1;
     for (const std::size_t n : {std::size_t{8192 + 300}, std::size_t{2000}}) {
-        const auto field = [&](double phase, double scale) {
-            std::vector<T> x(n);
-            for (std::size_t i = 0; i < n; ++i) {
-                const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187);
-                x[i] = static_cast<T>(scale * (20 * std::sin(0.11 * a + 0.02 * b + phase) + 3 * std::sin(0.53 * a) + 28));
-            }
-            return x;
-        };
-        const auto with = [](std::vector<T> x, std::size_t first, std::size_t every, T value) {
-            for (std::size_t i = first; i < x.size(); i += every) x[i] = value;
-            return x;
-        };
+        const auto field = [&](double phase, double scale) { return field_of_rows<T>(n, phase, scale); };
         const T infinity = std::numeric_limits<T>::infinity(), fill = T(1e20);
         const auto x = field(0, 1), y = field(1, 1);
         const std::vector<T> large(n, static_cast<T>(0x1.8p28 * step)), wide(n, static_cast<T>(0x1.8p40 * step));
@@ -324,11 +330,14 @@ TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][sz
     for (const auto& [name, values] : with_fills<float>(n, 1e20f)) compare<float>(values, with_fills<float>(n, 1e20f)[0].values, 1e-4, {3});
     compare<float>(fields::constant<float>(n), fields::constant<float>(n), 1e-12, {3});
     compare<float>(fields::offset<float>(n), fields::non_finite<float>(n), 1e-8, {3});
-    const auto rows = addend_of_rows(fields::smooth<float>(n), 1e-3, 100);
-    for (const auto& [name, values] : with_fills<float>(n, 1e20f)) {
+    const auto x = field_of_rows<float>(n, 0, 1);
+    const bytes rows = addend_of_rows(x, 0.01, 187);
+    for (const auto& values : {x, with(x, 5, 70, std::numeric_limits<float>::infinity()), with(x, 9, 55, 1e20f)}) {
+        const bytes other = addend_of_rows(values, 0.01, 187);
         bytes sum(ccoll::max_addend_bytes<SZp, float>(n));
-        agree<float>(add<float>(values, {}, rows, n, 1e-3, {3}),
-                     ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, float>(addend_of_rows(values, 1e-3, 0), rows, sum), sum);
+        sum.resize(ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, float>(rows, other, sum).bytes);
+        note_forms<float>(sum);
+        for (const bytes& each : {other, sum}) decodes<float>(each, n, {3});
     }
     for (const char* form :
          {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills", "flat fills", "wide fills",

@@ -32,7 +32,7 @@ CCOLL_DEVICE_RARE void quanta_of(i64 (&d)[32], u32 base, u32 distance, u32 count
 }
 
 /// The differences of a block over another distance. By all threads.
-/// @param from, to  0: to the value before alone    @param quanta  room for the chunk
+/// @param from, to  0: to the value before alone    @param quanta  room for the chunk; it may be read until the next barrier
 CCOLL_DEVICE_RARE void repredict(i64 (&d)[32], u32 base, u32 from, u32 to, u32 count, u32* quanta, warp_words<u32>& room)
 {
     quanta_of(d, base, from, count, quanta, room);
@@ -45,7 +45,6 @@ CCOLL_DEVICE_RARE void repredict(i64 (&d)[32], u32 base, u32 from, u32 to, u32 c
         d[i] = static_cast<i32>(r - before);
         before = r;
     }
-    __syncthreads();
 }
 
 }  // namespace ccoll::detail::device::szp
