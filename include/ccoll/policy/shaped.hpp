@@ -21,7 +21,8 @@ struct shaped_view {
 
 /// A buffer whose elements are a field of one or more dimensions, the last of which varies fastest: `shaped(field, {nz, ny, nx})`. It goes
 /// wherever `field` goes, and gives the same values with the same bound. Codec::SZp writes fewer bytes for it, because it also predicts
-/// from the row before (docs/choosing.md), and Codec::SZe need not look for rows. Other codecs ignore the shape. Ranks need not agree on it.
+/// from the row before (docs/choosing.md), and Codec::SZe need not look for rows. Other codecs ignore the shape. Ranks need not agree on
+/// it.
 ///
 /// @param buffer   contiguous elements. They must outlive the view
 /// @param extents  of the dimensions. Their product is the number of elements; otherwise calls fail with status::size_mismatch

@@ -131,13 +131,13 @@ CCOLL_INLINE __m256i folded_8(__m256i r) noexcept { return _mm256_xor_si256(_mm2
 CCOLL_TARGET inline void to_tokens(const i32* d, std::size_t n, u8* t) noexcept
 {
     const __m256i above = _mm256_set1_epi32(static_cast<int>(~(direct - 1))),
-                  far = _mm256_set1_epi32(static_cast<int>(~(exact_as_float - 1)));
+                  beyond = _mm256_set1_epi32(static_cast<int>(~(exact_as_float - 1)));
     const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     for (std::size_t i = 0; i < n; i += 32) {
         __m256i u[4];
         for (std::size_t k = 0; k < 4; ++k) u[k] = folded_8(load(d + i + 8 * k));
         const __m256i any = _mm256_or_si256(_mm256_or_si256(u[0], u[1]), _mm256_or_si256(u[2], u[3]));
-        if (_mm256_testz_si256(any, far) == 0) {
+        if (_mm256_testz_si256(any, beyond) == 0) {
             for (std::size_t j = i; j < i + 32; ++j) t[j] = static_cast<u8>(token_of(sze::folded(d[j])).code);
             continue;
         }
