@@ -94,7 +94,13 @@ void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, c
     std::vector<T> y(x.size()), without(x.size());
     fuzz::require(ccoll::decode<C>(frame, y) == status::ok, "a frame with rows does not decode");
     fuzz::require(ccoll::decode<C>(plain, without) == status::ok && fuzz::same_bits(y, without), "rows change values");
-
+}
+/// The same of addends.
+template <class C, class T>
+void encode_addend_of_rows(const std::vector<T>& x, double eb)
+{
+    const ccoll::shaped_view<const T> shaped{x, 32 + x.size() % 61, x.size()};
+    std::vector<T> y(x.size()), without(x.size());
     fuzz::bytes addend(ccoll::max_addend_bytes<C, T>(x.size())), other = addend;
     const auto with_rows = ccoll::encode_addend<C>(shaped, addend, eb), of_none = ccoll::encode_addend<C>(x, other, eb);
     fuzz::require(with_rows.code == of_none.code, "rows decide whether values can be added");
@@ -122,7 +128,10 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
     fuzz::require(outcome.decoded == status::ok, "a frame does not decode");
     fuzz::require(outcome.kept_to_its_room, "something was written beside its room");
     fuzz::require(outcome.outside == 0, "a value is outside of the bound");
-    if constexpr (ccoll::has_homomorphic_codec<C, T>) encode_addend<C>(x, eb, isa);
+    if constexpr (ccoll::has_homomorphic_codec<C, T>) {
+        encode_addend<C>(x, eb, isa);
+        encode_addend_of_rows<C>(x, eb);
+    }
     if constexpr (std::is_same_v<C, Codec::SZp> || std::is_same_v<C, Codec::SZe>) encode_rows<C>(x, eb, plain, isa);
 }
 
