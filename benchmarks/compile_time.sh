@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Measures the seconds of `g++ -std=c++20 -O2 -c`, median of 5, for translation units that use more and more of the library. Prints a table,
 # and writes the same as JSON lines to out/compile.jsonl, one object per unit.
-#   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times, JSON=<file> writes elsewhere
+#   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times, JSON=<file> writes elsewhere,
+#                                       FLAGS=<options> adds some, such as -march=native
 # Goals: Codec::None alone 1 s above <mpi.h>, one codec 2 s, a further plan 0.3 s. The first two are reached in files for which
 # <ccoll/extern.hpp> says that engine and codecs are compiled elsewhere, and not otherwise.
 # Above <mpi.h>, a program of one file takes 4.9 s with Codec::None and 14.6 s with Codec::SZp (CPU seconds of g++ 12 on an AMD EPYC, Zen 3;
@@ -17,7 +18,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 # Where mpi.h is: both wrappers print the whole command for -show.
-flags=(-std=c++20 -O2 -Iinclude)
+read -ra more_flags <<<"${FLAGS:-}"
+flags=(-std=c++20 -O2 "${more_flags[@]}" -Iinclude)
 for wrapper in mpicxx.openmpi mpicxx; do
     if command -v "$wrapper" >/dev/null; then
         for word in $("$wrapper" -show); do

@@ -19,19 +19,21 @@ struct restored {
 namespace sets {
 
 namespace portable {
-int number() { return 0; }
+[[maybe_unused]] int number() { return 0; }
 }  // namespace portable
 #if defined(CCOLL_X86_KERNELS)
 namespace avx2 {
-int number() { return 1; }
+[[maybe_unused]] int number() { return 1; }
 }  // namespace avx2
 namespace avx512 {
-int number() { return 2; }
+[[maybe_unused]] int number() { return 2; }
 }  // namespace avx512
 namespace avx512_gfni {
-using namespace avx512;
-}
-constexpr int expected[] = {0, 1, 2, 2, 0};
+[[maybe_unused]] int number() { return 3; }
+}  // namespace avx512_gfni
+constexpr int best_of(int set) { return set < static_cast<int>(ccoll::least_isa) ? static_cast<int>(ccoll::least_isa) : set; }
+static_assert(static_cast<int>(isa::avx512_gfni) == 3);
+constexpr int expected[] = {best_of(0), best_of(1), best_of(2), 3, best_of(0)};
 #elif defined(CCOLL_NEON_KERNELS)
 namespace neon {
 int number() { return 4; }
@@ -46,14 +48,28 @@ constexpr ccoll::detail::by_isa numbers{CCOLL_EACH_ISA(number)};
 
 }  // namespace
 
-TEST_CASE("a machine has the portable instruction set and its highest one, and every set below it of the same family", "[base][isa]")
+TEST_CASE("a machine has the least instruction set and its highest one, and every set between them of the same family", "[base][isa]")
 {
+    using ccoll::least_isa;
     const isa highest = ccoll::highest_isa();
-    CHECK(ccoll::machine_has(isa::portable));
+    CHECK(ccoll::machine_has(least_isa));
     CHECK(ccoll::machine_has(highest));
+    CHECK(ccoll::machine_has(isa::portable) == (least_isa == isa::portable));
     CHECK(ccoll::machine_has(isa::neon) == (highest == isa::neon));
-    CHECK(ccoll::machine_has(isa::avx2) == (highest == isa::avx2 || highest == isa::avx512 || highest == isa::avx512_gfni));
-    CHECK(ccoll::machine_has(isa::avx512) == (highest == isa::avx512 || highest == isa::avx512_gfni));
+    CHECK(ccoll::machine_has(isa::avx2) ==
+          (least_isa <= isa::avx2 && (highest == isa::avx2 || highest == isa::avx512 || highest == isa::avx512_gfni)));
+    CHECK(ccoll::machine_has(isa::avx512) == (least_isa <= isa::avx512 && (highest == isa::avx512 || highest == isa::avx512_gfni)));
+}
+
+TEST_CASE("the least instruction set is what the compiler's flags ask for", "[base][isa]")
+{
+#if defined(__AVX512F__) && defined(__GFNI__)
+    CHECK(ccoll::least_isa >= isa::avx512);
+#elif defined(__AVX2__) && defined(__BMI2__)
+    CHECK(ccoll::least_isa >= isa::avx2);
+#else
+    CHECK(ccoll::least_isa == isa::portable);
+#endif
 }
 
 TEST_CASE("an instruction set that the machine lacks is refused, and the choice stays as it was", "[base][isa]")

@@ -34,6 +34,30 @@ constexpr const char* name_of(isa i) noexcept
     return "unknown";
 }
 
+/// The least set that has kernels in this program. The program cannot run on a machine without the instructions that the compiler's flags
+/// ask for, such as -march=native, so kernels for such machines are not compiled. Without flags, this is the portable set.
+#if !defined(CCOLL_X86_KERNELS) || !defined(__AVX2__) || !defined(__FMA__) || !defined(__BMI2__) || !defined(__LZCNT__)
+inline constexpr isa least_isa = isa::portable;
+#define CCOLL_OR_PORTABLE portable
+#define CCOLL_OR_AVX2 avx2
+#define CCOLL_OR_AVX512 avx512
+#elif !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
+inline constexpr isa least_isa = isa::avx2;
+#define CCOLL_OR_PORTABLE avx2
+#define CCOLL_OR_AVX2 avx2
+#define CCOLL_OR_AVX512 avx512
+#elif !defined(__AVX512VBMI__) || !defined(__AVX512VBMI2__) || !defined(__AVX512VNNI__) || !defined(__GFNI__)
+inline constexpr isa least_isa = isa::avx512;
+#define CCOLL_OR_PORTABLE avx512
+#define CCOLL_OR_AVX2 avx512
+#define CCOLL_OR_AVX512 avx512
+#else
+inline constexpr isa least_isa = isa::avx512_gfni;
+#define CCOLL_OR_PORTABLE avx512_gfni
+#define CCOLL_OR_AVX2 avx512_gfni
+#define CCOLL_OR_AVX512 avx512_gfni
+#endif
+
 /// The fastest one that this machine and its operating system run.
 inline isa highest_isa() noexcept
 {
@@ -59,8 +83,8 @@ inline isa highest_isa() noexcept
 inline bool machine_has(isa i) noexcept
 {
     const isa highest = highest_isa();
-    if (i == isa::portable || i == highest) return true;
-    return highest != isa::neon && i != isa::neon && i < highest;
+    if (i == least_isa || i == highest) return true;
+    return highest != isa::neon && i != isa::neon && least_isa < i && i < highest;
 }
 
 namespace detail {
@@ -112,9 +136,12 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 
 /// The kernel `name` of each set, in the order of `every_isa`, as in by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace
 /// per set, with the same names in it. A set takes what it does not improve from the set below it by a using-declaration, or is an alias of
-/// that set. Sets of other machines get the portable kernel, which is never called for them because use_isa() refuses them.
+/// that set. Sets of other machines get the kernel of `least_isa`, which is never called for them because use_isa() refuses them. Sets
+/// below `least_isa` get that one, too.
 #if defined(CCOLL_X86_KERNELS)
-#define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, portable::__VA_ARGS__
+#define CCOLL_EACH_ISA(...)                                                                                             \
+    CCOLL_OR_PORTABLE::__VA_ARGS__, CCOLL_OR_AVX2::__VA_ARGS__, CCOLL_OR_AVX512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, \
+        CCOLL_OR_PORTABLE::__VA_ARGS__
 #elif defined(CCOLL_NEON_KERNELS)
 #define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
 #else
