@@ -95,7 +95,7 @@ function(add_mpi_tests)
       target_link_libraries(${program} PRIVATE ccoll_test ccoll_mpi_${mpi})
       file(STRINGS ${here}/mpi/${file} macros REGEX "^#define CCOLL_")  # would come too late
       if(NOT sanitizer AND NOT macros)
-        target_link_libraries(${program} PRIVATE ccoll_mpi_engine_${mpi} ccoll_compiled_once)
+        target_link_libraries(${program} PRIVATE ccoll_mpi_engine_${mpi} ccoll_compiled_once ccoll_coders_once)
         if(CCOLL_TEST_PRECOMPILE)
           target_precompile_headers(${program} REUSE_FROM ccoll_mpi_headers_${mpi})
           target_compile_options(${program} PRIVATE ${precompiled_warnings})

@@ -39,21 +39,27 @@ if(CCOLL_TEST_SANITIZE)
   target_link_options(ccoll_unit INTERFACE -fsanitize=${CCOLL_TEST_SANITIZE})
 endif()
 
-# The engine and the codecs of the tests that compare many plans. It is optimised under sanitizers, too; without them, as a user's program
-# would be, because the tests themselves are not.
+# What tests share of the library is compiled once: the coders of codecs (coders_once.hpp), and the engine and codecs of tests that compare many
+# plans (compiled_once.hpp). It is optimised under sanitizers, too; without them, as a user's program would be, because the tests are not.
+set(optimised_once $<IF:$<BOOL:${CCOLL_TEST_SANITIZE}>,-O1,-O2>)
+add_library(ccoll_coders_once OBJECT EXCLUDE_FROM_ALL ${here}/coders_once_f32.cpp ${here}/coders_once_f64.cpp)
+target_link_libraries(ccoll_coders_once PRIVATE ccoll_unit)
+target_compile_options(ccoll_coders_once PRIVATE ${optimised_once})
 add_library(ccoll_compiled_once OBJECT EXCLUDE_FROM_ALL ${here}/compiled_once.cpp)
 target_link_libraries(ccoll_compiled_once PRIVATE ccoll_unit)
-if(CCOLL_TEST_SANITIZE)
-  target_compile_options(ccoll_compiled_once PRIVATE -O1)
-else()
-  target_compile_options(ccoll_compiled_once PRIVATE -O2)
+target_compile_options(ccoll_compiled_once PRIVATE ${optimised_once})
+# Folders with tests that are not optimised: most of their time goes into the compiler.
+set(not_optimised codec collectives docs engine exec extension matrix policy transport)
+set(uses_compiled_once collectives cuda docs engine exec extension integrity matrix policy transport)
+# Files of these folders that call kernels by name, and so compile them themselves. g++ optimises kernels whatever the options are.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  foreach(file szp_isa szx_isa zfp_isa zfp_steps szp_lists szp_lattice lossless)
+    set_source_files_properties(${here}/codec/${file}.cpp PROPERTIES COMPILE_OPTIONS ${optimised_once} SKIP_PRECOMPILE_HEADERS ON)
+  endforeach()
 endif()
-set(uses_compiled_once collectives cuda docs extension integrity matrix)
 
-# Most of the time of these folders goes into kernels of codecs. A group of files that test the same kernels is compiled as one, in less than
-# half the time; so each of these files is a namespace of its own.
-set(unity_codec "szp szp_isa szp_lists in_place" "szp_missing szp_rows szp_specials szp_sums" "frame half homomorphic streamed"
-                "bitwise bitmask" "szx szx_isa" "zfp zfp_isa")
+# A group of files that test the same kernels under the emulator is compiled as one, in less than half the time; so each of these files is a
+# namespace of its own.
 set(unity_cuda "szp_addends szp_hostile szp_kept szp_movement" "szx zfp small_floats" "collectives streams szp_stream")
 
 # add_unit_tests(<folder> <files...>)
@@ -98,22 +104,23 @@ foreach(folder ${unit_folders})
   endif()
   if(unit_files)
     add_unit_tests(${folder} ${unit_files})
-    if(folder STREQUAL matrix)
-      target_compile_options(unit_matrix PRIVATE -O0)  # thousands of plans take two minutes to compile instead of ten
-    elseif(CCOLL_TEST_SANITIZE MATCHES "address" AND NOT folder STREQUAL codec)
-      target_compile_options(unit_${folder} PRIVATE -O0)  # a third of the time to compile; codecs would run too long
-    elseif(folder MATCHES "^(collectives|docs|extension)$" AND NOT CCOLL_TEST_SANITIZE)
-      target_compile_options(unit_${folder} PRIVATE -O0)  # half the time to compile; what they share of the library is optimised
-    elseif(NOT folder MATCHES "^(base|codec|integrity)$")
+    if(folder IN_LIST not_optimised)
+      target_compile_options(unit_${folder} PRIVATE -O0)
+    elseif(CCOLL_TEST_SANITIZE MATCHES "address")
+      target_compile_options(unit_${folder} PRIVATE -O0)  # a third of the time to compile
+    elseif(NOT folder MATCHES "^(base|integrity)$")
       target_compile_options(unit_${folder} PRIVATE -O1)  # three quarters of the time to compile
     endif()
     list(LENGTH unit_files number_of_files)
     set(once "")
     if(folder IN_LIST uses_compiled_once)
       set(once ${here}/compiled_once.hpp)
-      target_link_libraries(unit_${folder} PRIVATE ccoll_compiled_once)
+      target_link_libraries(unit_${folder} PRIVATE ccoll_compiled_once ccoll_coders_once)
+    elseif(folder IN_LIST not_optimised)
+      set(once ${here}/coders_once.hpp)
+      target_link_libraries(unit_${folder} PRIVATE ccoll_coders_once)
     endif()
-    if(CCOLL_TEST_PRECOMPILE AND number_of_files GREATER 3 AND (folder MATCHES "^(matrix|collectives)$" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU))
+    if(CCOLL_TEST_PRECOMPILE AND number_of_files GREATER 3 AND (folder MATCHES "^(matrix|collectives|codec)$" OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU))
       target_precompile_headers(unit_${folder} PRIVATE ${here}/precompiled.hpp ${once})
       target_compile_options(unit_${folder} PRIVATE ${precompiled_warnings})
     elseif(once)

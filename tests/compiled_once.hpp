@@ -8,6 +8,8 @@
 #include <ccoll/extern.hpp>
 #include <ccoll/transport/threads.hpp>
 
+#include "coders_once.hpp"
+
 #define CCOLL_TEST_ENGINES(ENGINE, LINK) \
     ENGINE(float, LINK);                 \
     ENGINE(double, LINK)
