@@ -147,13 +147,14 @@ list(REMOVE_ITEM HEADERS ccoll/typed.hpp)  # needs MPI
 foreach(compiler ${compilers})
   set(COMPILE ${compiler_${compiler}} -std=c++17 -fsyntax-only -I${include} -DCCOLL_NO_MPI)
   structure_test("compile_fail/${compiler}/C++17 is told in one sentence" 120 check_standard.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/standard-${compiler})
+  set(HEADERS ccoll/ccoll.hpp ccoll/codec.hpp ccoll/codec/szp.hpp ccoll/transport/threads.hpp)  # clang reads on after the sentence
 endforeach()
 set(COMPILE "")
 set(HEADERS "")
 
 # ---- bad programs ----
-# g++ checks every sentence. For every other compiler the control and one case of each family are enough, because the sentences are the same
-# text.
+# g++ checks every sentence, with one MPI. For every other compiler and MPI the control and one case of each family are enough, because the
+# sentences are the same text.
 set(bad_flags -std=c++20 -I${include} -I${here} -DCCOLL_NO_MPI)
 # Most of the time of such a test goes into reading the headers. A compiler reads them once, in the test that makes this precompiled header.
 set(precompiled ${CMAKE_CURRENT_BINARY_DIR}/precompiled)
@@ -180,6 +181,10 @@ foreach(file ${bad_programs})
       endif()
       if(family STREQUAL mpi)
         foreach(mpi ${mpis})
+          list(FIND mpis ${mpi} place_of_mpi)
+          if(place_of_mpi GREATER 0 AND case GREATER 1)
+            continue()
+          endif()
           set(COMPILE ${compiler_${compiler}} -std=c++20 -I${include} -I${here} ${mpi_flags_${mpi}} -fsyntax-only)
           structure_test(compile_fail/${compiler}/${mpi}/${case} 120 expect_error.cmake ${case_args})
         endforeach()
