@@ -12,10 +12,11 @@
 #include "fields.hpp"
 #include "fuzz/input.hpp"
 
-using fuzz::bytes;
 using namespace ccoll::policies;
 
 namespace {
+
+using fuzz::bytes;
 
 class folder {
 public:
