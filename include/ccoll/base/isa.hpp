@@ -118,7 +118,14 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 #elif defined(CCOLL_NEON_KERNELS)
 #define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
 #else
-#define CCOLL_EACH_ISA(...) \
+#define CCOLL_EACH_ISA(...) CCOLL_UP_TO_AVX2(__VA_ARGS__)
+#endif
+
+/// The same for kernels of portable code and AVX2 alone, which all higher sets of x86 take. Compilers make NEON of the portable ones.
+#if defined(CCOLL_X86_KERNELS)
+#define CCOLL_UP_TO_AVX2(...) portable::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, portable::__VA_ARGS__
+#else
+#define CCOLL_UP_TO_AVX2(...) \
     portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
 #endif
 
