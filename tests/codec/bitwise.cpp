@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "codec/frame_edit.hpp"
+#include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
@@ -20,11 +21,7 @@ using frame_edit::bytes;
 
 namespace {
 
-template <class CodecTag, class Element>
-struct combination {
-    using codec = CodecTag;
-    using element = Element;
-};
+using round_trip::combination;
 
 using every_combination =
     std::tuple<combination<Codec::ByteZip, float>, combination<Codec::ByteZip, double>, combination<Codec::BitZip, float>,
@@ -32,20 +29,6 @@ using every_combination =
                combination<Codec::BitCut, float>, combination<Codec::BitCut, double>, combination<Codec::BitMask<Codec::BitZip>, float>,
                combination<Codec::BitMask<Codec::BitZip>, double>, combination<Codec::BitMask<Codec::BitCut>, float>,
                combination<Codec::BitMask<Codec::BitWise>, double>, combination<Codec::BitMask<Codec::BitCut>, double>>;
-
-/// Loose to none: parts of the range, powers of two, one ulp around what T can express, and the ends.
-template <class T>
-std::vector<double> bounds_for(double range)
-{
-    const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
-    std::vector<double> bounds;
-    for (const double part : {1e-1, 1e-3, 1e-5, 1e-7, 0.25, 0x1p-10, 0x1p-23, 0x1p-52}) bounds.push_back(part * range);
-    bounds.insert(bounds.end(), {0.25, 3.0, smallest, std::nextafter(smallest, 0.0), 2 * smallest, 1e-310,
-                                 static_cast<double>(std::numeric_limits<T>::max()), 1e39, 9.9e299});
-    for (double& eb : bounds)
-        if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
-    return bounds;
-}
 
 /// A stream of bits as the papers write them, in bytes.
 bytes packed(const std::string& bits)
@@ -87,7 +70,7 @@ TEMPLATE_LIST_TEST_CASE("Predicted and cut values stay within eb, whatever the v
 {
     using T = typename TestType::element;
     for (const auto& field : fields::all<T>(8193))  // a chunk of eight lanes, and one value
-        for (const double eb : bounds_for<T>(fields::range(field.values))) {
+        for (const double eb : round_trip::bounds_for<T>(fields::range(field.values))) {
             INFO(field.name << ", eb = " << eb);
             CHECK(round_trip::check<typename TestType::codec>(field.values, eb).good());
         }
@@ -152,17 +135,7 @@ TEMPLATE_LIST_TEST_CASE("A frame of predicted or cut values with any byte change
         x[n / 2] = std::numeric_limits<T>::infinity();
         const bytes frame = round_trip::frame_of<C>(x, 1e-3);
         REQUIRE(frame.size() < n * sizeof(T));
-        std::vector<T> y(n);
-        std::size_t refused = 0;
-        for (std::size_t i = 0; i < frame.size(); ++i)
-            for (const unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
-                bytes other = frame;
-                other[i] ^= static_cast<std::byte>(flip);
-                refused += ccoll::decode<C>(other, y) != status::ok;
-            }
-        CHECK(refused >= 4 * 40);  // all of the header but the bound
-        for (std::size_t size = 0; size < frame.size(); ++size)
-            CHECK(ccoll::decode<C>(ccoll::const_byte_span(frame).first(size), y) != status::ok);
+        hostile::refuses_or_decodes<C, T>(frame, n);
     }
 }
 
@@ -171,15 +144,7 @@ TEMPLATE_LIST_TEST_CASE("A chunk of predicted or cut values fills its bytes exac
     using C = typename TestType::codec;
     using T = typename TestType::element;
     for (const std::size_t n : {std::size_t{300}, std::size_t{700}}) {
-        const bytes frame = frame_edit::without_fill(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3));
-        std::vector<T> y(n);
-        for (int change = -20; change <= 20; ++change) {
-            bytes other = frame;
-            other.resize(frame.size() + static_cast<std::size_t>(20 + change) - 20, std::byte{0});
-            frame_edit::end_at(other);
-            INFO(change << " bytes more");
-            CHECK((ccoll::decode<C>(other, y) == status::ok) == (change == 0));
-        }
+        hostile::refuses_other_lengths<C, T>(round_trip::frame_of<C>(fields::smooth<T>(n), 1e-3), n);
     }
 }
 

@@ -21,11 +21,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-template <class CodecTag, class Element>
-struct combination {
-    using codec = CodecTag;
-    using element = Element;
-};
+using round_trip::combination;
 
 using every_combination = std::tuple<combination<Codec::None, float>, combination<Codec::None, double>, combination<Codec::SZx, float>,
                                      combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>,
@@ -39,12 +35,6 @@ std::vector<T> mixed(std::size_t n)
     std::vector<T> x = fields::smooth<T>(n);
     if (n > 0) x[n - 1] = std::numeric_limits<T>::quiet_NaN();
     return x;
-}
-
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 template <class Value>
@@ -123,7 +113,7 @@ TEMPLATE_TEST_CASE("Codec::None keeps every bit of everything", "[codec][none]",
             INFO(field.name << ", n = " << n);
             CHECK(frame.size() == ccoll::max_encoded_bytes<Codec::None, TestType>(n));
             CHECK(ccoll::decode<Codec::None>(frame, y) == status::ok);
-            CHECK(same(y, field.values));
+            CHECK(round_trip::same_bits(y, field.values));
         }
 }
 
@@ -200,7 +190,7 @@ TEMPLATE_LIST_TEST_CASE("bytes behind a frame are not looked at", "[codec][frame
     REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
     frame.insert(frame.end(), 100, round_trip::guard);
     CHECK(ccoll::decode<C>(frame, z) == status::ok);
-    CHECK(same(y, z));
+    CHECK(round_trip::same_bits(y, z));
     ccoll::frame_view view;
     REQUIRE(ccoll::read_frame(frame, view) == status::ok);
     CHECK(view.bytes() == frame.size() - 100);
@@ -385,8 +375,8 @@ TEMPLATE_LIST_TEST_CASE("decode_reduce is decode and then the operation, also in
         CHECK(face.decode_reduce(frame, own, out.data(), ccoll::reduction_of<Op::Max, T>, {}) == status::ok);
         CHECK(face.decode_reduce(frame, in_place, in_place.data(), ccoll::reduction_of<Op::Max, T>, {}) == status::ok);
         for (std::size_t i = 0; i < n; ++i) theirs[i] = own[i] < theirs[i] ? theirs[i] : own[i];
-        CHECK(same(out, theirs));
-        CHECK(same(in_place, theirs));
+        CHECK(round_trip::same_bits(out, theirs));
+        CHECK(round_trip::same_bits(in_place, theirs));
     }
 }
 

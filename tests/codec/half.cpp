@@ -13,6 +13,7 @@
 #include <ccoll/codec.hpp>
 
 #include "codec/frame_edit.hpp"
+#include "codec/round_trip.hpp"
 #include "fields.hpp"
 
 namespace half_cases {
@@ -26,11 +27,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-template <class CodecTag, class Element>
-struct combination {
-    using codec = CodecTag;
-    using element = Element;
-};
+using round_trip::combination;
 using every_combination =
     std::tuple<combination<Codec::SZx, half>, combination<Codec::SZx, bfloat16>, combination<Codec::PipeSZx, half>,
                combination<Codec::PipeSZx, bfloat16>, combination<Codec::SZp, half>, combination<Codec::SZp, bfloat16>>;

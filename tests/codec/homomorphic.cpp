@@ -48,14 +48,6 @@ sum add(const bytes& a, const bytes& b, std::size_t n)
     return {result.code, dst};
 }
 
-template <class T>
-std::vector<T> decoded(const bytes& from, std::size_t n)
-{
-    std::vector<T> y(n);
-    REQUIRE(ccoll::decode<Fixed16>(from, y) == status::ok);
-    return y;
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("a codec from outside gets frames, raw chunks and a checked bound", "[codec][extension]", float, double)
@@ -87,7 +79,7 @@ TEMPLATE_TEST_CASE("an addend has a flag of its own, no raw chunk, and is decode
         CHECK(header.flags == ccoll::addend_flag);
         CHECK(header.elements == n);
         CHECK(header.bound == 1e-3);
-        CHECK(round_trip::count_outside(decoded<TestType>(frame, n), x, 1e-3) == 0);
+        CHECK(round_trip::count_outside(round_trip::decoded<Fixed16, TestType>(frame, n), x, 1e-3) == 0);
         bytes raw = frame;  // an addend never travels raw, whatever its length
         if (n > 0) ccoll::store(raw, 48, ccoll::load<std::uint32_t>(frame, 48) | ccoll::raw_chunk);
         std::vector<TestType> y(n);
@@ -114,7 +106,7 @@ TEMPLATE_TEST_CASE("the sum of two addends decodes to within two bounds of the s
     const double eb = 1e-3;
     for (const std::size_t n : {0u, 1u, 1024u, 1025u, 5003u}) {
         const auto x = fields::smooth<TestType>(n, 1), y = fields::random<TestType>(n, 2);
-        const auto total = decoded<TestType>(add<TestType>(addend(x, eb), addend(y, eb), n).frame, n);
+        const auto total = round_trip::decoded<Fixed16, TestType>(add<TestType>(addend(x, eb), addend(y, eb), n).frame, n);
         const double rounding = 2 * static_cast<double>(std::numeric_limits<TestType>::epsilon());  // of a result below 4
         std::size_t outside = 0;
         for (std::size_t i = 0; i < n; ++i) {

@@ -4,11 +4,20 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include <ccoll/codec.hpp>
 
 namespace round_trip {
+
+/// For lists of test cases.
+template <class CodecTag, class Element>
+struct combination {
+    using codec = CodecTag;
+    using element = Element;
+};
 
 /// Not what any encoder writes by accident all the time.
 inline constexpr std::byte guard{0xA5};
@@ -17,6 +26,11 @@ template <class T>
 bool same_bits(const T& a, const T& b)
 {
     return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
+{
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 /// Exactly |decoded - original| <= eb: the difference and its rounding error, not the rounded difference alone.
@@ -39,6 +53,21 @@ std::size_t count_outside(const std::vector<T>& decoded, const std::vector<T>& o
     return outside;
 }
 
+/// From loose to none: parts of the range, powers of two because they leave no slack, one ulp around what T can express, and the ends.
+template <class T>
+std::vector<double> bounds_for(double range)
+{
+    using limits = std::numeric_limits<T>;
+    const auto smallest = static_cast<double>(limits::min());
+    std::vector<double> bounds{0.1,    0.25,   3.0,  smallest, std::nextafter(smallest, 0.0),      2 * smallest, 1e-50,
+                               1e-310, 5e-324, 1e38, 3.5e38,   static_cast<double>(limits::max()), 1e39,         9.9e299};
+    for (const double part : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 0.25, 0.5, 1.0, 0x1p-10, 0x1p-23, 0x1p-52})
+        bounds.push_back(part * range);
+    for (double& eb : bounds)
+        if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
+    return bounds;
+}
+
 /// The frame alone, in memory of exactly its size, so that a sanitizer sees every step beyond it.
 template <class Codec, class T>
 std::vector<std::byte> frame_of(const std::vector<T>& x, double eb)
@@ -47,6 +76,15 @@ std::vector<std::byte> frame_of(const std::vector<T>& x, double eb)
     const auto result = ccoll::encode<Codec>(x, frame, eb);
     if (result.code != ccoll::status::ok) return {};
     return {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(result.bytes)};
+}
+
+/// The values of a frame; throws if it does not decode.
+template <class Codec, class T>
+std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
+{
+    std::vector<T> y(n);
+    if (const ccoll::status s = ccoll::decode<Codec>(frame, y); s != ccoll::status::ok) throw std::runtime_error(ccoll::describe(s));
+    return y;
 }
 
 struct outcome {

@@ -26,10 +26,7 @@ namespace {
 using bytes = std::vector<std::byte>;
 
 template <class C, class T>
-struct of {
-    using codec = C;
-    using element = T;
-};
+using of = round_trip::combination<C, T>;
 using every_combination = std::tuple<of<Codec::SZp, float>, of<Codec::SZp, double>, of<Codec::SZx, float>, of<Codec::SZx, double>,
                                      of<Codec::PipeSZx, float>, of<Codec::Lossless, float>>;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "codec/frame_edit.hpp"
+#include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
@@ -32,13 +33,6 @@ std::vector<T> rows(std::size_t n, std::size_t width, unsigned seed = 1)
         x[i] = static_cast<T>(across[i % width] * (1 + 0.1 * std::cos(0.05 * down)) + 0.01 * down + 1e-3 * random.unit());
     }
     return x;
-}
-
-template <class T>
-std::vector<T> decoded(const bytes& frame, std::size_t n)
-{
-    std::vector<T> y(n);
-    return ccoll::decode<C>(frame, y) == status::ok ? y : std::vector<T>();
 }
 
 /// The first byte of chunk i.
@@ -133,7 +127,7 @@ TEMPLATE_TEST_CASE("SZe decodes to the bits that SZp decodes to", "[codec][sze]"
             std::vector<T> plain(x.size());
             REQUIRE(ccoll::decode<Codec::SZp>(round_trip::frame_of<Codec::SZp>(x, eb), plain) == status::ok);
             const bytes frame = round_trip::frame_of<C>(x, eb);
-            const auto y = decoded<T>(frame, x.size());
+            const auto y = round_trip::decoded<C, T>(frame, x.size());
             REQUIRE(y.size() == x.size());
             CHECK(std::memcmp(y.data(), plain.data(), sizeof(T) * y.size()) == 0);
         }
@@ -294,14 +288,14 @@ TEMPLATE_TEST_CASE("Every instruction set writes the bytes of the plain code of 
             for (const double eb : {0.1, 1e-3, 1e-5, 1e-6}) {
                 ccoll::use_isa(ccoll::isa::portable);
                 const bytes expected = round_trip::frame_of<C>(x, eb), of_rows = frame_with_rows<C>(x, 96, eb);
-                const auto y = decoded<T>(expected, n), y_of_rows = decoded<T>(of_rows, n);
+                const auto y = round_trip::decoded<C, T>(expected, n), y_of_rows = round_trip::decoded<C, T>(of_rows, n);
                 for (const ccoll::isa i : ccoll::every_isa) {
                     if (!ccoll::machine_has(i)) continue;
                     ccoll::use_isa(i);
                     INFO(ccoll::name_of(i) << ", n = " << n << ", eb = " << eb);
                     CHECK(round_trip::frame_of<C>(x, eb) == expected);
                     CHECK(frame_with_rows<C>(x, 96, eb) == of_rows);
-                    const auto z = decoded<T>(expected, n), z_of_rows = decoded<T>(of_rows, n);
+                    const auto z = round_trip::decoded<C, T>(expected, n), z_of_rows = round_trip::decoded<C, T>(of_rows, n);
                     REQUIRE(z.size() == n);
                     REQUIRE(z_of_rows.size() == n);
                     CHECK(std::memcmp(y.data(), z.data(), sizeof(T) * n) == 0);
@@ -321,36 +315,23 @@ TEMPLATE_TEST_CASE("A frame of SZe with any byte changed is refused or decoded, 
     const bytes frame = round_trip::frame_of<C>(x, 1e-3);
     REQUIRE(is_coded(frame));
     std::size_t refused = 0;
-    for (std::size_t i = 0; i < frame.size(); ++i)
-        for (const unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
-            bytes other = frame;
-            other[i] ^= static_cast<std::byte>(flip);
-            std::vector<T> y(x.size()), z(x.size());
-            ccoll::use_isa(ccoll::isa::portable);
-            const status plain = ccoll::decode<C>(other, y);
-            ccoll::use_isa(before);
-            CHECK(ccoll::decode<C>(other, z) == plain);
-            if (plain == status::ok) CHECK(std::memcmp(y.data(), z.data(), sizeof(T) * y.size()) == 0);
-            refused += plain != status::ok;
-        }
+    hostile::with_each_byte_changed(frame, [&](const bytes& other) {
+        std::vector<T> y(x.size()), z(x.size());
+        ccoll::use_isa(ccoll::isa::portable);
+        const status plain = ccoll::decode<C>(other, y);
+        ccoll::use_isa(before);
+        CHECK(ccoll::decode<C>(other, z) == plain);
+        if (plain == status::ok) CHECK(std::memcmp(y.data(), z.data(), sizeof(T) * y.size()) == 0);
+        refused += plain != status::ok;
+    });
     CHECK(refused >= 4 * frame.size() / 2);  // a stream whose words do not lead back to where all lanes begin is refused
-    std::vector<T> y(x.size());
-    for (std::size_t size = 0; size < frame.size(); ++size)
-        CHECK(ccoll::decode<C>(ccoll::const_byte_span(frame).first(size), y) != status::ok);
+    hostile::refuses_every_beginning<C, T>(frame, x.size());
 }
 
 TEST_CASE("A chunk of SZe fills its bytes exactly", "[codec][sze]")
 {
     const auto x = rows<float>(1100, 100);
-    const bytes frame = frame_edit::without_fill(round_trip::frame_of<C>(x, 1e-3));
-    std::vector<float> y(x.size());
-    for (int change = -20; change <= 20; ++change) {
-        bytes other = frame;
-        other.resize(frame.size() + static_cast<std::size_t>(20 + change) - 20, std::byte{0});
-        frame_edit::end_at(other);
-        INFO(change << " bytes more");
-        CHECK((ccoll::decode<C>(other, y) == status::ok) == (change == 0));
-    }
+    hostile::refuses_other_lengths<C, float>(round_trip::frame_of<C>(x, 1e-3), x.size());
 }
 
 TEST_CASE("Residuals become tokens and low bits, and come back", "[codec][sze]")

@@ -113,12 +113,6 @@ bytes addend_of(const std::vector<T>& x, double eb)
     return {frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(result.bytes)};
 }
 
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
 /// Bytes of header and index.
 std::size_t start_of(std::size_t n) { return frame_edit::start((n + 8191) / 8192); }
 
@@ -267,7 +261,7 @@ TEMPLATE_TEST_CASE("SZp loses nothing of data that are multiples of a power of t
                 std::vector<T> y(n);
                 REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
                 INFO(name << ", n = " << n << ", eb = " << eb);
-                if (sizeof(T) == 4) CHECK(same(y, field.values));  // f64 has room for them on the common grid
+                if (sizeof(T) == 4) CHECK(round_trip::same_bits(y, field.values));  // f64 has room for them on the common grid
                 if (sizeof(T) == 4) CHECK(kind_in(frame, n) == fine);
                 CHECK(round_trip::check<C>(field.values, eb).good());
             }
@@ -456,8 +450,8 @@ TEMPLATE_TEST_CASE("SZp gives equal bytes whatever rounding the program asked fo
                 CHECK(other_addend == addend);
                 CHECK(decoded == status::ok);
                 CHECK(decoded_addend == adds);
-                CHECK(same(y, z));
-                CHECK((adds != status::ok || same(sum, other_sum)));
+                CHECK(round_trip::same_bits(y, z));
+                CHECK((adds != status::ok || round_trip::same_bits(sum, other_sum)));
             }
         }
 }
@@ -482,7 +476,7 @@ TEMPLATE_TEST_CASE("SZp gives equal bytes in a program that drops denormals", "[
             CHECK(other == frame);
             CHECK(other_addend == addend);
             CHECK(decoded == status::ok);
-            CHECK(same(y, z));
+            CHECK(round_trip::same_bits(y, z));
         }
 }
 #endif

@@ -42,13 +42,6 @@ result add(const bytes& a, const bytes& b, std::size_t n)
     return {r.code, frame};
 }
 template <class T>
-std::vector<T> decoded(const bytes& frame, std::size_t n)
-{
-    std::vector<T> y(n);
-    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
-    return y;
-}
-template <class T>
 std::vector<T> sea(std::size_t n, unsigned seed)
 {
     std::vector<T> x(n);
@@ -128,7 +121,7 @@ TEMPLATE_TEST_CASE(
             x.push_back(std::move(v));
         }
         INFO("trial " << trial << ", n = " << n << ", p = " << p << ", eb = " << eb);
-        const auto y = decoded<T>(sum_of<T>(frames, n, random), n);
+        const auto y = round_trip::decoded<C, T>(sum_of<T>(frames, n, random), n);
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < n; ++i) {
             long double exact = 0, numbers = 0;
@@ -217,7 +210,7 @@ TEMPLATE_TEST_CASE("a linear combination of SZp counts fill values", "[codec][sz
     for (const auto& [p, q] : {std::pair{1, 1}, {1, -1}, {3, -2}, {0, 2}, {-5, 0}, {1000, 1000}}) {
         const result r = combined(p, q);
         REQUIRE(r.code == status::ok);
-        const auto z = decoded<T>(r.frame, n);
+        const auto z = round_trip::decoded<C, T>(r.frame, n);
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const long double exact = static_cast<long double>(p) * x[i] + static_cast<long double>(q) * y[i];

@@ -64,25 +64,12 @@ result combined(std::int32_t p, const bytes& a, std::int32_t q, const bytes& b, 
     return produced<T>(n, [&](ccoll::byte_span dst) { return ccoll::combine_encoded<C, T>(p, a, q, b, dst); });
 }
 template <class T>
-std::vector<T> decoded(const bytes& frame, std::size_t n)
-{
-    std::vector<T> y(n);
-    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
-    return y;
-}
-template <class T>
 bytes bits_of(const std::vector<T>& x)
 {
     bytes all(x.size() * sizeof(T));
     std::memcpy(all.data(), x.data(), all.size());
     return all;
 }
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
 /// Smooth along both directions, with rows of 187 values.
 template <class T>
 std::vector<T> field(std::size_t n, double phase, double scale = 1)
@@ -204,9 +191,9 @@ TEMPLATE_TEST_CASE("addends of a field that says its shape are shorter, and deco
             CHECK(szp_reader::read(with_rows).kinds[0] == 6);
             CHECK(szp_reader::read(with_rows).quanta == szp_reader::read(plain).quanta);
             CHECK(szp_reader::read(with_rows).shortest);
-            CHECK(same(decoded<T>(with_rows, n), decoded<T>(plain, n)));
+            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(with_rows, n), round_trip::decoded<C, T>(plain, n)));
             check_every_isa([&] { return addend(x, eb, row); });
-            check_every_isa([&] { return decoded<T>(with_rows, n); });
+            check_every_isa([&] { return round_trip::decoded<C, T>(with_rows, n); });
             CHECK(produced<T>(n, [&](ccoll::byte_span dst) {
                       return ccoll::encode_addend<C>(ccoll::shaped_view<const T>{x, row, n}, dst, eb, Exec::Threads<3>{});
                   }).frame == with_rows);
@@ -230,7 +217,7 @@ TEMPLATE_TEST_CASE("a sum of addends with and without rows has the same bytes in
             CHECK(order_dependent<T>(plain, n, expected) == 0);
             REQUIRE(sum.code == expected.code);
             if (sum.code != status::ok) continue;
-            CHECK(same(decoded<T>(sum.frame, n), decoded<T>(expected.frame, n)));
+            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(sum.frame, n), round_trip::decoded<C, T>(expected.frame, n)));
             const auto inside = szp_reader::read(sum.frame), without = szp_reader::read(expected.frame);
             CHECK((inside.quanta == without.quanta && inside.classes == without.classes && inside.largest == without.largest));
             CHECK((inside.shortest && inside.honest == without.honest));
@@ -239,7 +226,7 @@ TEMPLATE_TEST_CASE("a sum of addends with and without rows has the same bytes in
             CHECK(inside.distances[0] == (inside.largest[0] < std::uint64_t{1} << 29 ? longest : 0));
             check_every_isa(
                 [&] { return sum_of<T>(sum_of<T>(frames[0], frames[1], n).frame, sum_of<T>(frames[2], frames[3], n).frame, n); });
-            check_every_isa([&] { return bits_of(decoded<T>(sum.frame, n)); });
+            check_every_isa([&] { return bits_of(round_trip::decoded<C, T>(sum.frame, n)); });
         }
 }
 
@@ -256,7 +243,7 @@ TEMPLATE_TEST_CASE("multiples of addends with and without rows are those of adde
             const result r = combined<T>(p, x, q, y, n), expected = combined<T>(p, plain_x, q, plain_y, n);
             REQUIRE(r.code == expected.code);
             if (r.code != status::ok) continue;
-            CHECK(same(decoded<T>(r.frame, n), decoded<T>(expected.frame, n)));
+            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(r.frame, n), round_trip::decoded<C, T>(expected.frame, n)));
             CHECK(combined<T>(q, y, p, x, n) == r);
             if (p == 1 && q == 1) CHECK(r == sum_of<T>(x, y, n));
         }
@@ -292,7 +279,7 @@ TEMPLATE_TEST_CASE("what cancels keeps its rows, so that a later sum has the byt
     const auto inside = szp_reader::read(nothing);
     CHECK(inside.kinds[0] == 6);
     CHECK(inside.distances[0] == 187);
-    CHECK(same(decoded<T>(nothing, chunk), std::vector<T>(chunk)));
+    CHECK(round_trip::same_bits(round_trip::decoded<C, T>(nothing, chunk), std::vector<T>(chunk)));
 }
 
 TEMPLATE_TEST_CASE("readers and adders of SZp survive any addend that says it has rows", "[codec][szp][rows][homomorphic]", float, double)

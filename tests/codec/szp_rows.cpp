@@ -52,19 +52,6 @@ std::vector<std::byte> frame_with_rows(const std::vector<T>& x, std::size_t row,
     frame.resize(r.bytes);
     return frame;
 }
-template <class T>
-std::vector<T> decoded(const std::vector<std::byte>& frame, std::size_t n)
-{
-    std::vector<T> y(n);
-    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
-    return y;
-}
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
 struct mapped {  // the part of std::mdspan's interface that counts
     const float* at;
     std::size_t extents[2], strides[2];
@@ -91,8 +78,8 @@ TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it
             const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, row, eb);
             CHECK(frame.size() < plain.size());
             if (row < 1000 && n % chunk == 0) CHECK(10 * frame.size() < 8 * plain.size());
-            const auto y = decoded<T>(frame, n);
-            CHECK(same(y, decoded<T>(plain, n)));
+            const auto y = round_trip::decoded<C, T>(frame, n);
+            CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, n)));
             CHECK(round_trip::count_outside(y, x, eb) == 0);
         }
 }
@@ -105,17 +92,17 @@ TEMPLATE_TEST_CASE("SZp writes and reads the same rows with every instruction se
     for (const double eb : {0.02, 0.0015}) {  // of the second, differences do not fit 8 bits, and (f32) quanta hardly the grid
         const auto x = field_of_rows<T>(6 * chunk + 77, 187);
         const auto frame = frame_with_rows(x, 187, eb);
-        const auto y = decoded<T>(frame, x.size());
+        const auto y = round_trip::decoded<C, T>(frame, x.size());
         for (const ccoll::isa one : ccoll::every_isa) {
             if (ccoll::use_isa(one) != one) continue;
             INFO(ccoll::name_of(one) << ", bound " << eb);
             CHECK(frame_with_rows(x, 187, eb) == frame);
-            CHECK(same(decoded<T>(frame, x.size()), y));
+            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()), y));
             ccoll::frame_view view;
             std::vector<T> past(x.size());
             REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, x.size(), view) == status::ok);
             CHECK(ccoll::frame_codec_of<C, T>.decode(view, past, ccoll::stores::streamed, {}) == status::ok);
-            CHECK(same(past, y));
+            CHECK(round_trip::same_bits(past, y));
         }
         ccoll::use_isa(usual);
         std::vector<std::byte> room(ccoll::max_encoded_bytes<C, T>(x.size()));
@@ -136,11 +123,11 @@ TEMPLATE_TEST_CASE("SZp finds rows on lattices as well, however large or small t
         INFO("multiples of 2^" << exponent);
         const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, 187, eb);
         CHECK(10 * frame.size() < 9 * plain.size());
-        const auto y = decoded<T>(frame, x.size());
+        const auto y = round_trip::decoded<C, T>(frame, x.size());
         CHECK(round_trip::count_outside(y, x, eb) == 0);
-        CHECK(same(y, decoded<T>(plain, x.size())));
+        CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, x.size())));
         if (sizeof(T) == 4) {
-            CHECK(same(y, x));
+            CHECK(round_trip::same_bits(y, x));
             ccoll::frame_view view;
             REQUIRE(ccoll::read_frame(frame, view) == status::ok);
             CHECK((ccoll::load<std::uint32_t>(view.chunk(0).data, 0) & 15) == 7);
@@ -149,7 +136,7 @@ TEMPLATE_TEST_CASE("SZp finds rows on lattices as well, however large or small t
             if (ccoll::use_isa(one) != one) continue;
             INFO(ccoll::name_of(one));
             CHECK(frame_with_rows(x, 187, eb) == frame);
-            CHECK(same(decoded<T>(frame, x.size()), y));
+            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()), y));
         }
         ccoll::use_isa(usual);
     }
@@ -183,10 +170,10 @@ TEMPLATE_TEST_CASE("SZp stores special values, large ones and tight bounds of a 
     for (std::size_t i = 5 * chunk; i < 6 * chunk; ++i) x[i] = T(1e20);
     for (std::size_t i = 7 * chunk; i < 8 * chunk; i += 7) x[i] = T(-9999);
     for (const double eb : {3.0, 0.02, 1e-3, 1e-5, 1e-9, 1e-14}) {
-        const auto y = decoded<T>(frame_with_rows(x, 187, eb), x.size());
+        const auto y = round_trip::decoded<C, T>(frame_with_rows(x, 187, eb), x.size());
         INFO("bound " << eb);
         CHECK(round_trip::count_outside(y, x, eb) == 0);
-        CHECK(same(y, decoded<T>(round_trip::frame_of<C>(x, eb), x.size())));
+        CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(round_trip::frame_of<C>(x, eb), x.size())));
     }
 }
 
@@ -199,7 +186,8 @@ TEMPLATE_TEST_CASE("SZp encodes rows into any room that is enough for them", "[c
     for (std::size_t i = 100; i < chunk; ++i) x[i] = x[i - 100] + static_cast<T>(random.below(60)) / T(10);
     for (const double eb : {20.0, 13.0, 10.0}) {
         const auto frame = frame_with_rows(x, 100, eb);
-        CHECK(same(decoded<T>(frame, chunk), decoded<T>(round_trip::frame_of<C>(x, eb), chunk)));
+        CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, chunk),
+                                    round_trip::decoded<C, T>(round_trip::frame_of<C>(x, eb), chunk)));
         std::vector<std::byte> room(chunk * sizeof(T));
         const auto whole = szp::chunk_coder<T>::encode_chunk(x, room, eb, true, 100);
         REQUIRE(whole.code == status::ok);

@@ -63,20 +63,6 @@ result add(const bytes& a, const bytes& b, std::size_t n)
     return in_room(ccoll::max_addend_bytes<C, T>(n), [&](ccoll::byte_span dst) { return ccoll::reduce_encoded<C, Op::Sum, T>(a, b, dst); });
 }
 
-template <class T>
-std::vector<T> decoded(const bytes& frame, std::size_t n)
-{
-    std::vector<T> y(n);
-    REQUIRE(ccoll::decode<C>(frame, y) == status::ok);
-    return y;
-}
-
-template <class T>
-bool same(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
 /// One addend for each of p ranks.
 template <class T>
 struct family {
@@ -299,7 +285,7 @@ TEMPLATE_TEST_CASE("a sum of p addends of SZp is within p bounds and one roundin
     for (const std::size_t p : {1u, 2u, 5u, 40u})
         for (const std::size_t n : {33u, 700u})
             for (const auto& f : families<T>(p, n)) {
-                const auto y = decoded<T>(total<T>(frames_of(f), n), n);
+                const auto y = round_trip::decoded<C, T>(total<T>(frames_of(f), n), n);
                 std::size_t outside = 0, wrong_class = 0;
                 for (std::size_t i = 0; i < n; ++i) {
                     bool nan = false, plus = false, minus = false;
@@ -336,7 +322,7 @@ TEMPLATE_TEST_CASE("what a sum of addends of SZp decodes to is quantum times ste
     for (const std::size_t p : {1u, 2u, 5u, 17u})
         for (const auto& f : families<T>(p, 500)) {
             const bytes sum = total<T>(frames_of(f), 500);
-            const auto y = decoded<T>(sum, 500);
+            const auto y = round_trip::decoded<C, T>(sum, 500);
             const auto inside = szp_reader::read(sum);
             const quad step = static_cast<quad>(step_of<T>(f.eb));
             std::size_t different = 0;
@@ -381,7 +367,7 @@ TEMPLATE_TEST_CASE("an addend of SZp is within eb, and one rounding where a valu
             continue;
         }
         REQUIRE(r.code == status::ok);
-        const auto y = decoded<T>(r.frame, n);
+        const auto y = round_trip::decoded<C, T>(r.frame, n);
         std::size_t outside = 0;
         for (std::size_t i = 0; i < n; ++i) {
             const quad found = static_cast<quad>(y[i]), original = static_cast<quad>(x[i]);
@@ -451,7 +437,7 @@ TEMPLATE_TEST_CASE("a block beside one without planes is read no further than it
         const result sum = add<T>(a, b, 64), other = add<T>(b, a, 64);
         REQUIRE(sum.code == status::ok);
         CHECK(sum.frame == other.frame);
-        const std::vector<T> back = decoded<T>(sum.frame, 64);
+        const std::vector<T> back = round_trip::decoded<C, T>(sum.frame, 64);
         for (std::size_t i = 0; i < 64; ++i) {
             const double exact = static_cast<double>(wild[i]) + static_cast<double>(calm[i]);
             CHECK(std::fabs(static_cast<double>(back[i]) - exact) <= 2 * eb + std::numeric_limits<T>::epsilon() * std::fabs(exact));
@@ -506,7 +492,7 @@ TEMPLATE_TEST_CASE("sums of SZp that outgrow 2^62 quanta say too_large in every 
     CHECK(add<T>(sum, powers[0], n).code == status::too_large);
     CHECK(order_dependent<T>({powers[9], powers[8], powers[7], powers[5], powers[6]}, n, sum) == 0);  // fewer
     CHECK(szp_reader::read(sum).honest);
-    const auto y = decoded<T>(sum, n);
+    const auto y = round_trip::decoded<C, T>(sum, n);
     CHECK(std::fabs(static_cast<double>(y[0]) / (992 * 0x1.fffff8p51 * step) - 1) < 1e-6);
 }
 
@@ -713,7 +699,7 @@ std::vector<T> sum_in_pieces(const family<T>& f, const std::vector<std::size_t>&
             piece.values.emplace_back(x.begin() + static_cast<std::ptrdiff_t>(cuts[k]),
                                       x.begin() + static_cast<std::ptrdiff_t>(cuts[k + 1]));
         const std::size_t n = cuts[k + 1] - cuts[k];
-        const auto y = decoded<T>(total<T>(frames_of(piece), n), n);
+        const auto y = round_trip::decoded<C, T>(total<T>(frames_of(piece), n), n);
         all.insert(all.end(), y.begin(), y.end());
     }
     return all;

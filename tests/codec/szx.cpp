@@ -18,30 +18,10 @@ using namespace ccoll::policies;
 
 namespace {
 
-template <class CodecTag, class Element>
-struct combination {
-    using codec = CodecTag;
-    using element = Element;
-};
+using round_trip::combination;
 
 using every_combination = std::tuple<combination<Codec::SZx, float>, combination<Codec::SZx, double>, combination<Codec::PipeSZx, float>,
                                      combination<Codec::PipeSZx, double>>;
-
-/// Bounds from loose to none: relative ones, then one ulp above and below what T can express, then the ends.
-template <class T>
-std::vector<double> bounds_for(double range)
-{
-    using limits = std::numeric_limits<T>;
-    const auto smallest = static_cast<double>(limits::min());
-    std::vector<double> bounds;
-    for (const double relative : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6}) bounds.push_back(relative * range);
-    for (const double part : {0.25, 0.5, 1.0, 0x1p-23, 0x1p-52}) bounds.push_back(part * range);  // powers of two: no slack
-    bounds.insert(bounds.end(), {0.1, 0.25, 3.0, smallest, std::nextafter(smallest, 0.0), 2 * smallest, 1e-50, 1e-310, 5e-324,
-                                 static_cast<double>(limits::max()), 1e38, 3.5e38, 1e39, 9.9e299});
-    for (double& eb : bounds)
-        if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
-    return bounds;
-}
 
 }  // namespace
 
@@ -50,7 +30,7 @@ TEMPLATE_LIST_TEST_CASE("SZx keeps every value within eb, whatever the values an
     using T = typename TestType::element;
     // Two chunks of SZx, one and a half of PipeSZx, and a last block of one value.
     for (const auto& field : fields::all<T>(8193))
-        for (const double eb : bounds_for<T>(fields::range(field.values))) {
+        for (const double eb : round_trip::bounds_for<T>(fields::range(field.values))) {
             INFO(field.name << ", eb = " << eb);
             CHECK(round_trip::check<typename TestType::codec>(field.values, eb).good());
         }

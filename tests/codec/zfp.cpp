@@ -12,6 +12,7 @@
 #endif
 
 #include "codec/frame_edit.hpp"
+#include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
@@ -22,19 +23,6 @@ using ccoll::status;
 using frame_edit::bytes;
 
 namespace {
-
-template <class T>
-std::vector<double> bounds_for(double range)
-{
-    const auto smallest = static_cast<double>(std::numeric_limits<T>::min());
-    std::vector<double> bounds;
-    for (const double part : {1e-1, 1e-3, 1e-5, 1e-7, 0.25, 0x1p-10, 0x1p-23, 0x1p-52}) bounds.push_back(part * range);
-    bounds.insert(bounds.end(), {0.25, 3.0, smallest, std::nextafter(smallest, 0.0), 2 * smallest, 1e-310,
-                                 static_cast<double>(std::numeric_limits<T>::max()), 1e39, 9.9e299});
-    for (double& eb : bounds)
-        if (eb >= 1e300) eb = 9.9e299;  // beyond lies bad_bound
-    return bounds;
-}
 
 /// The stream of a chunk, without exceptions and their count.
 template <class T>
@@ -111,7 +99,7 @@ TEMPLATE_TEST_CASE("Zfp keeps every value within eb, whatever the values and the
 {
     using T = TestType;
     for (const auto& field : fields::all<T>(8195))
-        for (const double eb : bounds_for<T>(fields::range(field.values))) {
+        for (const double eb : round_trip::bounds_for<T>(fields::range(field.values))) {
             INFO(field.name << ", eb = " << eb);
             CHECK(round_trip::check<Codec::Zfp>(field.values, eb).good());
         }
@@ -164,28 +152,11 @@ TEMPLATE_TEST_CASE("A frame of Zfp with any byte changed is refused or decoded",
     using T = TestType;
     auto x = fields::smooth<T>(301);
     x[150] = std::numeric_limits<T>::infinity();
-    std::vector<T> y(x.size());
     const auto change_all = [&]<class C>(C, double number) {
         const bytes frame = round_trip::frame_of<C>(x, number);
         REQUIRE(frame.size() < x.size() * sizeof(T));
-        std::size_t refused = 0;
-        for (std::size_t i = 0; i < frame.size(); ++i)
-            for (const unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
-                bytes other = frame;
-                other[i] ^= static_cast<std::byte>(flip);
-                refused += ccoll::decode<C>(other, y) != status::ok;
-            }
-        CHECK(refused >= 4 * 40);  // all of the header but the bound
-        for (std::size_t size = 0; size < frame.size(); ++size)
-            CHECK(ccoll::decode<C>(ccoll::const_byte_span(frame).first(size), y) != status::ok);
-        const bytes whole = frame_edit::without_fill(frame);
-        for (int change = -20; change <= 20; ++change) {
-            bytes other = whole;
-            other.resize(whole.size() + static_cast<std::size_t>(20 + change) - 20, std::byte{0});
-            frame_edit::end_at(other);
-            INFO(change << " bytes more");
-            CHECK((ccoll::decode<C>(other, y) == status::ok) == (change == 0));
-        }
+        hostile::refuses_or_decodes<C, T>(frame, x.size());
+        hostile::refuses_other_lengths<C, T>(frame, x.size());
     };
     change_all(Codec::Zfp{}, 1e-3);
     change_all(Codec::ZfpAtRate{}, 12);

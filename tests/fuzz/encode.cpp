@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fuzz target: any values at any bound. What comes back is within the bound, NaN and Inf are kept, the bytes do not depend on the
-// instruction set. An addend keeps the same promise, or says too_large where it may.
-#include "fuzz/input.hpp"
-
-#include "codec/round_trip.hpp"
+// instruction set. An addend keeps the same promise, or says too_large where it may. The same for chunks alone.
+#include "fuzz/chunks.hpp"
 
 using namespace ccoll::policies;
 using ccoll::status;
@@ -93,7 +91,7 @@ void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, c
     fuzz::require(expected == frame, "the bytes of rows depend on the instruction set");
     std::vector<T> y(x.size()), without(x.size());
     fuzz::require(ccoll::decode<C>(frame, y) == status::ok, "a frame with rows does not decode");
-    fuzz::require(ccoll::decode<C>(plain, without) == status::ok && fuzz::same_bits(y, without), "rows change values");
+    fuzz::require(ccoll::decode<C>(plain, without) == status::ok && round_trip::same_bits(y, without), "rows change values");
 }
 /// The same of addends.
 template <class C, class T>
@@ -106,7 +104,7 @@ void encode_addend_of_rows(const std::vector<T>& x, double eb)
     fuzz::require(with_rows.code == of_none.code, "rows decide whether values can be added");
     if (with_rows.code != status::ok) return;
     fuzz::require(
-        ccoll::decode<C>(addend, y) == status::ok && ccoll::decode<C>(other, without) == status::ok && fuzz::same_bits(y, without),
+        ccoll::decode<C>(addend, y) == status::ok && ccoll::decode<C>(other, without) == status::ok && round_trip::same_bits(y, without),
         "rows change values of an addend");
 }
 
@@ -140,6 +138,10 @@ void encode_everywhere(const std::vector<T>& x, double asked, ccoll::isa isa)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
 {
+    if (size >= fuzz::chunk_input::front && fuzz::is_chunk(data[0])) {
+        fuzz::with_codec(data[0], [&]<class C, class T>(C, T) { fuzz::write_chunk_of<C, T>(data[0], fuzz::chunk_input(data, size)); });
+        return 0;
+    }
     constexpr std::size_t front = 1 + sizeof(double) + 2;
     if (size < front) return 0;
     double eb;

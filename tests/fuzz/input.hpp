@@ -8,8 +8,12 @@
 //
 // choice  bits 0-1 codec: None, SZx, PipeSZx, SZp    bit 2: f64    bits 3-4: instruction set    bits 5-7: see the target
 //         decode and encode, bit 5: one of eight other codecs; bits 0, 1, 3 and 4 are its number. It uses the machine's highest set
+//         with bit 6: a chunk of it. Bit 7: of Zfp at a rate, or encode with rows
 //
-// For long runs of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean it, -DCCOLL_FUZZ_ELEMENTS=<n> leaves longer frames out.
+// chunk   u8 choice | u16 the highest bits of the f64 bound | u16 elements | decode: the chunk, encode: values, again and again
+//
+// For long runs of the chunks of one codec: -DCCOLL_FUZZ_CODEC=<type> makes every choice mean them, and -DCCOLL_FUZZ_ELEMENTS=<n> says how
+// many elements they have at most. Loops for several lanes, and kernels with them, begin at 512 elements (SZe: 1024).
 #pragma once
 
 #include <cstdint>
@@ -39,12 +43,22 @@ inline void require(bool condition, const char* what)
     std::abort();
 }
 
-/// The bit of a choice that names one of the other codecs, and how many of these there are.
-inline constexpr std::uint8_t other_codec = 0x20;
+/// The bit of a choice that names one of the other codecs, and how many of these there are. The next bits are for chunks of these.
+inline constexpr std::uint8_t other_codec = 0x20, chunk_alone = 0x40, rate_or_rows = 0x80;
 inline constexpr std::size_t other_codecs = 8;
 constexpr std::uint8_t choice_of_other(std::size_t codec, bool f64)
 {
     return static_cast<std::uint8_t>(other_codec | (codec & 3) | (codec & 12) << 1 | std::size_t{f64} << 2);
+}
+
+inline bool is_chunk(std::uint8_t choice)
+{
+#if defined(CCOLL_FUZZ_CODEC)
+    (void)choice;
+    return true;
+#else
+    return (choice & other_codec) != 0 && (choice & chunk_alone) != 0;
+#endif
 }
 
 /// An instruction set that the machine has.
@@ -55,13 +69,7 @@ inline ccoll::isa isa_of(std::uint8_t choice)
 }
 
 /// The same where a choice may name one of the other codecs.
-inline ccoll::isa isa_for_codec(std::uint8_t choice)
-{
-#if !defined(CCOLL_FUZZ_CODEC)
-    if ((choice & other_codec) != 0) return ccoll::highest_isa();
-#endif
-    return isa_of(choice);
-}
+inline ccoll::isa isa_for_codec(std::uint8_t choice) { return (choice & other_codec) != 0 ? ccoll::highest_isa() : isa_of(choice); }
 
 /// Calls `what` with a codec and a zero of the element type.
 template <class What>
@@ -96,12 +104,6 @@ inline std::size_t claimed_elements(ccoll::const_byte_span frame)
     if (frame.size() < sizeof(ccoll::frame_header)) return 0;
     const auto claimed = ccoll::load<ccoll::frame_header>(frame, 0).elements;
     return claimed < most_elements ? static_cast<std::size_t>(claimed) : most_elements;
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 inline bool is_status(ccoll::status s) { return std::strcmp(ccoll::describe(s), "unknown status") != 0; }

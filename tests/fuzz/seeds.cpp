@@ -8,14 +8,14 @@
 #include <limits>
 #include <string>
 
-#include "codec/round_trip.hpp"
 #include "fields.hpp"
-#include "fuzz/input.hpp"
+#include "fuzz/chunks.hpp"
 
-using fuzz::bytes;
 using namespace ccoll::policies;
 
 namespace {
+
+using fuzz::bytes;
 
 class folder {
 public:
@@ -117,6 +117,45 @@ void write_rows(folder& decode, folder& reduce_encoded)
                 reduce_encoded.write(input);
             }
         }
+}
+
+/// A chunk of one of the other codecs, and values of one.
+template <class T>
+void write_chunk(folder& decode, folder& encode, std::uint8_t choice, const std::vector<T>& x, double eb)
+{
+    fuzz::with_codec(choice, [&]<class C, class E>(C, E) {
+        fuzz::with_impl<C, T>(choice, [&]<class Impl>(Impl, bool keeps_bound) {
+            const double bound = keeps_bound ? eb : eb * 0x1p7;  // a rate
+            bytes front, chunk(x.size() * sizeof(T));
+            append(front, choice);
+            append(front, static_cast<std::uint16_t>(std::bit_cast<std::uint64_t>(bound) >> 48));
+            append(front, static_cast<std::uint16_t>(x.size() - 1));
+            bytes input = front;
+            for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 97); ++i) append(input, x[i]);
+            encode.write(input);
+            const std::size_t row = (choice & fuzz::rate_or_rows) != 0 ? fuzz::row_of(x.size()) : 0;
+            const auto result = fuzz::encode_chunk<Impl, T>(x, chunk, bound, row);
+            chunk.resize(result.bytes);
+            append(front, chunk);
+            if (result.code == ccoll::status::ok && front.size() < 3000) decode.write(front);
+        });
+    });
+}
+
+/// ByteZip, BitZip and their like have eight lanes from 512 values on, and SZe codes 1024 and more.
+template <class T>
+void write_chunks(folder& decode, folder& encode)
+{
+    for (std::size_t codec = 0; codec < fuzz::other_codecs; ++codec) {
+        const auto choice = static_cast<std::uint8_t>(fuzz::choice_of_other(codec, sizeof(T) == 8) | fuzz::chunk_alone);
+        const bool zfp = codec == 4, sze = codec == 7;
+        for (std::size_t k = 0; k < values<T>(1).size(); ++k)
+            for (const double eb : {0x1p-3, 0x1p-10}) {
+                const auto x = values<T>((zfp ? 60 : sze ? 1030 : 519) + 7 * k)[k].values;
+                write_chunk(decode, encode, choice, x, eb);
+                if (zfp || sze) write_chunk(decode, encode, static_cast<std::uint8_t>(choice | fuzz::rate_or_rows), x, eb);
+            }
+    }
 }
 
 template <class T>
@@ -231,6 +270,8 @@ int main(int argc, char** argv)
     folder decode(root / "decode"), reduce_encoded(root / "reduce_encoded"), encode(root / "encode");
     write_all<float>(decode, reduce_encoded, encode);
     write_all<double>(decode, reduce_encoded, encode);
+    write_chunks<float>(decode, encode);
+    write_chunks<double>(decode, encode);
     write_rows<float>(decode, reduce_encoded);
     write_rows<double>(decode, reduce_encoded);
     return 0;

@@ -39,6 +39,7 @@ constexpr const char* name_of(isa i) noexcept
 #if !defined(CCOLL_X86_KERNELS) || !defined(__AVX2__) || !defined(__FMA__) || !defined(__BMI2__) || !defined(__LZCNT__)
 inline constexpr isa least_isa = isa::portable;
 #define CCOLL_OR_PORTABLE portable
+#define CCOLL_PORTABLE_OR_AVX2 portable
 #define CCOLL_OR_AVX2 avx2
 #define CCOLL_OR_AVX512 avx512
 #elif !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
@@ -56,6 +57,9 @@ inline constexpr isa least_isa = isa::avx512_gfni;
 #define CCOLL_OR_PORTABLE avx512_gfni
 #define CCOLL_OR_AVX2 avx512_gfni
 #define CCOLL_OR_AVX512 avx512_gfni
+#endif
+#if !defined(CCOLL_PORTABLE_OR_AVX2)
+#define CCOLL_PORTABLE_OR_AVX2 avx2
 #endif
 
 /// The fastest one that this machine and its operating system run.
@@ -145,7 +149,15 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 #elif defined(CCOLL_NEON_KERNELS)
 #define CCOLL_EACH_ISA(...) portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, neon::__VA_ARGS__
 #else
-#define CCOLL_EACH_ISA(...) \
+#define CCOLL_EACH_ISA(...) CCOLL_UP_TO_AVX2(__VA_ARGS__)
+#endif
+
+/// The same for kernels of portable code and AVX2 alone, which all higher sets of x86 take. Compilers make NEON of the portable ones.
+#if defined(CCOLL_X86_KERNELS)
+#define CCOLL_UP_TO_AVX2(...) \
+    CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, avx2::__VA_ARGS__, CCOLL_PORTABLE_OR_AVX2::__VA_ARGS__
+#else
+#define CCOLL_UP_TO_AVX2(...) \
     portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__, portable::__VA_ARGS__
 #endif
 

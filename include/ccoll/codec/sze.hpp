@@ -17,13 +17,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 namespace detail::sze {
 
-#if defined(CCOLL_NEON_KERNELS)
-namespace neon = portable;
-#endif
-
-inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode_coded)};
+inline constexpr by_isa encoders{CCOLL_UP_TO_AVX2(encode_coded)};
 template <element T>
-inline constexpr by_isa decoders{CCOLL_EACH_ISA(decode_coded<T>)};
+inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
 
 /// Chunks of SZp for movement, written shorter: planes become differences, differences residuals, residuals tokens, tokens a stream. What
 /// gains nothing stays a chunk of SZp.

@@ -178,17 +178,10 @@ status decode_lanes(const_byte_span src, std::span<T> out, T limit) noexcept
 
 CCOLL_EXACT_END
 
-#if defined(CCOLL_X86_KERNELS)
-namespace avx512 = avx2;  // eight lanes of float fill a register of AVX2
-namespace avx512_gfni = avx2;
-#elif defined(CCOLL_NEON_KERNELS)
-namespace neon = portable;
-#endif
-
 template <native_float T, bool Predicts, beginning Rule>
-inline constexpr by_isa chunk_encoders{CCOLL_EACH_ISA(encode_lanes<T, Predicts, Rule>)};
+inline constexpr by_isa chunk_encoders{CCOLL_UP_TO_AVX2(encode_lanes<T, Predicts, Rule>)};
 template <native_float T, bool Predicts, beginning Rule>
-inline constexpr by_isa chunk_decoders{CCOLL_EACH_ISA(decode_lanes<T, Predicts, Rule>)};
+inline constexpr by_isa chunk_decoders{CCOLL_UP_TO_AVX2(decode_lanes<T, Predicts, Rule>)};
 
 /// @tparam Predicts  BitZip; otherwise all values are cut, and keep their sign
 template <native_float T, bool Predicts, beginning Rule = beginning::three_kept>

@@ -29,18 +29,14 @@ namespace avx2 {
 #include <ccoll/codec/half/loops.inl>
 }  // namespace avx2
 #include <ccoll/base/kernels_end.inl>
-namespace avx512 = avx2;
-namespace avx512_gfni = avx2;
-#elif defined(CCOLL_NEON_KERNELS)
-namespace neon = portable;  // every compiler for aarch64 makes vectors of NEON
 #endif
 
 template <small_float T>
-inline constexpr by_isa wideners{CCOLL_EACH_ISA(to_floats<T>)};
+inline constexpr by_isa wideners{CCOLL_UP_TO_AVX2(to_floats<T>)};
 template <small_float T>
-inline constexpr by_isa rounders{CCOLL_EACH_ISA(round<T>)};
+inline constexpr by_isa rounders{CCOLL_UP_TO_AVX2(round<T>)};
 template <small_float T>
-inline constexpr by_isa range_rounders{CCOLL_EACH_ISA(round_within_range<T>)};
-inline constexpr by_isa largest_finders{CCOLL_EACH_ISA(largest_of)};
+inline constexpr by_isa range_rounders{CCOLL_UP_TO_AVX2(round_within_range<T>)};
+inline constexpr by_isa largest_finders{CCOLL_UP_TO_AVX2(largest_of)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::two_byte

@@ -156,9 +156,6 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
 
 }  // namespace avx2
 
-namespace avx512 = avx2;
-namespace avx512_gfni = avx2;
-
 }  // namespace ccoll::detail::sze
 
 #include <ccoll/base/kernels_end.inl>

@@ -205,14 +205,15 @@ private:
     std::size_t held_bits_ = 0;
 };
 
-/// Stores a block of whole bytes, at most 16. Always stores 16 bytes, which is faster; those behind the block are 0.
+/// Stores a block of whole bytes, at most 16, with zeros behind its last code. Always stores 16 bytes, which is faster, and up to
+/// slack_bytes behind the block.
 template <native_float T>
 CCOLL_INLINE void store_block(std::uint64_t front, std::size_t front_bits, const plane_slots<T>& slots, std::size_t b, std::size_t octets,
                               std::size_t block_bits, std::byte* to) noexcept
 {
-    std::uint64_t low = front, high = 0;
-    std::size_t at = front_bits;
     if (block_bits <= 64) {
+        std::uint64_t low = front;
+        std::size_t at = front_bits;
         for (std::size_t o = 0; o < octets; ++o) {
             low |= at < 64 ? _pext_u64(slots.bits[o][b], slots.there[o][b]) << at % 64 : 0;
             at += static_cast<std::size_t>(_mm_popcnt_u64(slots.there[o][b]));
@@ -221,14 +222,12 @@ CCOLL_INLINE void store_block(std::uint64_t front, std::size_t front_bits, const
         std::memcpy(to, words, sizeof words);
         return;
     }
-    for (std::size_t o = 0; o < octets; ++o) {
-        const std::uint64_t code = _pext_u64(slots.bits[o][b], slots.there[o][b]);
-        low |= at < 64 ? code << at % 64 : 0;
-        high |= at < 64 ? code >> 1 >> (63 - at % 64) : at < 128 ? code << at % 64 : 0;
-        at += static_cast<std::size_t>(_mm_popcnt_u64(slots.there[o][b]));
-    }
-    const std::uint64_t words[2] = {low, _bzhi_u64(high, static_cast<std::uint32_t>(block_bits - 64))};
-    std::memcpy(to, words, sizeof words);
+    // What is too much is written as well, and then over it: no branch depends on where a code ends, which none could foresee.
+    std::memset(to, 0, 16);
+    few_bits_writer codes(to);
+    codes.put(front, front_bits);
+    for (std::size_t o = 0; o < octets; ++o)
+        codes.put(_pext_u64(slots.bits[o][b], slots.there[o][b]), static_cast<std::size_t>(_mm_popcnt_u64(slots.there[o][b])));
 }
 
 /// @see portable::encode_stream

@@ -50,8 +50,8 @@ void fill_up(T* x, std::size_t count) noexcept
     if (count <= 3) x[3] = x[0];
 }
 
-/// What an encoder may write behind a stream.
-inline constexpr std::size_t slack_bytes = 16;
+/// What an encoder may write behind a stream: codes of the last block that are too long for its rate.
+inline constexpr std::size_t slack_bytes = 64;
 /// No stream ends there.
 inline constexpr std::size_t nowhere = ~std::size_t{0};
 

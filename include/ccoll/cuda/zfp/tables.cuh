@@ -13,6 +13,9 @@ template <u32 n>
 struct words {
     u32 of[n];
 };
+/// Those of each table below.
+template <class Layout>
+inline constexpr words<Layout::all_known> words_of{};
 
 /// Codes of two planes. There is a row for 0, 1 and 2 coefficients known before.
 struct pair_layout {
@@ -21,7 +24,8 @@ struct pair_layout {
     CCOLL_DEVICE static u32 length(u32 code) { return code >> 16 & 15; }
     CCOLL_DEVICE static u32 row(u32 code) { return code >> 20; }
 };
-inline constexpr auto pair_words = [] {
+template <>
+inline constexpr auto words_of<pair_layout> = [] {
     words<pair_layout::all_known> all{};
     for (u32 at = 0; at < pair_layout::all_known; ++at) {
         const auto first = detail::zfp::code_of_plane(at % 16, at / pair_layout::row_words);
@@ -33,18 +37,6 @@ inline constexpr auto pair_words = [] {
     return all;
 }();
 
-struct pair_table : pair_layout {
-    u32 of[all_known];
-
-    /// By all threads; a barrier follows.
-    CCOLL_DEVICE void fill()
-    {
-        static constexpr words<all_known> from = pair_words;
-        CCOLL_UNROLL
-        for (u32 i = 0; i < all_known; i += team_threads) of[i + me()] = from.of[i + me()];
-    }
-};
-
 /// The reverse: up to six planes of the next bits. A row has 128 words for the last bits of a block, with a 1 above them, where fewer than
 /// seven are left, and then 128 words for seven bits. The last bits are all taken, those of a cut code included.
 struct step_layout {
@@ -55,7 +47,8 @@ struct step_layout {
     CCOLL_DEVICE static u32 count(u32 step) { return step >> 27 & 7; }
     CCOLL_DEVICE static u32 row(u32 step) { return step >> 30 << 8; }
 };
-inline constexpr auto step_words = [] {
+template <>
+inline constexpr auto words_of<step_layout> = [] {
     words<step_layout::all_known> all{};
     for (u32 at = 0; at < step_layout::all_known; ++at) {
         const bool last = at % step_layout::row_words < 128;
@@ -76,16 +69,19 @@ inline constexpr auto step_words = [] {
     return all;
 }();
 
-struct step_table : step_layout {
-    u32 of[all_known];
+template <class Layout>
+struct table : Layout {
+    u32 of[Layout::all_known];
 
     /// By all threads; a barrier follows.
     CCOLL_DEVICE void fill()
     {
-        static constexpr words<all_known> from = step_words;
+        static constexpr words<Layout::all_known> from = words_of<Layout>;
         CCOLL_UNROLL
-        for (u32 i = 0; i < all_known; i += team_threads) of[i + me()] = from.of[i + me()];
+        for (u32 i = 0; i < Layout::all_known; i += team_threads) of[i + me()] = from.of[i + me()];
     }
 };
+using pair_table = table<pair_layout>;
+using step_table = table<step_layout>;
 
 }  // namespace ccoll::detail::device::zfp
