@@ -36,6 +36,7 @@ constexpr const char* name_of(isa i) noexcept
 
 /// The least set that has kernels in this program. The program cannot run on a machine without the instructions that the compiler's flags
 /// ask for, such as -march=native, so kernels for such machines are not compiled. Without flags, this is the portable set.
+/// CCOLL_OR_<SET> is the namespace of that set, or of the least one if that is higher; CCOLL_PORTABLE_OR_AVX2 is never above AVX2.
 #if !defined(CCOLL_X86_KERNELS) || !defined(__AVX2__) || !defined(__FMA__) || !defined(__BMI2__) || !defined(__LZCNT__)
 inline constexpr isa least_isa = isa::portable;
 #define CCOLL_OR_PORTABLE portable
@@ -45,21 +46,21 @@ inline constexpr isa least_isa = isa::portable;
 #elif !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || !defined(__AVX512VL__)
 inline constexpr isa least_isa = isa::avx2;
 #define CCOLL_OR_PORTABLE avx2
+#define CCOLL_PORTABLE_OR_AVX2 avx2
 #define CCOLL_OR_AVX2 avx2
 #define CCOLL_OR_AVX512 avx512
 #elif !defined(__AVX512VBMI__) || !defined(__AVX512VBMI2__) || !defined(__AVX512VNNI__) || !defined(__GFNI__)
 inline constexpr isa least_isa = isa::avx512;
 #define CCOLL_OR_PORTABLE avx512
+#define CCOLL_PORTABLE_OR_AVX2 avx2
 #define CCOLL_OR_AVX2 avx512
 #define CCOLL_OR_AVX512 avx512
 #else
 inline constexpr isa least_isa = isa::avx512_gfni;
 #define CCOLL_OR_PORTABLE avx512_gfni
+#define CCOLL_PORTABLE_OR_AVX2 avx2
 #define CCOLL_OR_AVX2 avx512_gfni
 #define CCOLL_OR_AVX512 avx512_gfni
-#endif
-#if !defined(CCOLL_PORTABLE_OR_AVX2)
-#define CCOLL_PORTABLE_OR_AVX2 avx2
 #endif
 
 /// The fastest one that this machine and its operating system run.
