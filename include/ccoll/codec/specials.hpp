@@ -34,8 +34,6 @@ inline constexpr by_isa matchers{CCOLL_EACH_ISA(match<T>)};
 template <element T>
 inline constexpr by_isa writers{CCOLL_EACH_ISA(write<T>)};
 template <element T>
-inline constexpr by_isa layer_writers{CCOLL_EACH_ISA(put_layer<T>)};
-template <element T>
 inline constexpr by_isa readers{CCOLL_EACH_ISA(read<T>)};
 
 // What these do, specials/loops.inl says.
@@ -59,13 +57,6 @@ template <element T>
 u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end) noexcept
 {
     return writers<T>.in_use()(x, n, at, to, end);
-}
-/// All special values are equal, and least_equal at least.
-template <element T>
-u8* write_equal(const T* x, std::size_t n, const places& at, typename rule<T>::word bits, u8* to, const u8* end) noexcept
-{
-    const T one = std::bit_cast<T>(bits);
-    return layer_writers<T>.in_use()(x, n, at.masks, &one, to, end);
 }
 template <element T>
 bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept

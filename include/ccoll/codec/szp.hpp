@@ -245,7 +245,7 @@ private:
         encode_result r = encode_near(others, z, row, dst);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
         for (const u32 mask : fills.in_all) r.special_values += static_cast<std::size_t>(std::popcount(mask));
-        return missing::append<T>(address(dst), r, fills, in.size());
+        return missing::append_once<T>(address(dst), r, fills, in.size());
     }
 
     /// p x + q y, where one of them has a fill value, and neither has rows.

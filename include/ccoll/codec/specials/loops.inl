@@ -2,11 +2,15 @@
 // codec/specials/loops.inl - floor 2. The loops over a chunk with special values: one text, compiled once for each instruction set, of
 // which it uses the instructions that count bits. The namespace that includes this file has these primitives on 32 values:
 //   part(x, rule, marked, to) -> mask    which values are special; copies the others, and 0 for these
-//   far(x, limit) -> mask                which |x| are not below the limit, as bits
+//   beyond_limit(x, limit, peak) -> mask which |x| are not below the limit, as bits; peak<T> keeps the largest one of the others
 //   equal(x, word) -> mask               which values have these bits
 //   equal_of_8(masks, mask) -> bits      which of eight masks are this one
-//   put(x, mask, word)                   puts a value in the places of the mask
-//   ramp(to, count, a, b)                numbers from a to b, of which neither is counted: rising_to() in order
+//   put(x, mask, word), put_all(x, word) puts a value in the places of the mask, and in all
+//   ramp(block, mask, before, count, a, b)  value i of the mask, which is a run, becomes number i - before of `count` that lead from a to
+//   b,
+//                                        of which neither is counted
+//   between(a, b)                        the number of a ramp that has only one
+//   copy_block(x, to), copy_with(x, place, value, to)  a block, and one in which one value is another
 
 /// One pass over a chunk: which of its values are special, and a copy of it with 0 for these.
 /// @param x  n values, 1..most_elements
@@ -64,6 +68,10 @@ CCOLL_INLINE slope bridge_run(const T* x, T* copy, std::size_t n, std::size_t fi
             const auto bits = bits_at(&value, 0);
             for (std::size_t k = from / block_elements; block_elements * k < to; ++k) {
                 const std::size_t begin = block_elements * k, left = to - begin;
+                if (from <= begin && left >= block_elements) {
+                    put_all(copy + begin, bits);
+                    continue;
+                }
                 const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
                 put(copy + begin, from > begin ? below & 0xffffffffu << (from - begin) : below, bits);
             }
@@ -71,7 +79,12 @@ CCOLL_INLINE slope bridge_run(const T* x, T* copy, std::size_t n, std::size_t fi
         fill(first, steps.from, before);
         fill(steps.to, end, behind);
     }
-    ramp(copy + steps.from, steps.to - steps.from, before, behind);
+    for (std::size_t k = steps.from / block_elements; block_elements * k < steps.to; ++k) {
+        const std::size_t begin = block_elements * k, left = steps.to - begin;
+        const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
+        const u32 mask = steps.from > begin ? below & 0xffffffffu << (steps.from - begin) : below;
+        ramp(copy + begin, mask, static_cast<int>(steps.from) - 1 - static_cast<int>(begin), steps.to - steps.from, before, behind);
+    }
     return steps;
 }
 
@@ -100,23 +113,6 @@ CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
     }
 }
 
-/// Are the bits of a mask other than 0 next to each other?
-CCOLL_INLINE bool is_run(u32 mask) noexcept { return (mask & (mask + (mask & (0u - mask)))) == 0; }
-/// @param all  whole() of the block
-CCOLL_INLINE u8 form_of(u32 mask, u32 all) noexcept
-{
-    const u32 others = all & ~mask;
-    const u8 partial = is_run(mask) || is_run(others) ? static_cast<u8>(form::run) : static_cast<u8>(form::mask);
-    return mask == 0 ? static_cast<u8>(form::none) : others == 0 ? static_cast<u8>(form::throughout) : partial;
-}
-/// @param mask  of form::run
-CCOLL_INLINE std::uint16_t run_of(u32 mask, u32 all) noexcept
-{
-    const bool others = !is_run(mask);
-    const u32 run = others ? all & ~mask : mask;
-    return static_cast<std::uint16_t>(std::countr_zero(run) | (31 - std::countl_zero(run)) << 5 | int{others} << 10);
-}
-
 /// Appends a layer.
 /// @param x      the values    @param masks  which of them, at least one    @param one  the bits of all of them; null if each is stored
 /// @return       its end; null if there is too little room
@@ -124,70 +120,21 @@ template <class T>
 CCOLL_TARGET inline u8* put_layer(const T* x, std::size_t n, const u32* masks, const T* one, u8* to, const u8* end) noexcept
 {
     const std::size_t blocks = blocks_of(n);
-    u8 forms[most_blocks] = {};
-    for (std::size_t k = 0; k < blocks; ++k) forms[k] = form_of(masks[k], 0xffffffffu);
-    forms[blocks - 1] = form_of(masks[blocks - 1], whole(n, blocks - 1));
-    block_bits first, second;  // the two bits of a form
-    for (std::size_t k = 0; k < blocks; k += 8) {
-        constexpr u64 low = 0x0101010101010101u, gather = 0x0102040810204080u;
-        u64 eight;
-        std::memcpy(&eight, forms + k, sizeof eight);
-        first.put_8(k, static_cast<u32>((eight & low) * gather >> 56));
-        second.put_8(k, static_cast<u32>((eight >> 1 & low) * gather >> 56));
-    }
-    const block_bits throughout = first & second;
-    layer l;
-    l.of[1] = (first - second).count();
-    l.of[2] = (second - first).count();
-    l.of[3] = throughout.count();
-    l.dense = padded((blocks + 3) / 4) < padded(l.named());
-    l.place(blocks);
-    // In order, each kind for itself, because a run would be written over masks.
-    std::uint16_t runs[most_blocks];
-    u32 partial[most_blocks];
-    u8 numbers[3][most_blocks];
-    std::size_t next[3] = {};
-    const auto tell = [&](std::size_t k) CCOLL_TARGET {
-        const bool is_run = second.has(k);
-        runs[next[1]] = run_of(masks[k], whole(n, k));
-        partial[next[0]] = masks[k];
-        numbers[is_run][next[is_run]] = static_cast<u8>(k);
-        ++next[is_run];
-    };
-    (first - second).or_with(second - first).for_each(tell);
+    layer_front front;
+    front.clear();
     std::size_t values = 0;
-    if (one == nullptr)
-        for (std::size_t k = 0; k < blocks; ++k) values += static_cast<std::size_t>(std::popcount(masks[k]));
-    const std::size_t unpadded = l.values + (one != nullptr ? 1 : values) * sizeof(T), bytes = padded(unpadded);
-    if (bytes > static_cast<std::size_t>(end - to)) return nullptr;
-    const u32 head = static_cast<u32>(l.count(form::mask) | l.count(form::run) << 9 | l.count(form::throughout) << 18) |
-                     u32{l.dense} << 27 | u32{one == nullptr} << 28;
-    std::memset(to, 0, l.masks);
-    std::memset(to + unpadded, 0, bytes - unpadded);
-    std::memcpy(to, &head, sizeof head);
-    if (l.dense) {
-        for (std::size_t k = 0; k < blocks; k += 4) {
-            u32 four;
-            std::memcpy(&four, forms + k, sizeof four);
-            to[l.numbers + k / 4] = static_cast<u8>(four | four >> 6 | four >> 12 | four >> 18);
+    for (std::size_t k = 0; k < blocks; ++k)
+        if (masks[k] != 0) {
+            front.add(k, masks[k], whole(n, k));
+            values += static_cast<std::size_t>(std::popcount(masks[k]));
         }
-    } else {
-        u8* number = to + l.numbers;
-        for (std::size_t f = 0; f < 2; number += l.of[++f]) std::memcpy(number, numbers[f], l.of[f + 1]);
-        throughout.for_each([&](std::size_t k) { *number++ = static_cast<u8>(k); });
-    }
-    std::memcpy(to + l.runs, runs, 2 * l.count(form::run));
-    std::memcpy(to + l.masks, partial, 4 * l.count(form::mask));
-    u8* value_at = to + l.values;
-    if (one != nullptr) {
-        std::memcpy(value_at, one, sizeof(T));
-        return to + bytes;
-    }
-    first.or_with(second).for_each([&](std::size_t k) {
+    if (one != nullptr) return front.put_equal(blocks, *one, to, end);
+    u8* value_at = front.put(blocks, true, values * sizeof(T), to, end);
+    if (value_at == nullptr) return nullptr;
+    for (std::size_t k = 0; k < blocks; ++k)
         for (u32 left = masks[k]; left != 0; left &= left - 1, value_at += sizeof(T))
             std::memcpy(value_at, x + block_elements * k + std::countr_zero(left), sizeof(T));
-    });
-    return to + bytes;
+    return to + padded(static_cast<std::size_t>(value_at - to));
 }
 
 /// Which of some values of a chunk have these bits?
@@ -357,12 +304,14 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
         } else {
             typename fields_of<T>::word one;
             std::memcpy(&one, value, sizeof one);
-            const auto equal_ones = [&](std::size_t k) CCOLL_TARGET {
+            named.partial.for_each([&](std::size_t k) CCOLL_TARGET {
                 if (length_of(n, k) == block_elements) put(x + block_elements * k, masks[k], one);
                 else one_by_one(k);
-            };
-            named.partial.for_each(equal_ones);
-            named.throughout.for_each(equal_ones);
+            });
+            named.throughout.for_each([&](std::size_t k) CCOLL_TARGET {
+                if (length_of(n, k) == block_elements) put_all(x + block_elements * k, one);
+                else one_by_one(k);
+            });
         }
         from += in_all;
         bytes -= in_all;

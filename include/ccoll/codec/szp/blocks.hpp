@@ -10,6 +10,7 @@
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
+#include <ccoll/codec/specials/layer.hpp>
 #include <ccoll/codec/specials/layout.hpp>
 #include <ccoll/codec/szp/quantiser.hpp>
 
@@ -52,6 +53,7 @@ constexpr std::size_t noise_sample(std::size_t blocks, std::size_t i) noexcept
 template <element T>
 struct taken_out {
     specials::places gone;            ///< no values: nothing else here means anything
+    specials::layer_front layer;      ///< of these
     typename fields_of<T>::word one;  ///< bits of the first special value
     bool equal;                       ///< all special values are that one
     bool guessed = false;             ///< it may be a marker: values that a grid of the chunk's own would hold

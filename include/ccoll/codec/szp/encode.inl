@@ -4,6 +4,8 @@
 //   by_mask      the namespace of this set in codec/specials/kernels.hpp
 //   takes_out    does it encode the values beside special ones in the same pass?
 
+#include <ccoll/codec/szp/bridged.inl>
+
 /// Are the quanta noise, if special values count as 0?
 template <class T>
 CCOLL_TARGET inline bool others_are_noise(const T* x, std::size_t n, const quantiser<T>& z, const specials::rule<T>& rule) noexcept
@@ -16,57 +18,6 @@ CCOLL_TARGET inline bool others_are_noise(const T* x, std::size_t n, const quant
         any |= by_mask::part(x + block_elements * k, rule, rule.has_markers(), others + block_elements * k);
     }
     return any != 0 && is_noise(others, block_elements * blocks, z);
-}
-
-/// Are there enough blocks with markers and other values to be certain in the end (szp/guess.hpp)?
-CCOLL_TARGET inline bool is_worth_a_guess(const u32* masks, std::size_t blocks) noexcept
-{
-    std::size_t partial = 0;
-    for (std::size_t k = 0; k < blocks; ++k) partial += std::size_t{masks[k] + 1 > 1};
-    return 16 * partial > blocks;
-}
-
-/// Bridges for all runs of special values from block `from` on. Whole blocks of the copy that have special values are filled.
-/// @param constant  gets the blocks that only repeat the value before them, where there are enough in a row to be worth a branch
-template <class T>
-CCOLL_TARGET inline void build_bridges(const T* x, std::size_t n, std::size_t from, taken_out<T>& apart,
-                                       specials::block_bits& constant) noexcept
-{
-    constexpr u32 whole = 0xffffffffu;
-    const u32* const masks = apart.gone.masks;
-    const std::size_t blocks = apart.gone.blocks;
-    specials::block_bits any, full;
-    for (std::size_t k = 0; k < blocks; k += 8) {  // masks has room for whole groups
-        any.put_8(k, ~by_mask::equal_of_8(masks + k, 0));
-        full.put_8(k, by_mask::equal_of_8(masks + k, whole));
-    }
-    any.cut(blocks), full.cut(blocks);
-    const auto bit = [](u32 mask) { return static_cast<unsigned>(std::countr_zero(mask)); };
-    const specials::block_bits partial = any - full;
-    for (std::size_t k = partial.next(from); k < blocks; k = partial.next(k + 1)) {
-        const std::size_t at = block_elements * k;
-        if (n - at >= block_elements) std::memcpy(apart.copy + at, x + at, block_elements * sizeof(T));
-        else std::memcpy(apart.copy + at, x + at, (n - at) * sizeof(T));
-    }
-    for (std::size_t k = from; k < blocks;) {
-        u32 mask = masks[k], left = mask;
-        while (left != 0) {
-            const unsigned bit_of_first = bit(left);
-            const std::size_t first_block = k;
-            u32 behind = ~mask & whole << bit_of_first;
-            if (behind == 0) {
-                k = full.next_not(k + 1);
-                mask = k < blocks ? masks[k] : 0;
-                behind = ~mask;
-            }
-            left = mask & whole << bit(behind);
-            const std::size_t end = block_elements * k + bit(behind), last_block = (end - 1) / block_elements;
-            const bool rises_first = by_mask::bridge_run(x, apart.copy, n, block_elements * first_block + bit_of_first, end).to < end;
-            if (const std::size_t repeats = first_block + (rises_first ? 2 : 1); repeats + 3 < last_block)
-                constant.set(repeats, last_block);
-        }
-        k = any.next(k + 1);
-    }
 }
 
 /// Goes on where encode_while_room() has met a value that the common grid does not hold: takes the special values out, puts bridges in
@@ -84,10 +35,11 @@ template <class T>
     T tail[block_elements] = {};
     std::memcpy(tail, x + block_elements * all_whole, n % block_elements * sizeof(T));
     const T* const first = from < all_whole ? x + block_elements * from : tail;
-    u32 of_first = by_mask::beyond_limit(first, rule.limit);
+    by_mask::peak<T> unused;
+    u32 of_first = by_mask::beyond_limit(first, rule.limit, unused);
     if (of_first == 0) {
         if constexpr (!is_f32<T>) return;
-        of_first = by_mask::beyond_limit(first, z.safe);
+        of_first = by_mask::beyond_limit(first, z.safe, unused);
         // A single value is hardly a marker, by the rules.
         if (std::popcount(of_first) < 2 && of_first >> (block_elements - 1) == 0) return;
         rule.markers[0] = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
@@ -96,51 +48,40 @@ template <class T>
     const bool guessed = rule.has_markers();
     apart.one = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
     if (others_are_noise(x, n, z, rule)) return;
-    u32* const masks = apart.gone.masks;
-    std::memset(masks, 0, sizeof(u32) * from);
-    std::size_t values = 0;
-    u32 others = 0;
-    const auto look_at = [&, limit = rule.limit, one = apart.one, markers = guessed ? ~u32{0} : 0](const T* block,
-                                                                                                   std::size_t k) CCOLL_TARGET {
-        const u32 beyond = by_mask::beyond_limit(block, limit), equal = by_mask::equal(block, one), mask = beyond | (equal & markers);
-        masks[k] = mask;
-        values += static_cast<std::size_t>(std::popcount(mask));
-        others |= mask & ~equal;
-    };
-    for (std::size_t k = from; k < all_whole; ++k) {
-        read_ahead(x + block_elements * k, block_elements * sizeof(T));
-        look_at(x + block_elements * k, k);
-    }
-    if (all_whole < blocks) look_at(tail, all_whole);
-    if (guessed && (others != 0 || !is_worth_a_guess(masks, blocks))) return;
-    apart.gone.blocks = blocks;
+    bridge_builder<T> others(x, n, guessed ? z.safe : rule.limit, apart.one, apart);
+    const auto most = others.find(from);
+    if (most >= z.safe) return;
+    const u32 first_mask = apart.gone.masks[0];
     if constexpr (is_f32<T>)
         if (from == 0) {
             T front[block_elements];
             const std::size_t count = std::min(n, block_elements);
-            for (std::size_t i = 0; i < count; ++i) front[i] = (masks[0] >> i & 1) != 0 ? T(0) : x[i];
+            for (std::size_t i = 0; i < count; ++i) front[i] = (first_mask >> i & 1) != 0 ? T(0) : x[i];
             if (find_lattice(front, count, z.step).step > 0) return;
         }
-    apart.gone.values = values;
-    apart.guessed = guessed;
-    apart.equal = others == 0;
     specials::block_bits constant;
-    build_bridges(x, n, from, apart, constant);
-    if ((masks[0] & 1) != 0) {
+    others.bridge(from, constant);
+    // A guess is only worth it if there are enough blocks with markers and other values to be certain in the end (szp/guess.hpp).
+    if (guessed && (!others.are_equal() || 16 * others.partial() <= blocks)) return;
+    apart.gone.values = others.values();
+    apart.guessed = guessed;
+    apart.equal = others.are_equal();
+    if ((first_mask & 1) != 0) {
         apart.base = narrow_base_of(apart.copy[0], z);
         start(at.r, apart.base);
         at.brief_before = is_brief(apart.base);
     }
     at.all.code = status::ok;
+    at.all.largest = z.largest_quantum(most);  // bridges lie between other values
+    const bool brief = most < z.brief && at.brief_before;
     while (at.k < blocks) {
-        const std::size_t end = constant.next(at.k);
-        const std::size_t until = std::min(n, block_elements * end);
-        encode_while_room<T, true>(x, until, z, beyond_safe::stop, false, last, codes, at, masks, apart.copy);
-        if (at.all.code != status::ok) return;
-        if (at.k < std::min(end, blocks)) break;
-        const std::size_t behind = constant.next_not(at.k);
-        std::memset(codes + at.k, 0, std::min(behind, blocks) - at.k);
-        at.k = std::min(behind, blocks);
+        const std::size_t end = std::min(constant.next(at.k), blocks), until = std::min(n, block_elements * end);
+        if (brief) encode_bridged<T, true>(x, until, z, last, codes, at, apart);
+        else encode_bridged<T, false>(x, until, z, last, codes, at, apart);
+        if (at.k < end) break;
+        const std::size_t behind = std::min(constant.next_not(at.k), blocks);
+        std::memset(codes + at.k, 0, behind - at.k);
+        at.k = behind;
     }
     if (at.k < blocks) at.all.code = status::out_of_space;
 }

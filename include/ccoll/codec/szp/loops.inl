@@ -62,11 +62,9 @@ struct encoding {
 
 /// Encodes blocks as long as they may begin: see encode_blocks(). It ends in front of a block that the grid does not hold, which
 /// `at.all.code` tells.
-/// @param masks  Mixed: blocks whose mask is not 0 are those of `copy`
-template <class T, bool Mixed = false>
+template <class T>
 CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, bool none_before,
-                                           const u8* last, u8* codes, encoding<T>& at, [[maybe_unused]] const u32* masks = nullptr,
-                                           [[maybe_unused]] const T* copy = nullptr) noexcept
+                                           const u8* last, u8* codes, encoding<T>& at) noexcept
 {
     CCOLL_EXACT_BODY
     const quantiser<T> z = grid;  // a compiler must assume that stores to `p` change the other one
@@ -80,13 +78,8 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
     for (; code != end && p <= last; ++code) {
         const auto k = static_cast<std::size_t>(code - codes);
         const T* block = x + block_elements * k;
-        if constexpr (Mixed) {
-            fetch<2>(block, sizeof(T) * chunk_elements, sizeof tail);  // of the chunk behind, whose masks are found without computing much
-            block = (masks[k] != 0 ? copy : x) + block_elements * k;
-        } else {
-            read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
-        }
-        fetch_ahead(p, 1);  // 3 %
+        read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
+        fetch_ahead(p, 1);               // 3 %
         if (n - block_elements * k < block_elements) [[unlikely]] {
             const std::size_t count = n - block_elements * k;
             for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));

@@ -55,7 +55,7 @@ typename fields_of<T>::word least_fill(const quantiser<T>& z) noexcept
 
 /// Finds the fill value of a chunk.
 /// @param copy   gets the values of the chunk, bridged where it has the fill value
-/// @param found  gets where that is; `any` is false if no value is too large
+/// @param found  gets where that is, but no times; `any` is false if no value is too large
 /// @return       too_large if there are two such values
 template <element T>
 [[gnu::noinline]] status take_out(std::span<const T> in, const quantiser<T>& z, T* copy, fill_places& found) noexcept
@@ -80,7 +80,6 @@ template <element T>
             if ((specials::bits_at(in.data(), i) & ~fields::sign) < fields::exponent) return status::too_large;
             std::memcpy(copy + i, in.data() + i, sizeof(T));
         }
-    std::fill_n(found.times, in.size(), times_added{1});
     return status::ok;
 }
 
@@ -103,7 +102,37 @@ inline u8* put_places(const times_added* times, std::size_t n, const u32* masks,
     return behind;
 }
 
-/// Appends the section, of which the head of the chunk at `out` is told. max_addend_bytes has room for it.
+/// The length of the section, behind it; the head of the chunk at `out` is told of it.
+inline encode_result end_of_section(u8* out, encode_result chunk, u8* behind) noexcept
+{
+    const auto bytes = static_cast<std::size_t>(behind - (out + chunk.bytes));
+    put(behind, static_cast<u32>(bytes) / 4);
+    chunk_head head(get<u32>(out));
+    head.alone = true;
+    put(out, head.word());
+    chunk.bytes += bytes + 4;
+    return chunk;
+}
+
+/// Appends the section of an addend that is no sum: the fill value has been added once in all its places, of which there is one at least.
+/// max_addend_bytes has room for it.
+/// @param chunk  what was written at `out`
+template <element T>
+[[gnu::noinline]] encode_result append_once(u8* out, encode_result chunk, const fill_places& fills, std::size_t n) noexcept
+{
+    if (chunk.code != status::ok) return chunk;
+    u8* const section = out + chunk.bytes;
+    const auto value = static_cast<typename fields_of<T>::word>(fills.value);
+    put(section, value);
+    specials::layer_front front;
+    front.clear();
+    for (std::size_t k = 0; k < specials::blocks_of(n); ++k)
+        if (fills.in_all[k] != 0) front.add(k, fills.in_all[k], specials::whole(n, k));
+    const u8* const end = section + most_section_bytes(n, sizeof(T));
+    return end_of_section(out, chunk, front.put_equal(specials::blocks_of(n), times_added{1}, section + sizeof value, end));
+}
+
+/// Appends the section of a sum. max_addend_bytes has room for it.
 /// @param chunk  what was written at `out`
 template <element T>
 [[gnu::noinline]] encode_result append(u8* out, encode_result chunk, const fill_places& fills, std::size_t n) noexcept
@@ -115,12 +144,7 @@ template <element T>
     put(section, value);
     u8* behind = put_places(fills.times, n, fills.in_all, 0, section + sizeof value, end);
     behind = put_places(fills.times, n, fills.in_some, specials::marked_layer, behind, end);
-    put(behind, static_cast<u32>(behind - section) / 4);
-    chunk_head head(get<u32>(out));
-    head.alone = true;
-    put(out, head.word());
-    chunk.bytes += static_cast<std::size_t>(behind - section) + 4;
-    return chunk;
+    return end_of_section(out, chunk, behind);
 }
 
 /// Total: any bytes are safe. @return false if this is no section of n values
@@ -162,11 +186,39 @@ template <element T>
     return to.any;
 }
 
+/// Puts fill values where they are, if every addend had them there, equally often. Total: any bytes are safe.
+/// @return  false if this is no such section; then nothing has been written
+template <element T>
+[[gnu::noinline]] bool apply_alike(const_byte_span section, std::span<T> x) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    const u8* const from = reinterpret_cast<const u8*>(section.data());
+    if (section.size() < sizeof(T) + 4) return false;
+    const word value = get<word>(from), magnitude = value & ~fields::sign;
+    if (magnitude >= fields::exponent || magnitude < fields::exponent_one) return false;
+    const std::size_t n = x.size(), bytes = section.size() - sizeof value;
+    specials::layer l;
+    bool own = false;
+    u32 masks[specials::most_blocks];
+    specials::portable::named_blocks named;
+    if (specials::portable::read_blocks(from + sizeof value, bytes, n, 0, l, own, masks, named) == 0 || own) return false;
+    if (bytes != specials::padded(l.values + sizeof(times_added))) return false;
+    const auto times = get<times_added>(from + sizeof value + l.values);
+    const word all = fields::of(static_cast<T>(static_cast<double>(times) * static_cast<double>(std::bit_cast<T>(value))));
+    const auto put_value = [&](std::size_t k) { specials::portable::put(x.data() + block_elements * k, masks[k], all); };
+    named.partial.for_each(put_value);
+    named.throughout.for_each(put_value);
+    return true;
+}
+
 /// Puts fill values where they are. @param x  what the quanta decode to
 template <element T>
 [[gnu::noinline]] bool apply(const chunk_view& view, double step, std::span<T> x) noexcept
 {
     CCOLL_EXACT_BODY
+    if (apply_alike(view.specials, x)) return true;
     fill_places fills;
     if (!read<T>(view.specials, x.size(), fills)) return false;
     const double value = static_cast<double>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));

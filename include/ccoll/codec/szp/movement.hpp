@@ -149,7 +149,9 @@ private:
         if constexpr (is_f32<T>) {  // not f64, which is slower on a lattice, and only shorter
             if (find_lattice(x.values, std::min(x.size, block_elements), z_.step).step > 0) {
                 if (const fine_grid<T> all = find_lattice(x.values, x.size, z_.step); all.step > 0) return on_grid(x, all, out, room);
-                apart = nullptr;  // there may be a lattice without the special values
+                // There may be a lattice without the special values. An encoder looks for it if the first block has some.
+                const auto is_beyond = [&](T value) { return fields_of<T>::magnitude(value) >= z_.safe; };
+                if (std::none_of(x.values, x.values + std::min(x.size, block_elements), is_beyond)) apart = nullptr;
             }
         }
         block_codes codes;
@@ -246,7 +248,7 @@ private:
         u8 *const section = out + a.result.bytes, *end = nullptr;
         if (a.result.code == status::ok && (gone.values <= in_.size() / many || all_far || !some_are_nearer(gone, fine_limit(z_)))) {
             if (apart.equal && gone.values >= specials::least_equal)
-                end = specials::write_equal(in_.data(), in_.size(), gone, apart.one, section, out + room);
+                end = apart.layer.put_equal(gone.blocks, apart.one, section, out + room);
             else end = specials::write(in_.data(), in_.size(), gone, section, out + room);
         }
         if (end == nullptr) {
@@ -262,7 +264,7 @@ private:
         if constexpr (is_f32<T>)
             if (a.result.code == status::ok && apart.gone.values >= specials::least_equal) {
                 u8* const section = out + a.result.bytes;
-                const u8* const end = specials::write_equal(in_.data(), in_.size(), apart.gone, apart.one, section, out + room);
+                const u8* const end = apart.layer.put_equal(apart.gone.blocks, apart.one, section, out + room);
                 if (end != nullptr) {
                     a.result.special_values = apart.gone.values;
                     a = behind(a, section, end, out);
