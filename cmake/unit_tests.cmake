@@ -41,7 +41,10 @@ endif()
 
 # What tests share of the library is compiled once: the coders of codecs (coders_once.hpp), and the engine and codecs of tests that compare many
 # plans (compiled_once.hpp). It is optimised under sanitizers, too; without them, as a user's program would be, because the tests are not.
-set(optimised_once $<IF:$<BOOL:${CCOLL_TEST_SANITIZE}>,-O1,-O2>)
+set(optimised_once -O2)
+if(CCOLL_TEST_SANITIZE)
+  set(optimised_once -O1)
+endif()
 add_library(ccoll_coders_once OBJECT EXCLUDE_FROM_ALL ${here}/coders_once_f32.cpp ${here}/coders_once_f64.cpp)
 target_link_libraries(ccoll_coders_once PRIVATE ccoll_unit)
 target_compile_options(ccoll_coders_once PRIVATE ${optimised_once})
