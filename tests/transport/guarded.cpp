@@ -3,7 +3,10 @@
 #include "collectives/worlds.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <thread>
+#include <vector>
 
 #include <ccoll/transport/guarded.hpp>
 
@@ -12,9 +15,11 @@ using guarded_link = ccoll::guarded<threads_comm>;
 
 TEST_CASE("A receive that is withdrawn while its message arrives leaves the whole message to the next one", "[transport][guarded]")
 {
-    // More fragments than may be under way, so the first turn of the receiver takes in only a part of them.
+    // More fragments than may be under way, and the sender sends no further ones until the receive has been withdrawn. So only a part of
+    // them can arrive before.
     constexpr std::size_t n = 8000000;
-    worlds::none_wrong(worlds::run<findings>(2, [](threads_comm& comm, findings& mine) {
+    std::atomic<bool> is_withdrawn{false};
+    worlds::none_wrong(worlds::run<findings>(2, [&](threads_comm& comm, findings& mine) {
         guarded_link link(comm, ccoll::protection{});
         std::vector<std::byte> sent(n);
         for (std::size_t i = 0; i < n; ++i) sent[i] = static_cast<std::byte>(i * 2654435761u >> 24);
@@ -23,6 +28,7 @@ TEST_CASE("A receive that is withdrawn while its message arrives leaves the whol
         };
         if (comm.rank() == 0) {
             auto r = link.post_send(1, 5, sent);
+            while (!is_withdrawn.load()) std::this_thread::yield();
             complete(r);
         } else {
             std::vector<std::byte> withdrawn(n, std::byte{1}), received(n);
@@ -31,6 +37,7 @@ TEST_CASE("A receive that is withdrawn while its message arrives leaves the whol
             mine.expect(!link.test(first), "a part has arrived");
             mine.expect(withdrawn[0] == sent[0] && withdrawn[n - 1] != sent[n - 1], "it stands where it was wanted");
             link.cancel(first);
+            is_withdrawn.store(true);
             std::ranges::fill(withdrawn, std::byte{2});
             auto second = link.post_recv(0, 5, received);
             complete(second);
