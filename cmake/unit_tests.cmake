@@ -61,9 +61,17 @@ if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   endforeach()
 endif()
 
-# A group of files that test the same kernels under the emulator is compiled as one, in less than half the time; so each of these files is a
-# namespace of its own.
-set(unity_cuda "szp_addends szp_hostile szp_kept szp_movement" "szx zfp small_floats" "collectives streams szp_stream")
+# Files of these folders are compiled as one, so many at a time or in the groups named. What they instantiate alike is then compiled once, which
+# takes half the time. So each file is a namespace of its own. A file that replaces functions of the whole program is compiled alone.
+set(unity_batch_algo 8)
+set(unity_batch_codec 6)
+set(unity_batch_collectives 8)
+set(unity_batch_docs 8)
+set(unity_batch_engine 8)
+set(unity_batch_transport 8)
+set(unity_groups_cuda "szp_addends szp_hostile szp_kept szp_movement" "szx zfp small_floats"
+  "collectives streams szp_stream direct collectives_all errors" "alltoall operations small_floats_collectives szx_zfp_collectives")
+set_source_files_properties(${here}/collectives/allocations.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # add_unit_tests(<folder> <files...>)
 function(add_unit_tests folder)
@@ -129,9 +137,11 @@ foreach(folder ${unit_folders})
     elseif(once)
       target_compile_options(unit_${folder} PRIVATE "SHELL:-include ${once}")
     endif()
-    if(unity_${folder})
+    if(unity_batch_${folder})
+      set_target_properties(unit_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${unity_batch_${folder}})
+    elseif(unity_groups_${folder})
       set_target_properties(unit_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-      foreach(group ${unity_${folder}})
+      foreach(group ${unity_groups_${folder}})
         string(REGEX MATCHALL "[a-z_]+" members ${group})
         list(GET members 0 first)
         list(TRANSFORM members REPLACE "(.+)" "${here}/${folder}/\\1.cpp")

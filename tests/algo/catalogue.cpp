@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <random>
 
+namespace catalogue_cases {
+
 using namespace ccoll;
 using catalogue::entry;
 using catalogue::first_fault;
@@ -269,3 +271,5 @@ TEST_CASE("the worst block of a schedule that does not name one is unknown", "[a
     CHECK(schedule_view<ring_allgather>.worst_block(4, 0) == 0);
     CHECK(schedule_view<chain_bcast>.worst_block(4, 2) == 0);
 }
+
+}  // namespace catalogue_cases

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+namespace collective_cases {
+
 using namespace ccoll;
 
 TEST_CASE("in an alltoall both ends use the same number for a block, and each part is sent and received once", "[algo]")
@@ -40,3 +42,5 @@ TEMPLATE_TEST_CASE("in all other collectives a block is a part of the vector, to
                 CHECK(TestType::origin(me, p, block) == collective::everybody);
             }
 }
+
+}  // namespace collective_cases

@@ -4,6 +4,8 @@
 
 #include "catch.hpp"
 
+namespace delivery_cases {
+
 using namespace ccoll;
 using catalogue::entry;
 using catalogue::first_fault;
@@ -106,3 +108,5 @@ TEST_CASE("why_not_delivered names ranks, blocks and steps", "[algo]")
     };
     CHECK(why_not_delivered<collective::allgather>(schedule_view<short_ring>, 4, 0) == "rank 3 misses block 0 of 4, after the last step");
 }
+
+}  // namespace delivery_cases

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+namespace schedule_cases {
+
 using namespace ccoll;
 
 static_assert(block_set{1, 3}.at(2, 4) == 3 && block_set{2, 3}.at(2, 4) == 0 && block_set{1, 2, 3}.at(1, 8) == 4);
@@ -58,3 +60,5 @@ TEST_CASE("logarithms and doublings for every number of ranks", "[algo]")
         CHECK(largest_doubling(p) == largest);
     }
 }
+
+}  // namespace schedule_cases

@@ -4,6 +4,8 @@
 
 #include "catch.hpp"
 
+namespace walk_cases {
+
 using namespace ccoll;
 
 static_assert(delivers<collective::allreduce>(schedule_view<rabenseifner_allreduce>, 5, 0));
@@ -175,3 +177,5 @@ TEST_CASE("schedules on one level move about as few blocks between nodes as two 
             CHECK(blocks_between_nodes(schedule_view<binomial_scatter>, p, k).out_of_first == p - k);
         }
 }
+
+}  // namespace walk_cases

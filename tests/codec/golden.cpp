@@ -21,6 +21,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace golden_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 
@@ -482,3 +484,5 @@ TEMPLATE_TEST_CASE("the frames of SZp for two-byte numbers are those of this wir
     w.adds("addend", wave<T>(100), 0.01);
     check<C, T>(std::is_same_v<T, ccoll::half> ? "szp_half.hex" : "szp_bfloat16.hex", w.all);
 }
+
+}  // namespace golden_cases

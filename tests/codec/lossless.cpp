@@ -18,6 +18,8 @@
 #include "codec/frame_edit.hpp"
 #include "fields.hpp"
 
+namespace lossless_cases {
+
 using Codec = ccoll::policies::Codec::Lossless;
 using ccoll::status;
 
@@ -320,3 +322,5 @@ TEMPLATE_TEST_CASE("damaged and random chunks of Lossless give a status and stay
         if ((head & 0x7f) > 64) CHECK(s == status::corrupt);
     }
 }
+
+}  // namespace lossless_cases

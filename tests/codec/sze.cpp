@@ -11,6 +11,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace sze_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 using frame_edit::bytes;
@@ -399,3 +401,5 @@ TEST_CASE("The quotients that encoders take are exact", "[codec][sze]")
             }
     }
 }
+
+}  // namespace sze_cases

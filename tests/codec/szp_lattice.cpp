@@ -9,6 +9,8 @@
 #include "codec/round_trip.hpp"
 #include "fields.hpp"
 
+namespace szp_lattice_cases {
+
 namespace szp = ccoll::detail::szp;
 
 TEST_CASE("a block at once has the lowest and highest bits that its values have one by one", "[codec][szp]")
@@ -49,3 +51,5 @@ TEST_CASE("a lattice is found wherever its finest value stands", "[codec][szp]")
     const std::vector<float> zeros(100);
     CHECK(szp::find_lattice(zeros.data(), zeros.size(), 0x1p-20f).step == 0);
 }
+
+}  // namespace szp_lattice_cases

@@ -13,6 +13,8 @@
 #include "codec/szp_reader.hpp"
 #include "fields.hpp"
 
+namespace szp_row_sums_cases {
+
 using namespace ccoll::policies;
 using ccoll::status;
 namespace szp = ccoll::detail::szp;
@@ -322,3 +324,5 @@ TEMPLATE_TEST_CASE("readers and adders of SZp survive any addend that says it ha
     CHECK(added > 100);
     CHECK(added < 4000);
 }
+
+}  // namespace szp_row_sums_cases

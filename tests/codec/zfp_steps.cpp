@@ -9,6 +9,8 @@
 
 #include <ccoll/codec/zfp/steps.hpp>
 
+namespace zfp_steps_cases {
+
 namespace zfp = ccoll::detail::zfp;
 
 namespace {
@@ -92,3 +94,5 @@ TEST_CASE("No block of ZFP needs more steps than steps_for() says", "[codec][zfp
         CHECK(most + 1 >= zfp::steps_for(bits));
     }
 }
+
+}  // namespace zfp_steps_cases

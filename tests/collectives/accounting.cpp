@@ -7,6 +7,8 @@
 
 #include "tapped.hpp"
 
+namespace accounting_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -167,3 +169,5 @@ TEST_CASE("An allreduce makes no agreement below a megabyte, one from there on, 
     CHECK(control_of.operator()<Check::Collective>(262144) == 4 * sizeof(ccoll::control_message));
     CHECK((control_of.operator()<Codec::SZx, RelativeBound<1e-3>>(1) == 2 * sizeof(ccoll::control_message)));
 }
+
+}  // namespace accounting_cases

@@ -2,6 +2,8 @@
 // allreduce over ranks that are threads: every algorithm, codec, placement and operation against a serial sum.
 #include "worlds.hpp"
 
+namespace allreduce_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -118,3 +120,5 @@ TEST_CASE("worst_case, known to the compiler, is what an allreduce reports", "[a
         same.operator()<Codec::SZx, ErrorBound<1e-3>, Placement::PerHop>(p, 2 * (p - 1) * 1e-3);
     }
 }
+
+}  // namespace allreduce_cases

@@ -7,6 +7,8 @@
 
 #include "errors.hpp"
 
+namespace arguments_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -371,3 +373,5 @@ TEST_CASE("Messages left over after an error do not reach the call that reuses t
         60);
     for (const std::string& wrong : all) CHECK(wrong == "");
 }
+
+}  // namespace arguments_cases

@@ -2,6 +2,8 @@
 // The codecs of the bit-level papers in collectives: data that only move, and reductions in which each hop decodes and encodes.
 #include "worlds.hpp"
 
+namespace bitwise_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -85,3 +87,5 @@ TEST_CASE("Point-to-point calls and two-byte numbers take a fixed rate", "[p2p]"
     CHECK(all[1].facts.worst_case_error == std::numeric_limits<double>::infinity());
     for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::fabs(static_cast<float>(all[1].got[i]) - static_cast<float>(x[i])) < 0.05f);
 }
+
+}  // namespace bitwise_cases

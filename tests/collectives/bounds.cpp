@@ -2,6 +2,8 @@
 // The bound of a call in all its forms: per compression, relative, for the result, given at run time.
 #include "worlds.hpp"
 
+namespace bounds_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -168,3 +170,5 @@ TEST_CASE("Errors that add up stay below the worst case", "[bound][adversarial]"
                 s, "adversarial", inputs, oracle::op::sum, {"RecursiveDoubling", "PipeSZx", "DecodeReduceEncode"});
         }
 }
+
+}  // namespace bounds_cases

@@ -7,6 +7,8 @@
 
 #include <ccoll/bucket.hpp>
 
+namespace bucket_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
@@ -167,3 +169,5 @@ TEST_CASE("A request of a bucket that is dropped is told to the others, and free
         mine.expect(a[0] == 2.0f, "free again");
     }));
 }
+
+}  // namespace bucket_cases

@@ -4,6 +4,8 @@
 
 #include "worlds.hpp"
 
+namespace buffers_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -150,3 +152,5 @@ TEST_CASE("A report distinguishes compressible data from noise", "[report]")
          }))
         CHECK((r.sent_bytes == 0 || r.ratio() < 1));
 }
+
+}  // namespace buffers_cases

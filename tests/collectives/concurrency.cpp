@@ -4,6 +4,8 @@
 
 #include "worlds.hpp"
 
+namespace concurrency_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -55,3 +57,5 @@ TEST_CASE("One thread may be a rank of two worlds", "[concurrency]")
     });
     CHECK(wrong[0] + wrong[1] == 0);
 }
+
+}  // namespace concurrency_cases

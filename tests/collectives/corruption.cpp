@@ -5,6 +5,8 @@
 
 #include "tapped.hpp"
 
+namespace corruption_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -136,3 +138,5 @@ TEST_CASE("A wrong message in the middle of many slices ends the call on all ran
         CHECK((lost[0].threw || lost[1].threw || lost[2].threw));
     }
 }
+
+}  // namespace corruption_cases

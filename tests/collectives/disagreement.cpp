@@ -2,6 +2,8 @@
 // Ranks that disagree about the call get an error and never hang, and the communicator still works afterwards.
 #include "errors.hpp"
 
+namespace disagreement_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -283,3 +285,5 @@ TEST_CASE("Check::Local works when arguments are equal", "[check]")
         }
     }
 }
+
+}  // namespace disagreement_cases

@@ -6,6 +6,8 @@
 
 #include "../far_cases.hpp"
 
+namespace far_space_cases {
+
 using namespace worlds;
 
 namespace {
@@ -255,3 +257,5 @@ TEMPLATE_TEST_CASE("Far memory: trouble on one rank reaches all, and no work rem
                  60))
             CHECK(each.wrong == "");
 }
+
+}  // namespace far_space_cases

@@ -4,9 +4,6 @@
 
 #include "worlds.hpp"
 
-using namespace ccoll::policies;
-using namespace worlds;
-
 // [doc:foreign_class]
 namespace acme {
 struct BFloat16 {
@@ -22,6 +19,11 @@ inline constexpr int ccoll::exponent_bits_of<acme::BFloat16> = 8;
 template <>
 inline constexpr int ccoll::exponent_bits_of<acme::Half> = 5;
 // [/doc:foreign_class]
+
+namespace foreign_floats_cases {
+
+using namespace ccoll::policies;
+using namespace worlds;
 
 namespace {
 
@@ -94,3 +96,5 @@ TEMPLATE_TEST_CASE("Registered two-byte floats without arithmetic of their own g
     });
     CHECK(ccoll::dtype_of<TestType> == ccoll::dtype_of<ours<TestType>>);
 }
+
+}  // namespace foreign_floats_cases

@@ -5,6 +5,8 @@
 
 #include "errors.hpp"
 
+namespace hierarchical_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -373,3 +375,5 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an 
                      }),
               status::bad_root, status::root_differs);
 }
+
+}  // namespace hierarchical_cases

@@ -6,6 +6,8 @@
 
 #include "worlds.hpp"
 
+namespace homomorphic_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -208,3 +210,5 @@ TEST_CASE("NaN and Inf take part in homomorphic sums as in IEEE 754 ones", "[hom
         CHECK(wrong == 0);
     }
 }
+
+}  // namespace homomorphic_cases

@@ -2,6 +2,8 @@
 // Check::Local: ranks do not compare arguments first, so ranks that disagree may send different numbers of messages. No rank may hang.
 #include "errors.hpp"
 
+namespace local_checks_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -88,3 +90,5 @@ TEST_CASE("Codecs with other chunks, and trouble of one rank alone, are errors u
                           status::size_mismatch, status::count_differs);
             }
 }
+
+}  // namespace local_checks_cases

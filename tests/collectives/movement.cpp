@@ -2,6 +2,8 @@
 // allgather, bcast, scatter and gather over ranks that are threads: collectives that only move data.
 #include "worlds.hpp"
 
+namespace movement_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -90,3 +92,5 @@ TEST_CASE("Large blocks move in many slices", "[allgather][bcast][scatter][gathe
     one.operator()<worlds::scatter>({3, 1, 333333, false}, {"Binomial", "PipeSZx", "Once"});
     one.operator()<worlds::gather>({5, 2, 200001, false}, {"Binomial", "PipeSZx", "Once"});
 }
+
+}  // namespace movement_cases

@@ -6,6 +6,8 @@
 
 #include <ccoll/neighbor.hpp>
 
+namespace neighbors_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -425,3 +427,5 @@ TEST_CASE("Neighbours that do not exist are refused where they are named", "[col
         CHECK(has(mine[3], "the extent is -2"));
     }
 }
+
+}  // namespace neighbors_cases

@@ -12,6 +12,8 @@
 
 #include <ccoll/p2p.hpp>
 
+namespace p2p_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 using ccoll::nobody;
@@ -711,3 +713,5 @@ TEST_CASE("Messages over a communicator that the user has written", "[p2p]")
         mine.expect(close(y, x, 1e-3), "result");
     }));
 }
+
+}  // namespace p2p_cases

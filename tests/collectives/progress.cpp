@@ -10,6 +10,8 @@
 #include <ccoll/p2p.hpp>
 #include <ccoll/progress.hpp>
 
+namespace progress_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
@@ -130,3 +132,5 @@ TEST_CASE("A progress thread reports errors, and its requests wait when they are
         }
     }));
 }
+
+}  // namespace progress_cases

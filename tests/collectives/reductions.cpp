@@ -2,6 +2,8 @@
 // reduce_scatter and reduce over ranks that are threads, against a serial sum.
 #include "worlds.hpp"
 
+namespace reductions_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -56,3 +58,5 @@ TEST_CASE("A sum on its way to one owner is encoded p - 1 times", "[reduce_scatt
             CHECK(mine.facts.worst_case_error == Approx((p - 1) * 1e-3 / p));
     }
 }
+
+}  // namespace reductions_cases

@@ -5,6 +5,8 @@
 
 #include "errors.hpp"
 
+namespace requests_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -240,3 +242,5 @@ TEST_CASE("Timeout does not disturb a call that is slow but alive", "[timeout]")
         }
     }));
 }
+
+}  // namespace requests_cases

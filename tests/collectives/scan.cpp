@@ -4,6 +4,8 @@
 
 #include <ccoll/scan.hpp>
 
+namespace scan_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
@@ -216,3 +218,5 @@ TEST_CASE("Wrong arguments of a prefix are told to all ranks, also to those that
         for (const auto& each : codes) CHECK(each == status::count_differs);
     }
 }
+
+}  // namespace scan_cases

@@ -11,6 +11,8 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
+namespace shapes_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -179,3 +181,5 @@ TEST_CASE("a shape with another number of elements than its buffer is an error o
         }
     });
 }
+
+}  // namespace shapes_cases

@@ -2,6 +2,8 @@
 // NaN, infinities, zeros of both signs, denormals: kept bit for bit if data only move, and treated as IEEE 754 says if they are reduced.
 #include "worlds.hpp"
 
+namespace special_values_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -240,6 +242,7 @@ void check_ocean(const std::vector<std::vector<T>>& inputs, const std::vector<se
         const seen<T>& mine = all[r];
         CHECK(mine.guards);
         if (mine.result.empty()) continue;
+        if (parts == 1 && r > 0 && oracle::same_bits(mine.result, all[0].result)) continue;  // the bits that rank 0 was checked for
         const std::size_t at = parts == 1 ? 0 : r * mine.result.size();
         std::size_t wrong = 0, kept = 0;
         for (std::size_t i = 0; i < mine.result.size(); ++i) {
@@ -274,31 +277,30 @@ TEMPLATE_TEST_CASE("fill values take part in homomorphic sums, and an average of
     using E = ErrorBound<1e-3>;
     const std::size_t n = 300000;
     for (const int p : {2, 3, 7, 13})
-        for (const T fill : {T(1e20), T(-1e34)})
-            for (const bool mixed : {false, true}) {
-                INFO("p " << p << ", fill " << fill << (mixed ? ", mixed" : ""));
-                const auto inputs = oceans<T>(p, n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p), fill, mixed);
-                const std::size_t count = inputs[0].size();
-                const auto look = [&](const auto& all, bool average, std::size_t parts) {
-                    for (const auto& mine : all) {
-                        CHECK(mine.facts.placement == std::string("Homomorphic"));
-                        CHECK_FALSE(mine.facts.exact);
-                    }
-                    check_ocean(inputs, all, fill, average, parts);
-                };
-                const setting apart{p, 0, count, false}, in_place{p, 0, count, true}, rooted{p, p - 1, count, false};
-                const auto ring = collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(apart, inputs);
-                look(ring, false, 1);
-                const auto doubling = collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling>(in_place, inputs);
-                look(doubling, false, 1);
-                CHECK(oracle::same_bits(ring[0].result, doubling[0].result));
-                look(collect<all_reduce, T, Codec::SZp, E, Algo::Ring, Op::Average>(in_place, inputs), true, 1);
-                look(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-4>, Algo::RecursiveDoubling, Op::Average>(apart, inputs), true, 1);
-                look(collect<worlds::reduce, T, Codec::SZp, E, Op::Average>(rooted, inputs), true, 1);
-                look(collect<worlds::reduce_scatter, T, Codec::SZp, E, Op::Average>({p, 0, count / static_cast<std::size_t>(p), false},
-                                                                                    inputs),
-                     true, static_cast<std::size_t>(p));
-            }
+        for (const bool mixed : {false, true}) {
+            const T fill = mixed == (p % 2 == 0) ? T(1e20) : T(-1e34);
+            INFO("p " << p << ", fill " << fill << (mixed ? ", mixed" : ""));
+            const auto inputs = oceans<T>(p, n / static_cast<std::size_t>(p) * static_cast<std::size_t>(p), fill, mixed);
+            const std::size_t count = inputs[0].size();
+            const auto look = [&](const auto& all, bool average, std::size_t parts) {
+                for (const auto& mine : all) {
+                    CHECK(mine.facts.placement == std::string("Homomorphic"));
+                    CHECK_FALSE(mine.facts.exact);
+                }
+                check_ocean(inputs, all, fill, average, parts);
+            };
+            const setting apart{p, 0, count, false}, in_place{p, 0, count, true}, rooted{p, p - 1, count, false};
+            const auto ring = collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(apart, inputs);
+            look(ring, false, 1);
+            const auto doubling = collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling>(in_place, inputs);
+            look(doubling, false, 1);
+            CHECK(oracle::same_bits(ring[0].result, doubling[0].result));
+            look(collect<all_reduce, T, Codec::SZp, E, Algo::Ring, Op::Average>(in_place, inputs), true, 1);
+            look(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-4>, Algo::RecursiveDoubling, Op::Average>(apart, inputs), true, 1);
+            look(collect<worlds::reduce, T, Codec::SZp, E, Op::Average>(rooted, inputs), true, 1);
+            look(collect<worlds::reduce_scatter, T, Codec::SZp, E, Op::Average>({p, 0, count / static_cast<std::size_t>(p), false}, inputs),
+                 true, static_cast<std::size_t>(p));
+        }
 }
 
 TEMPLATE_TEST_CASE("encoded ensemble means of fields with land are nearly as short as those without", "[nan][homomorphic]", float, double)
@@ -331,3 +333,5 @@ TEMPLATE_TEST_CASE("two fill values in one sum are reduced exactly on all ranks"
             }
         }
 }
+
+}  // namespace special_values_cases

@@ -4,6 +4,8 @@
 
 #include <ccoll/neighbor.hpp>
 
+namespace strided_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -95,3 +97,5 @@ TEST_CASE("A strided view of another length is refused as other buffers are", "[
                      }),
               status::size_mismatch);
 }
+
+}  // namespace strided_cases

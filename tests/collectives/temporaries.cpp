@@ -4,6 +4,8 @@
 
 #include "worlds.hpp"
 
+namespace temporaries_cases {
+
 using namespace worlds;
 
 TEST_CASE("A temporary view can receive", "[buffers]")
@@ -25,3 +27,5 @@ TEST_CASE("A temporary view can receive", "[buffers]")
     CHECK(all[1] == std::vector<float>({3, 1, 3, 2, 2, 6, 0, 1, 2}));
     CHECK(all[2] == std::vector<float>({3, 2, 3, 2, 3, 9, 0, 1, 2}));
 }
+
+}  // namespace temporaries_cases

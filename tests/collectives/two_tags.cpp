@@ -4,6 +4,8 @@
 
 #include <ccoll/p2p.hpp>
 
+namespace two_tags_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 using floats = std::vector<float>;
@@ -67,3 +69,5 @@ TEST_CASE("Both tags of sendrecv are looked at", "[p2p][errors]")
         }
     }));
 }
+
+}  // namespace two_tags_cases

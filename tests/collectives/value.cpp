@@ -6,6 +6,8 @@
 
 #include <ccoll/value.hpp>
 
+namespace value_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -92,3 +94,5 @@ TEST_CASE("Errors of calls by value are those of the calls", "[collectives][valu
     });
     for (const auto& mine : codes) CHECK(mine[0]);
 }
+
+}  // namespace value_cases

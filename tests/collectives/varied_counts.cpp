@@ -4,6 +4,8 @@
 
 #include "errors.hpp"
 
+namespace varied_counts_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -150,3 +152,5 @@ TEST_CASE("allgatherv names the rank that has other counts", "[errors][allgather
         for (const heard& each : all) CHECK((each.what.rank == odd) != (each.what.peer == odd));
     }
 }
+
+}  // namespace varied_counts_cases

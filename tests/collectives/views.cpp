@@ -5,6 +5,8 @@
 
 #include "errors.hpp"
 
+namespace views_cases {
+
 using namespace ccoll::policies;
 using namespace worlds;
 
@@ -164,3 +166,5 @@ TEST_CASE("Integers wrap round, and their bits are combined", "[elements]")
     });
     for (const int good : all) CHECK(good == 1);
 }
+
+}  // namespace views_cases

@@ -6,10 +6,14 @@
 #include <chrono>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "catch.hpp"
@@ -47,21 +51,19 @@ inline void none_wrong(const std::vector<findings>& all)
     }
 }
 
-/// Runs `body(comm, rank_state)` on p ranks and returns the states. A world that does not end within `seconds` fails the test, and its
-/// threads are left asleep: a deadlock is a result. `body` is copied into the world.
-template <class State, class Body>
-std::vector<State> run(int p, Body body, double seconds = 100)
+/// Runs `body` on p ranks. A world that does not end within `seconds` fails the test, and its threads are left asleep: a deadlock is a
+/// result. They keep what `body` holds.
+inline void run_world(int p, std::function<void(threads_comm&)> body, double seconds)
 {
     struct world {
-        std::vector<State> states;
+        std::function<void(threads_comm&)> body;
         std::promise<void> ended;
-        Body body;
     };
-    auto shared = std::make_shared<world>(world{std::vector<State>(static_cast<std::size_t>(p)), {}, std::move(body)});
+    const auto shared = std::make_shared<world>(world{std::move(body), {}});
     auto ended = shared->ended.get_future();
     std::thread runner([shared, p] {
         try {
-            ccoll::run_ranks(p, [&](threads_comm& comm) { shared->body(comm, shared->states[static_cast<std::size_t>(comm.rank())]); });
+            ccoll::run_ranks(p, shared->body);
             shared->ended.set_value();
         } catch (...) {
             shared->ended.set_exception(std::current_exception());
@@ -73,7 +75,15 @@ std::vector<State> run(int p, Body body, double seconds = 100)
     }
     runner.join();
     ended.get();
-    return std::move(shared->states);
+}
+/// Runs `body(comm, rank_state)` on p ranks and returns the states. `body` is copied into the world.
+template <class State>
+std::vector<State> run(int p, std::type_identity_t<std::function<void(threads_comm&, State&)>> body, double seconds = 100)
+{
+    const auto states = std::make_shared<std::vector<State>>(static_cast<std::size_t>(p));
+    run_world(
+        p, [states, body = std::move(body)](threads_comm& comm) { body(comm, (*states)[static_cast<std::size_t>(comm.rank())]); }, seconds);
+    return std::move(*states);
 }
 
 /// How long disagreeing ranks may take. Sanitizers on busy cores are slow, but no test waits until this time has passed.
@@ -243,33 +253,59 @@ std::vector<std::vector<T>> inputs_of(const setting& s, contribution<T> data)
     return all;
 }
 
-/// Runs the collective once on every rank. `extra` follows the communicator.
-template <class Call, class T, class... P, class... Extra>
-std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>& inputs, Extra... extra)
+/// A collective with its plan. These are pointers, because there are hundreds of plans, and a compiler takes longer for function objects.
+template <class T>
+struct calls {
+    report (*apart)(std::span<const T>, std::span<T>, int root, threads_comm&, const void* extra) = nullptr;
+    report (*in_place)(std::span<T>, int root, threads_comm&, const void* extra) = nullptr;  ///< null if it cannot work in place
+    std::shared_ptr<const void> extra;                                                       ///< a tuple of what follows the communicator
+};
+/// Runs the call once on every rank.
+template <class Call, class T>
+std::vector<seen<T>> collect_calls(const setting& s, const std::vector<std::vector<T>>& inputs, const calls<T>& call)
 {
     return run<seen<T>>(s.p, [=](threads_comm& comm, seen<T>& mine) {
         const int me = comm.rank();
         const std::vector<T>& input = inputs[static_cast<std::size_t>(me)];
         guarded<T> send(input), recv(Call::recv_size(me, s.p, s.root, s.n));
-        if constexpr (Call::in_place_exists) {
-            if (s.in_place) {
-                const std::size_t whole = std::max(send.span().size(), recv.span().size());
-                guarded<T> both(whole);
-                const std::size_t at =
-                    send.span().size() < whole && Call::send_size(me, s.p, s.root, s.n) > 0 ? static_cast<std::size_t>(me) * s.n : 0;
-                if (!input.empty()) std::memcpy(both.span().data() + at, input.data(), input.size() * sizeof(T));
-                mine.facts = Call::template in_place<P...>(both.span(), s.root, comm, extra...);
-                mine.guards = both.intact();
-                mine.result = both.values();
-                mine.result.resize(recv.span().size());  // reduce_scatter: the first n
-                return;
-            }
+        if (call.in_place != nullptr && s.in_place) {
+            const std::size_t whole = std::max(send.span().size(), recv.span().size());
+            guarded<T> both(whole);
+            const std::size_t at =
+                send.span().size() < whole && Call::send_size(me, s.p, s.root, s.n) > 0 ? static_cast<std::size_t>(me) * s.n : 0;
+            if (!input.empty()) std::memcpy(both.span().data() + at, input.data(), input.size() * sizeof(T));
+            mine.facts = call.in_place(both.span(), s.root, comm, call.extra.get());
+            mine.guards = both.intact();
+            mine.result = both.values();
+            mine.result.resize(recv.span().size());  // reduce_scatter: the first n
+            return;
         }
-        mine.facts = Call::template call<P...>(std::span<const T>(send.span()), recv.span(), s.root, comm, extra...);
+        mine.facts = call.apart(send.span(), recv.span(), s.root, comm, call.extra.get());
         mine.guards = send.intact() && recv.intact();
         mine.send_kept = oracle::same_bits(send.values(), input);
         mine.result = recv.values();
     });
+}
+/// Runs the collective once on every rank. `extra` follows the communicator.
+template <class Call, class T, class... P, class... Extra>
+std::vector<seen<T>> collect(const setting& s, const std::vector<std::vector<T>>& inputs, Extra... extra)
+{
+    calls<T> call;
+    if constexpr (sizeof...(Extra) > 0) call.extra = std::make_shared<const std::tuple<Extra...>>(extra...);
+    call.apart = [](std::span<const T> send, std::span<T> recv, int root, threads_comm& comm, [[maybe_unused]] const void* more) {
+        if constexpr (sizeof...(Extra) == 0) return Call::template call<P...>(send, recv, root, comm);
+        else
+            return std::apply([&](const Extra&... each) { return Call::template call<P...>(send, recv, root, comm, each...); },
+                              *static_cast<const std::tuple<Extra...>*>(more));
+    };
+    if constexpr (Call::in_place_exists)
+        call.in_place = [](std::span<T> both, int root, threads_comm& comm, [[maybe_unused]] const void* more) {
+            if constexpr (sizeof...(Extra) == 0) return Call::template in_place<P...>(both, root, comm);
+            else
+                return std::apply([&](const Extra&... each) { return Call::template in_place<P...>(both, root, comm, each...); },
+                                  *static_cast<const std::tuple<Extra...>*>(more));
+        };
+    return collect_calls<Call, T>(s, inputs, call);
 }
 
 /// What rank `me` must hold as element i. `operands` is room that the caller keeps from element to element.
@@ -319,16 +355,30 @@ std::string algorithm_for(const setting& s, const names& usually)
     return usually.algorithm;
 }
 
-/// Runs a case and checks all that is promised. @return the reports
-template <class Call, class T, class... P, class... Extra>
-std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what,
-                           const names& said, Extra... extra)
+/// What a plan promises.
+struct promises {
+    std::string algorithm, codec, placement;
+    bool lossy;
+    bool always_compares, compares_if_large;  ///< arguments, before the call
+};
+template <class Call, class T, class... P>
+promises promises_of(const setting& s, const names& said)
 {
-    INFO("p " << s.p << ", n " << s.n << ", root " << s.root << (s.in_place ? ", in place" : "") << ", field " << field << ", "
-              << said.algorithm << " " << said.codec << " " << said.placement);
-    const auto all = collect<Call, T, P...>(s, inputs, extra...);
     using plan = ccoll::plan_of<P...>;
-    const bool lossy = plan::codec::lossy && s.p > 1;
+    using level = typename plan::check;
+    return {algorithm_for<Call, T, P...>(s, said),
+            said.codec,
+            said.placement,
+            plan::codec::lossy && s.p > 1,
+            std::is_same_v<level, ccoll::policies::Check::Collective> || plan::bound::kind == ccoll::bound_kind::relative,
+            std::is_same_v<level, ccoll::policies::Check::Auto>};
+}
+
+/// Checks all that is promised of a case.
+template <class Call, class T>
+void judge(const setting& s, const std::vector<std::vector<T>>& inputs, oracle::op what, const std::vector<seen<T>>& all,
+           const promises& promised)
+{
     for (int r = 0; r < s.p; ++r) {
         const seen<T>& mine = all[static_cast<std::size_t>(r)];
         const report& facts = mine.facts;
@@ -336,22 +386,16 @@ std::vector<seen<T>> check(const setting& s, const char* field, const std::vecto
         CHECK(mine.guards);
         CHECK(mine.send_kept);
         CHECK(facts.trouble.ok());
-        CHECK(facts.algorithm == algorithm_for<Call, T, P...>(s, said));
-        CHECK(facts.codec == std::string(said.codec));
-        CHECK(facts.placement == std::string(said.placement));
-        CHECK(facts.exact == !lossy);
-        CHECK((facts.worst_case_error > 0) == lossy);
-        CHECK((facts.error_bound > 0) == lossy);
+        CHECK(facts.algorithm == promised.algorithm);
+        CHECK(facts.codec == promised.codec);
+        CHECK(facts.placement == promised.placement);
+        CHECK(facts.exact == !promised.lossy);
+        CHECK((facts.worst_case_error > 0) == promised.lossy);
+        CHECK((facts.error_bound > 0) == promised.lossy);
         CHECK(facts.probable_error <= facts.worst_case_error);
-        {  // Check::Auto compares arguments before large vectors, and always if there is a root
-            using level = typename plan::check;
-            const std::size_t whole = std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
-            const bool due = std::is_same_v<level, ccoll::policies::Check::Collective> ||
-                             plan::bound::kind == ccoll::bound_kind::relative ||
-                             (std::is_same_v<level, ccoll::policies::Check::Auto> &&
-                              (Call::collective::rooted || whole * sizeof(T) >= ccoll::agreement_bytes));
-            CHECK(facts.agreed == (s.p > 1 && due));
-        }
+        const std::size_t longest = std::max(Call::send_size(r, s.p, r, s.n), Call::recv_size(r, s.p, r, s.n));
+        const bool large = Call::collective::rooted || longest * sizeof(T) >= ccoll::agreement_bytes;
+        CHECK(facts.agreed == (s.p > 1 && (promised.always_compares || (promised.compares_if_large && large))));
         if (s.p == 1) CHECK(facts.sent_bytes == 0);
         const bool whole = Call::collective::recv == ccoll::extent::whole;
         const bool same = whole && oracle::same_bits(mine.result, all[0].result);
@@ -366,6 +410,17 @@ std::vector<seen<T>> check(const setting& s, const char* field, const std::vecto
         INFO("first wrong element " << first << ": " << (wrong > 0 ? mine.result[first] : T(0)));
         CHECK(wrong == 0);
     }
+}
+
+/// Runs a case and checks all that is promised. @return what the ranks saw
+template <class Call, class T, class... P, class... Extra>
+std::vector<seen<T>> check(const setting& s, const char* field, const std::vector<std::vector<T>>& inputs, oracle::op what,
+                           const names& said, Extra... extra)
+{
+    INFO("p " << s.p << ", n " << s.n << ", root " << s.root << (s.in_place ? ", in place" : "") << ", field " << field << ", "
+              << said.algorithm << " " << said.codec << " " << said.placement);
+    const auto all = collect<Call, T, P...>(s, inputs, extra...);
+    judge<Call, T>(s, inputs, what, all, promises_of<Call, T, P...>(s, said));
     return all;
 }
 

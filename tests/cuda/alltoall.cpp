@@ -8,6 +8,8 @@
 
 #include <string>
 
+namespace alltoall_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 
@@ -59,3 +61,5 @@ TEST_CASE("All-to-alls of the literature give the values of ccoll::alltoall", "[
         compare_with_ours<Codec::ZfpAtRate, Codec::Zfp, FixedRate<16>>(p, 16);
     }
 }
+
+}  // namespace alltoall_cases

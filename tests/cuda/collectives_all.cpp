@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace collectives_all_cases {
+
 using emulated::device_vector;
 using namespace ccoll::policies;
 
@@ -34,3 +36,5 @@ TEST_CASE("Device buffers: vectors of several slices a lane, and memory that is 
               }
           }) == "");
 }
+
+}  // namespace collectives_all_cases

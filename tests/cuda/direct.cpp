@@ -8,29 +8,30 @@
 #include <random>
 #include <string>
 
-using emulated::device_vector;
-using namespace ccoll::policies;
-
-namespace {
+namespace direct_cases {
 
 /// Elements on the device, whose messages are there, too, also in calls without Transport::Direct.
 template <class T>
-struct direct_vector : device_vector<T> {
-    using device_vector<T>::device_vector;
+struct direct_vector : emulated::device_vector<T> {
+    using emulated::device_vector<T>::device_vector;
 };
 
+}  // namespace direct_cases
+
+template <class T>
+struct ccoll::buffer_traits<direct_cases::direct_vector<T>> : buffer_traits<emulated::device_vector<T>> {
+    using space = direct<cuda_space>;
+};
+template <class T>
+struct ccoll::buffer_traits<const direct_cases::direct_vector<T>> : buffer_traits<const emulated::device_vector<T>> {
+    using space = direct<cuda_space>;
+};
+
+namespace direct_cases {
+
+using emulated::device_vector;
+using namespace ccoll::policies;
 using E = ErrorBound<1e-3>;
-
-}  // namespace
-
-template <class T>
-struct ccoll::buffer_traits<direct_vector<T>> : buffer_traits<device_vector<T>> {
-    using space = direct<cuda_space>;
-};
-template <class T>
-struct ccoll::buffer_traits<const direct_vector<T>> : buffer_traits<const device_vector<T>> {
-    using space = direct<cuda_space>;
-};
 
 TEST_CASE("Direct: every collective, algorithm and placement gives the bits of host buffers", "[cuda][direct]")
 {
@@ -130,3 +131,5 @@ TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, w
         CHECK(std::equal(expected.begin(), expected.end(), fetched.begin()));
     }
 }
+
+}  // namespace direct_cases

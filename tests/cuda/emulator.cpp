@@ -8,6 +8,8 @@
 
 #include <numeric>
 
+namespace emulator_cases {
+
 using namespace ccoll::detail::device;
 
 namespace {
@@ -116,3 +118,5 @@ TEST_CASE("The emulator finds what would hang or be undefined on a GPU, and says
     CHECK(says(fault_of([&] { emulator::launch({}, 1, 1, 0, [&] { misaligned(at); }); }), "not aligned"));
     CHECK(says(fault_of([] { emulator::launch({}, 1, 1, 4, [] { shared_memory<words>().of[0] = 1; }); }), "too little shared memory"));
 }
+
+}  // namespace emulator_cases

@@ -7,6 +7,8 @@
 
 #include <string>
 
+namespace errors_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 using E = ErrorBound<1e-3>;
@@ -166,3 +168,5 @@ TEST_CASE("A kernel that fails while it runs is an error on all ranks", "[cuda][
     });
     CHECK(differs == "");
 }
+
+}  // namespace errors_cases

@@ -8,6 +8,8 @@
 #include <random>
 #include <string>
 
+namespace operations_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 namespace device = ccoll::detail::device;
@@ -216,3 +218,5 @@ TEST_CASE("Device buffers are reduced on the device where the operation allows i
     CHECK(ccoll::memory_space<ccoll::cuda_space, double>::operation_of<mine::First> == nullptr);
     CHECK(mine::on_host > 0);
 }
+
+}  // namespace operations_cases

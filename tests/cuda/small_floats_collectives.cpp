@@ -8,21 +8,23 @@
 
 #include <string>
 
-using namespace ccoll::policies;
-using ccoll::bfloat16;
-using ccoll::half;
-
-namespace {
+namespace small_floats_collectives_cases {
 
 /// As __nv_bfloat16 and others: two bytes without conversions or arithmetic of its own.
 struct foreign_bfloat16 {
     std::uint16_t bits;
 };
 
-}  // namespace
+}  // namespace small_floats_collectives_cases
 
 template <>
-inline constexpr int ccoll::exponent_bits_of<foreign_bfloat16> = 8;
+inline constexpr int ccoll::exponent_bits_of<small_floats_collectives_cases::foreign_bfloat16> = 8;
+
+namespace small_floats_collectives_cases {
+
+using namespace ccoll::policies;
+using ccoll::bfloat16;
+using ccoll::half;
 
 namespace {
 
@@ -194,3 +196,5 @@ TEST_CASE("codec_stream encodes, decodes and adds two-byte numbers with the byte
     REQUIRE(codecs.result().bytes == of_sum);
     CHECK(begins(r.values(), sum, of_sum));
 }
+
+}  // namespace small_floats_collectives_cases

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace szx_zfp_collectives_cases {
+
 using namespace ccoll::policies;
 using emulated::device_vector;
 
@@ -99,3 +101,5 @@ TEMPLATE_TEST_CASE("codec_stream with SZx, PipeSZx and ZFP at a rate: the host's
         stream_beside_host<Codec::ZfpAtRate>(codecs, each, 12.5);
     }
 }
+
+}  // namespace szx_zfp_collectives_cases

@@ -11,6 +11,8 @@
 
 #include "fields.hpp"
 
+namespace error_bounds_cases {
+
 using namespace ccoll::policies;
 namespace collective = ccoll::collective;
 
@@ -119,3 +121,5 @@ TEST_CASE("docs/error_bounds.md: the probable error rests on independence, the w
         CHECK(share == Approx(equal ? 0.32 : 0.72).margin(0.005));
     }
 }
+
+}  // namespace error_bounds_cases

@@ -18,6 +18,8 @@
 #include <ccoll/transport/threads.hpp>
 #include <ccoll/value.hpp>
 
+namespace reference_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -447,3 +449,5 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         want(fell_back && exact.worst_case_error == 0, "fallback");
     });
 }
+
+}  // namespace reference_cases

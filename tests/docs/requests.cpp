@@ -12,6 +12,8 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
+namespace requests_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -116,3 +118,5 @@ TEST_CASE("docs/reference/requests.md: a request that is dropped", "[docs][reque
         if (comm.rank() == 1) want(code == ccoll::status::abandoned, "abandoned");
     });
 }
+
+}  // namespace requests_cases

@@ -11,6 +11,8 @@
 using namespace ccoll::policies;
 // [/doc:addends_includes]
 
+namespace szp_cases {
+
 TEST_CASE("the addends of docs/szp.md add", "[docs][homomorphic]")
 {
     // [doc:addends]
@@ -30,3 +32,5 @@ TEST_CASE("the addends of docs/szp.md add", "[docs][homomorphic]")
     REQUIRE(ccoll::decode<Codec::SZp>(difference, back) == ccoll::status::ok);
     for (const float v : back) REQUIRE(v == Approx(0.75).margin(2 * eb));
 }
+
+}  // namespace szp_cases

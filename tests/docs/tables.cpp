@@ -15,6 +15,8 @@
 
 #include <ccoll/ccoll.hpp>
 
+namespace tables_cases {
+
 using namespace ccoll::policies;
 namespace collective = ccoll::collective;
 
@@ -421,3 +423,5 @@ TEST_CASE("docs/choosing.md: how fast a codec must be", "[docs]")
     expect_line("choosing.md", ratios);
     expect_line("choosing.md", speeds);
 }
+
+}  // namespace tables_cases

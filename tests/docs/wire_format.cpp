@@ -11,6 +11,8 @@
 #include <ccoll/engine/p2p.hpp>
 #include <ccoll/wire/message.hpp>
 
+namespace wire_format_cases {
+
 using namespace ccoll::policies;
 
 namespace {
@@ -166,3 +168,5 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(ccoll::call_tags::period == 1791);
     CHECK(ccoll::first_p2p_tag == 28672);
 }
+
+}  // namespace wire_format_cases

@@ -7,6 +7,8 @@
 
 #include <memory>
 
+namespace agree_cases {
+
 using namespace ccoll;
 
 namespace {
@@ -186,3 +188,5 @@ TEST_CASE("Agreement: duplicated and damaged messages give the same facts or an 
         }
     }
 }
+
+}  // namespace agree_cases

@@ -8,6 +8,8 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
+namespace auto_algo_cases {
+
 using namespace ccoll::policies;
 namespace collective = ccoll::collective;
 
@@ -125,3 +127,5 @@ TEST_CASE("The length decides only where the bound does not depend on the algori
     CHECK(allreduce_names<Codec::SZp, ErrorBound<1e-3>, Placement::PerHop>(4, n) == all("Ring"));
     CHECK(allreduce_names<Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(4, n) == all("Ring"));
 }
+
+}  // namespace auto_algo_cases

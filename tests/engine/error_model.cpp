@@ -6,6 +6,8 @@
 
 #include "catch.hpp"
 
+namespace error_model_cases {
+
 using namespace ccoll;
 using namespace ccoll::policies;
 
@@ -81,3 +83,5 @@ TEST_CASE("the probable error is C-Coll's", "[engine][error]")
     CHECK(probable_units(0, sums) == 0);
     for (int p = 1; p <= 64; ++p) CHECK(probable_units(p, sums) <= p);
 }
+
+}  // namespace error_model_cases

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <memory>
 
+namespace executor_cases {
+
 using namespace ccoll;
 using namespace ccoll::policies;
 
@@ -255,3 +257,5 @@ TEST_CASE("Blocks: elements are read from the user's buffer, and written to the 
     CHECK(all > 0);
     CHECK(memory.buffers() == 0);
 }
+
+}  // namespace executor_cases

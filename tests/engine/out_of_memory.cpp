@@ -5,6 +5,8 @@
 #include <atomic>
 #include <new>
 
+namespace out_of_memory_cases {
+
 using namespace ccoll;
 using namespace ccoll::policies;
 using namespace worlds;
@@ -130,3 +132,5 @@ TEST_CASE("A sender without memory says so to its receiver, also before its firs
     };
     CHECK(fail_everywhere(2, exchange) >= 2);
 }
+
+}  // namespace out_of_memory_cases

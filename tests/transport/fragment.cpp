@@ -12,6 +12,8 @@
 #include <sstream>
 #include <string>
 
+namespace fragment_cases {
+
 using namespace ccoll;
 
 namespace {
@@ -179,3 +181,5 @@ TEST_CASE("Fragment: the bytes are those of this version", "[transport][fragment
     found << file.rdbuf();
     CHECK(found.str() == all);
 }
+
+}  // namespace fragment_cases

@@ -10,6 +10,8 @@
 
 #include <ccoll/transport/guarded.hpp>
 
+namespace guarded_cases {
+
 using ccoll::status, ccoll::threads_comm, worlds::findings;
 using guarded_link = ccoll::guarded<threads_comm>;
 
@@ -49,3 +51,5 @@ TEST_CASE("A receive that is withdrawn while its message arrives leaves the whol
         link.stop_listening();
     }));
 }
+
+}  // namespace guarded_cases

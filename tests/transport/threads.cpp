@@ -17,6 +17,8 @@
 
 #include <ccoll/transport/threads.hpp>
 
+namespace threads_cases {
+
 namespace {
 
 using ccoll::status;
@@ -520,3 +522,5 @@ TEST_CASE("Queues keep their memory, so that after a while nothing is allocated"
         CHECK(queue.expected.empty());
     }
 }
+
+}  // namespace threads_cases

@@ -365,21 +365,17 @@ private:
 
 static_assert(transport<threads_comm>);
 
-/// Runs `body(comm)` on p threads, each of which is one rank. Returns when all have ended.
-///
-/// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
-/// @param body  called as body(threads_comm&) from p threads at once.
-/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has
-///              thrown: what they expect from it fails with peer_lost.
-template <class Body>
-void run_ranks(int p, Body&& body)
+namespace detail {
+
+/// run_ranks with body(object, comm) in place of the body, so that the code which starts threads is not compiled again for each body.
+inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), void* object)
 {
     if (p < 1) raise("run_ranks", {.code = status::bad_argument, .expected = 1, .found = static_cast<double>(p)});
-    const auto world = std::make_shared<detail::threads_world>(p);
+    const auto world = std::make_shared<threads_world>(p);
     std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(p));
     const auto run = [&](int rank) {
         threads_comm comm(world, rank);
-        body(comm);
+        body(object, comm);
     };
     std::vector<std::thread> threads;
     threads.reserve(static_cast<std::size_t>(p));
@@ -412,6 +408,21 @@ void run_ranks(int p, Body&& body)
     for (const std::exception_ptr& each : thrown)
         if (each) std::rethrow_exception(each);
 #endif
+}
+
+}  // namespace detail
+
+/// Runs `body(comm)` on p threads, each of which is one rank. Returns when all have ended.
+///
+/// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
+/// @param body  called as body(threads_comm&) from p threads at once.
+/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has
+///              thrown: what they expect from it fails with peer_lost.
+template <class Body>
+void run_ranks(int p, Body&& body)
+{
+    auto call = [&body](threads_comm& comm) { body(comm); };  // an object, even if the body is a function
+    detail::run_ranks(p, [](void* object, threads_comm& comm) { (*static_cast<decltype(call)*>(object))(comm); }, &call);
 }
 
 }  // namespace ccoll
