@@ -89,7 +89,7 @@ function(add_mpi_tests)
       # Half the time to compile. The unit tests run the same engine and codecs optimised.
       target_compile_options(${program} PRIVATE -O0)
       if(sanitizer)
-        target_compile_options(${program} PRIVATE -O1 -g1 -fsanitize=${sanitizer} -fno-omit-frame-pointer)
+        target_compile_options(${program} PRIVATE -g1 -fsanitize=${sanitizer} -fno-omit-frame-pointer)
         target_link_options(${program} PRIVATE -fsanitize=${sanitizer})
       endif()
       target_link_libraries(${program} PRIVATE ccoll_test ccoll_mpi_${mpi})
