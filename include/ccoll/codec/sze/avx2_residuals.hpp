@@ -65,65 +65,6 @@ CCOLL_TARGET inline void add_behind(i32* d, std::size_t n, distance by, std::siz
     else add_in_order<false>(d, n, by.places, begin);
 }
 
-// ---- the search for rows
-
-CCOLL_TARGET inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noexcept
-{
-    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
-    const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const auto shifted = [&](std::size_t i) CCOLL_TARGET { return _mm256_sra_epi32(load(d + i), by); };
-    std::size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        const __m256i low = _mm256_packs_epi32(shifted(i), shifted(i + 8)), high = _mm256_packs_epi32(shifted(i + 16), shifted(i + 24));
-        const __m256i all = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), in_order);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bytes + i), _mm256_xor_si256(all, zero));
-    }
-    portable::to_bytes(d + i, n - i, shift, bytes + i);
-}
-
-CCOLL_TARGET inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) noexcept
-{
-    static_assert(probe_values == 32);
-    const __m256i zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
-    std::size_t best = begin;
-    u32 most = 0;
-    for (std::size_t at = begin; at + probe_values <= begin + n; at += probe_values) {
-        const u32 sum = sum_of(_mm256_sad_epu8(load(bytes + at), zero));
-        if (sum <= most) continue;
-        most = sum;
-        best = at;
-    }
-    return best;
-}
-
-/// Sums of differences of both probes, in four parts.
-CCOLL_INLINE __m256i differences_of(__m256i a, __m256i b, const u8* from_a, const u8* from_b, std::size_t w) noexcept
-{
-    return _mm256_add_epi32(_mm256_sad_epu8(a, load(from_a - w)), _mm256_sad_epu8(b, load(from_b - w)));
-}
-CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first, std::size_t last, std::size_t step,
-                                         candidates& best) noexcept
-{
-    const __m256i a = load(from_a), b = load(from_b);
-    __m128i worst = _mm_set1_epi32(0x7fffffff);
-    std::size_t w = first;
-    for (; w + 3 * step <= last; w += 4 * step) {
-        const __m256i s0 = differences_of(a, b, from_a, from_b, w), s1 = differences_of(a, b, from_a, from_b, w + step);
-        const __m256i s2 = differences_of(a, b, from_a, from_b, w + 2 * step), s3 = differences_of(a, b, from_a, from_b, w + 3 * step);
-        const __m256i s01 = _mm256_or_si256(s0, _mm256_slli_epi64(s1, 32)), s23 = _mm256_or_si256(s2, _mm256_slli_epi64(s3, 32));
-        const __m256i parts = _mm256_add_epi32(_mm256_unpacklo_epi64(s01, s23), _mm256_unpackhi_epi64(s01, s23));
-        const __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256(parts, 1));
-        if (_mm_movemask_epi8(_mm_cmplt_epi32(sums, worst)) == 0) continue;
-        alignas(16) u32 each[4];
-        _mm_store_si128(reinterpret_cast<__m128i*>(each), sums);
-        for (std::size_t k = 0; k < 4; ++k)
-            if (each[k] < best.worst()) best.add(w + k * step, each[k]);
-        worst = _mm_set1_epi32(static_cast<int>(std::min(best.worst(), u32{0x7fffffff})));
-    }
-    for (; w <= last; w += step)
-        if (const u32 sum = sum_of(differences_of(a, b, from_a, from_b, w)); sum < best.worst()) best.add(w, sum);
-}
-
 // ---- tokens
 
 CCOLL_INLINE __m256i folded_8(__m256i r) noexcept { return _mm256_xor_si256(_mm256_slli_epi32(r, 1), _mm256_srai_epi32(r, 31)); }
@@ -195,36 +136,46 @@ CCOLL_INLINE __m128i low_bits_of(__m128i t) noexcept
 inline u64 sums_before(u64 counts) noexcept { return counts * 0x0101010101010100u; }
 inline constexpr u32 most_at_once = bit_writer::most;
 
-/// Four fields next to each other.
-CCOLL_INLINE u64 joined_bits(__m128i fields, __m128i at) noexcept
+/// Low bits of eight residuals: those of the first four next to each other, and those of the others.
+struct low_bits_of_8 {
+    u64 first, second;
+    u32 of_first, of_second;  ///< how many; above most_at_once the bits are not meaningful
+};
+CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t) noexcept
 {
-    const __m256i placed = _mm256_sllv_epi64(_mm256_cvtepu32_epi64(fields), _mm256_cvtepu8_epi64(at));
-    const __m128i half = _mm_or_si128(_mm256_castsi256_si128(placed), _mm256_extracti128_si256(placed, 1));
-    return static_cast<u64>(_mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half))));
+    const __m128i counts = low_bits_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t)));
+    const u64 of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
+    const u64 sums = of_each * 0x0101010101010101u;  // of the bytes up to each one
+    const __m256i count = _mm256_cvtepu8_epi32(counts), zero = _mm256_setzero_si256();
+    const __m256i fields = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(-1), count), folded_8(load(d)));
+    const __m256i of_lower = _mm256_blend_epi32(count, zero, 0xaa);
+    const __m256i pairs =
+        _mm256_or_si256(_mm256_blend_epi32(fields, zero, 0xaa), _mm256_sllv_epi64(_mm256_srli_epi64(fields, 32), of_lower));
+    const __m256i of_pairs = _mm256_add_epi64(of_lower, _mm256_srli_epi64(count, 32));
+    const __m256i placed = _mm256_sllv_epi64(pairs, _mm256_slli_si256(of_pairs, 8));
+    const __m256i joined = _mm256_or_si256(placed, _mm256_srli_si256(placed, 8));
+    const u32 of_first = sums >> 24 & 0xff;
+    return {static_cast<u64>(_mm256_extract_epi64(joined, 0)), static_cast<u64>(_mm256_extract_epi64(joined, 2)), of_first,
+            static_cast<u32>(sums >> 56) - of_first};
 }
 CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
-    const __m256i one = _mm256_set1_epi32(1);
+    u16 others[most_groups + 1];  // which groups have low bits: a list, because processors would not foresee it
+    std::size_t count = 0;
     for (std::size_t g = 0; g < n; g += lanes) {
-        if (portable::are_direct(t + g)) continue;
-        const __m128i counts = low_bits_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g)));
-        const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
-        const u64 before = sums_before(of_each);
-        const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
-        if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
-            portable::put_low_bits_of_8(d + g, t + g, to);
-            continue;
-        }
-        const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, _mm256_cvtepu8_epi32(counts)), one);
-        const __m256i fields = _mm256_and_si256(folded_8(load(d + g)), mask);
-        const __m128i at = _mm_cvtsi64_si128(static_cast<long long>(before));
-        const __m128i at_of_second = _mm_sub_epi8(_mm_srli_epi64(at, 32), _mm_set1_epi8(static_cast<char>(first_half)));
-        const u64 a = joined_bits(_mm256_castsi256_si128(fields), at), b = joined_bits(_mm256_extracti128_si256(fields, 1), at_of_second);
-        if (all <= most_at_once) {
-            to.put(a | b << first_half, all);
+        others[count] = static_cast<u16>(g);
+        count += !portable::are_direct(t + g);
+    }
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t g = others[k];
+        const low_bits_of_8 all = joined_low_bits(d + g, t + g);
+        if (all.of_first + all.of_second <= most_at_once) {
+            to.put(all.first | all.second << all.of_first, all.of_first + all.of_second);
+        } else if (all.of_first <= most_at_once && all.of_second <= most_at_once) {
+            to.put(all.first, all.of_first);
+            to.put(all.second, all.of_second);
         } else {
-            to.put(a, first_half);
-            to.put(b, all - first_half);
+            portable::put_low_bits_of_8(d + g, t + g, to);
         }
     }
 }
