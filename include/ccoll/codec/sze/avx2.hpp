@@ -29,30 +29,29 @@ CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8
 }
 
 /// [mask of lanes that are to be refilled][lane] which of the next words it takes
+template <class Number>
 struct word_numbers {
-    u8 of[256][8];
+    alignas(32) Number of[256][8];
 };
-constexpr word_numbers make_word_numbers()
+constexpr word_numbers<u32> make_word_numbers()  // as a register, because conversions would be in the chain from group to group
 {
-    word_numbers n{};
+    word_numbers<u32> n{};
     for (unsigned m = 0; m < 256; ++m)
-        for (unsigned j = 0, next = 0; j < 8; ++j) n.of[m][j] = static_cast<u8>((m >> j & 1) != 0 ? next++ : 0);
+        for (unsigned j = 0, next = 0; j < 8; ++j) n.of[m][j] = (m >> j & 1) != 0 ? next++ : 0;
     return n;
 }
-inline constexpr word_numbers word_of_lane = make_word_numbers();
+inline constexpr word_numbers<u32> word_of_lane = make_word_numbers();
 
 /// [mask of lanes that are full][lane] which lane's word goes there, so that the words of all full lanes end with the last one
-constexpr word_numbers make_lane_numbers()
+constexpr word_numbers<u8> make_lane_numbers()
 {
-    word_numbers n{};
+    word_numbers<u8> n{};
     for (unsigned m = 0; m < 256; ++m)
         for (unsigned j = 8, next = 8; j-- > 0;)
             if ((m >> j & 1) != 0) n.of[m][--next] = static_cast<u8>(j);
     return n;
 }
-inline constexpr word_numbers lane_of_word = make_lane_numbers();
-
-CCOLL_INLINE __m256i joined(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
+inline constexpr word_numbers<u8> lane_of_word = make_lane_numbers();
 
 CCOLL_INLINE __m256i ones(unsigned bits) noexcept { return _mm256_set1_epi32((1 << bits) - 1); }
 
@@ -110,6 +109,20 @@ CCOLL_TARGET inline u8* encode_tokens(const u8* t, const u8* class_of_group, std
     return end;
 }
 
+/// By loads, because a gather takes longer.
+CCOLL_INLINE __m256i gathered(const u32* from, __m256i index) noexcept
+{
+    const auto four = [&](__m128i at) CCOLL_TARGET {
+        const auto a = static_cast<u64>(_mm_cvtsi128_si64(at)), b = static_cast<u64>(_mm_extract_epi64(at, 1));
+        const auto two = [&](u64 both) CCOLL_TARGET {
+            const __m128i first = _mm_cvtsi32_si128(static_cast<int>(from[both & 0xffffffff]));
+            return _mm_insert_epi32(first, static_cast<int>(from[both >> 32]), 1);
+        };
+        return _mm_unpacklo_epi64(two(a), two(b));
+    };
+    return joined(four(_mm256_castsi256_si128(index)), four(_mm256_extracti128_si256(index, 1)));
+}
+
 CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const slot_table* slots, const model& m,
                                        std::size_t groups, u8* t) noexcept
 {
@@ -118,13 +131,15 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
     for (u32 a = 0; a < 512; ++a) first_slot[a] = m.class_of(a / 2) * table_size;
     const std::size_t second = m.second_row();
     const std::size_t w = m.distances[0].places;
-    const __m256i low = _mm256_set1_epi32(whole - 1), share = _mm256_set1_epi32(0x7ff);
+    const __m256i low = ones(share_bits), share = ones(share_bits + 1);
+    // Below, the sign of states is turned over, because AVX2 compares only signed integers.
+    const __m256i sign = _mm256_set1_epi32(static_cast<int>(0x80000000u));
+    const __m256i least = _mm256_xor_si256(_mm256_set1_epi32(static_cast<int>(least_state)), sign);
     __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(states));
-    __m256i of = _mm256_set1_epi32(static_cast<int>(first_slot[0]));
+    const u32* of = slots[0] + first_slot[0];
     for (std::size_t g = 0; g < groups; ++g) {
         if (from > end) return false;
-        const __m256i index = _mm256_add_epi32(of, _mm256_and_si256(x, low));
-        const __m256i slot = _mm256_i32gather_epi32(reinterpret_cast<const int*>(slots), index, 4);
+        const __m256i slot = gathered(of, _mm256_and_si256(x, low));
         const __m256i code = _mm256_srli_epi32(slot, 24);
         const __m128i codes = _mm_packus_epi32(_mm256_castsi256_si128(code), _mm256_extracti128_si256(code, 1));
         const __m128i bytes = _mm_packus_epi16(codes, _mm_setzero_si128());
@@ -133,16 +148,16 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
         const __m128i other =
             g + 1 < second ? own : activity_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + lanes * (g + 1) - w)));
         const auto activity = static_cast<u32>(_mm_cvtsi128_si32(_mm_add_epi32(own, other)));
-        of = _mm256_set1_epi32(static_cast<int>(first_slot[activity]));
+        of = slots[0] + first_slot[activity];
 
-        const __m256i place = _mm256_and_si256(_mm256_srli_epi32(slot, 11), low);
-        x = _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(slot, share), _mm256_srli_epi32(x, share_bits)), place);
-        const __m256i empty = _mm256_cmpeq_epi32(_mm256_srli_epi32(x, 16), _mm256_setzero_si256());
+        const __m256i place = _mm256_xor_si256(_mm256_and_si256(_mm256_srli_epi32(slot, 11), low), sign);
+        const __m256i turned = _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(slot, share), _mm256_srli_epi32(x, share_bits)), place);
+        const __m256i empty = _mm256_cmpgt_epi32(least, turned);
         const auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(empty)));
         const __m256i next = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-        const __m256i number = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(word_of_lane.of[mask])));
-        const __m256i filled = _mm256_or_si256(_mm256_slli_epi32(x, 16), _mm256_permutevar8x32_epi32(next, number));
-        x = _mm256_blendv_epi8(x, filled, empty);
+        const __m256i number = load(word_of_lane.of[mask]);
+        const __m256i filled = _mm256_or_si256(_mm256_slli_epi32(turned, 16), _mm256_permutevar8x32_epi32(next, number));
+        x = _mm256_blendv_epi8(_mm256_xor_si256(turned, sign), filled, empty);
         from += 2 * _mm_popcnt_u32(mask);
     }
     const __m256i at_least = _mm256_cmpeq_epi32(x, _mm256_set1_epi32(static_cast<int>(least_state)));

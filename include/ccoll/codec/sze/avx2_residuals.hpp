@@ -15,6 +15,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::sze::avx2 {
 
 CCOLL_INLINE __m256i load(const void* from) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+CCOLL_INLINE __m256i joined(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 CCOLL_INLINE u32 sum_of(__m256i sums_of_8) noexcept
 {
     const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums_of_8), _mm256_extracti128_si256(sums_of_8, 1));
@@ -126,14 +127,31 @@ CCOLL_TARGET inline void make_slots(const share_table& table, u32* slots) noexce
 
 // ---- low bits
 
-/// How many low bits each of eight tokens has, as bytes.
-CCOLL_INLINE __m128i low_bits_of(__m128i t) noexcept
+/// A constant that stays in its register. g++ 12 makes others again in each iteration of a loop with branches.
+CCOLL_INLINE __m128i constant(int byte) noexcept
 {
-    const __m128i quarter = _mm_and_si128(_mm_srli_epi16(t, 2), _mm_set1_epi8(0x1f));
-    return _mm_and_si128(_mm_sub_epi8(quarter, _mm_set1_epi8(2)), _mm_cmpgt_epi8(t, _mm_set1_epi8(direct - 1)));
+    __m128i c = _mm_set1_epi8(static_cast<char>(byte));
+    __asm__("" : "+x"(c));
+    return c;
 }
-/// Where the low bits of eight tokens begin: byte k has the sum of the bytes below it. Sums of 256 and more are not meaningful.
-inline u64 sums_before(u64 counts) noexcept { return counts * 0x0101010101010100u; }
+CCOLL_INLINE __m256i wide_constant(int word) noexcept
+{
+    __m256i c = _mm256_set1_epi32(word);
+    __asm__("" : "+x"(c));
+    return c;
+}
+
+/// How many low bits each of eight tokens has, as bytes.
+struct low_bits_of {
+    __m128i quarters, two, last_direct;
+
+    CCOLL_INLINE low_bits_of() noexcept : quarters(constant(0x1f)), two(constant(2)), last_direct(constant(direct - 1)) {}
+    CCOLL_INLINE __m128i operator()(__m128i t) const noexcept
+    {
+        const __m128i quarter = _mm_and_si128(_mm_srli_epi16(t, 2), quarters);
+        return _mm_and_si128(_mm_sub_epi8(quarter, two), _mm_cmpgt_epi8(t, last_direct));
+    }
+};
 inline constexpr u32 most_at_once = bit_writer::most;
 
 /// Low bits of eight residuals: those of the first four next to each other, and those of the others.
@@ -141,9 +159,9 @@ struct low_bits_of_8 {
     u64 first, second;
     u32 of_first, of_second;  ///< how many; above most_at_once the bits are not meaningful
 };
-CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t) noexcept
+CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t, const low_bits_of& counts_of) noexcept
 {
-    const __m128i counts = low_bits_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t)));
+    const __m128i counts = counts_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t)));
     const u64 of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
     const u64 sums = of_each * 0x0101010101010101u;  // of the bytes up to each one
     const __m256i count = _mm256_cvtepu8_epi32(counts), zero = _mm256_setzero_si256();
@@ -166,9 +184,10 @@ CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, 
         others[count] = static_cast<u16>(g);
         count += !portable::are_direct(t + g);
     }
+    const low_bits_of counts_of;
     for (std::size_t k = 0; k < count; ++k) {
         const std::size_t g = others[k];
-        const low_bits_of_8 all = joined_low_bits(d + g, t + g);
+        const low_bits_of_8 all = joined_low_bits(d + g, t + g, counts_of);
         if (all.of_first + all.of_second <= most_at_once) {
             to.put(all.first | all.second << all.of_first, all.of_first + all.of_second);
         } else if (all.of_first <= most_at_once && all.of_second <= most_at_once) {
@@ -180,45 +199,48 @@ CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, 
     }
 }
 
-/// Four fields of a word.
-CCOLL_INLINE __m128i parted_bits(u64 word, __m128i at) noexcept
+/// Residuals of eight numbers.
+CCOLL_INLINE void put_unfolded_8(__m256i u, i32* d) noexcept
 {
-    const __m256i placed = _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<long long>(word)), _mm256_cvtepu8_epi64(at));
-    return _mm_castps_si128(
-        _mm_shuffle_ps(_mm_castsi128_ps(_mm256_castsi256_si128(placed)), _mm_castsi128_ps(_mm256_extracti128_si256(placed, 1)), 0x88));
+    const __m256i sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(u, _mm256_set1_epi32(1)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d), _mm256_xor_si256(_mm256_srli_epi32(u, 1), sign));
 }
 CCOLL_TARGET inline bool get_residuals(const u8* t, std::size_t n, const u8* from, std::size_t at, std::size_t bytes, i32* d) noexcept
 {
-    const __m256i one = _mm256_set1_epi32(1), four = _mm256_set1_epi32(4), three = _mm256_set1_epi32(3);
+    // Of each half of a group, the places of fields 0 and 1, and of 2 and 3, as words of 64 bits.
+    const __m256i of_01 = _mm256_setr_epi64x(~0xffll, ~0xffll | 1, ~0xffll | 4, ~0xffll | 5);
+    const __m256i of_23 = _mm256_setr_epi64x(~0xffll | 2, ~0xffll | 3, ~0xffll | 6, ~0xffll | 7);
+    const __m256i one = wide_constant(1), four = wide_constant(4), three = wide_constant(3), first_other = wide_constant(direct);
+    const low_bits_of counts_of;
     for (std::size_t g = 0; g < n; g += lanes) {
-        const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g));
-        const __m256i wide = _mm256_cvtepu8_epi32(codes);
-        __m256i u = wide;
-        if (!portable::are_direct(t + g)) {
-            const __m128i counts = low_bits_of(codes);
-            const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
-            const u64 before = sums_before(of_each);
-            const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
-            if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
-                if (!portable::get_residuals_of_8(t + g, from, at, 8 * bytes, d + g)) return false;
-                continue;
-            }
-            if (at > 8 * bytes) return false;
-            const __m128i places = _mm_cvtsi64_si128(static_cast<long long>(before));
-            const __m128i of_second = _mm_sub_epi8(_mm_srli_epi64(places, 32), _mm_set1_epi8(static_cast<char>(first_half)));
-            const u64 a = get<u64>(from + at / 8) >> at % 8;
-            const std::size_t middle = at + first_half;
-            const u64 b = get<u64>(from + middle / 8) >> middle % 8;
-            const __m256i fields = _mm256_inserti128_si256(_mm256_castsi128_si256(parted_bits(a, places)), parted_bits(b, of_second), 1);
-            const __m256i of_lane = _mm256_cvtepu8_epi32(counts);
-            const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, of_lane), one);
-            const __m256i upper = _mm256_sllv_epi32(_mm256_or_si256(four, _mm256_and_si256(wide, three)), of_lane);
-            u = _mm256_blendv_epi8(_mm256_or_si256(_mm256_and_si256(fields, mask), upper), wide,
-                                   _mm256_cmpgt_epi32(_mm256_set1_epi32(direct), wide));
-            at += all;
+        const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g)), counts = counts_of(codes);
+        if (portable::are_direct(t + g)) {
+            put_unfolded_8(_mm256_cvtepu8_epi32(codes), d + g);
+            continue;
         }
-        const __m256i sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(u, one));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + g), _mm256_xor_si256(_mm256_srli_epi32(u, 1), sign));
+        const __m128i by_1 = _mm_slli_epi32(counts, 8);  // sums of the counts before each field in its half
+        const __m128i before = _mm_add_epi8(_mm_add_epi8(by_1, _mm_slli_epi32(by_1, 8)), _mm_slli_epi32(by_1, 16));
+        const u64 sums = static_cast<u64>(_mm_cvtsi128_si64(_mm_add_epi8(before, counts)));
+        const u32 of_first = sums >> 24 & 0xff, of_second = static_cast<u32>(sums >> 56);
+        if (of_first > most_at_once || of_second > most_at_once) {
+            if (!portable::get_residuals_of_8(t + g, from, at, 8 * bytes, d + g)) return false;
+            continue;
+        }
+        if (at > 8 * bytes) return false;
+        const std::size_t middle = at + of_first;
+        const u64 first = get<u64>(from + at / 8) >> at % 8, second = get<u64>(from + middle / 8) >> middle % 8;
+        at = middle + of_second;
+        const __m256i bits = joined(_mm_set1_epi64x(static_cast<long long>(first)), _mm_set1_epi64x(static_cast<long long>(second)));
+        const __m256i places = _mm256_broadcastq_epi64(before);
+        const __m256 a = _mm256_castsi256_ps(_mm256_srlv_epi64(bits, _mm256_shuffle_epi8(places, of_01)));
+        const __m256 b = _mm256_castsi256_ps(_mm256_srlv_epi64(bits, _mm256_shuffle_epi8(places, of_23)));
+        const __m256i fields = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+        const __m256i wide = _mm256_cvtepu8_epi32(codes), of_lane = _mm256_cvtepu8_epi32(counts);
+        const __m256i upper = _mm256_sllv_epi32(_mm256_or_si256(four, _mm256_and_si256(wide, three)), of_lane);
+        const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, of_lane), one);
+        const __m256i u =
+            _mm256_blendv_epi8(_mm256_or_si256(_mm256_and_si256(fields, mask), upper), wide, _mm256_cmpgt_epi32(first_other, wide));
+        put_unfolded_8(u, d + g);
     }
     return (at + 7) / 8 == bytes;
 }
