@@ -178,6 +178,7 @@ CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t, const low_
 }
 CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
+    bit_writer bits = to;         // in registers: what is written could be a part of `to`
     u16 others[most_groups + 1];  // which groups have low bits: a list, because processors would not foresee it
     std::size_t count = 0;
     for (std::size_t g = 0; g < n; g += lanes) {
@@ -189,14 +190,15 @@ CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, 
         const std::size_t g = others[k];
         const low_bits_of_8 all = joined_low_bits(d + g, t + g, counts_of);
         if (all.of_first + all.of_second <= most_at_once) {
-            to.put(all.first | all.second << all.of_first, all.of_first + all.of_second);
+            bits.put(all.first | all.second << all.of_first, all.of_first + all.of_second);
         } else if (all.of_first <= most_at_once && all.of_second <= most_at_once) {
-            to.put(all.first, all.of_first);
-            to.put(all.second, all.of_second);
+            bits.put(all.first, all.of_first);
+            bits.put(all.second, all.of_second);
         } else {
-            portable::put_low_bits_of_8(d + g, t + g, to);
+            portable::put_low_bits_of_8(d + g, t + g, bits);
         }
     }
+    to = bits;
 }
 
 /// Residuals of eight numbers.

@@ -256,8 +256,10 @@ CCOLL_INLINE void put_low_bits_of_8(const i32* d, const u8* t, bit_writer& to) n
 }
 inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
+    bit_writer bits = to;  // in registers: what is written could be a part of `to`
     for (std::size_t g = 0; g < n; g += lanes)
-        if (!are_direct(t + g)) put_low_bits_of_8(d + g, t + g, to);
+        if (!are_direct(t + g)) put_low_bits_of_8(d + g, t + g, bits);
+    to = bits;
 }
 
 /// Eight residuals. @param at  the first bit, in front of `bits`; gets the bit behind the last one    @return false: there are fewer bits
