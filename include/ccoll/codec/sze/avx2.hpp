@@ -126,9 +126,10 @@ CCOLL_INLINE __m256i gathered(const u32* from, __m256i index) noexcept
 CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* states, const slot_table* slots, const model& m,
                                        std::size_t groups, u8* t) noexcept
 {
-    constexpr u32 table_size = sizeof(slot_table) / sizeof(u32);
-    u32 first_slot[512];  // of twice an activity
-    for (u32 a = 0; a < 512; ++a) first_slot[a] = m.class_of(a / 2) * table_size;
+    u32 begin_of[512];  // of the table of twice an activity, in bytes
+    for (u32 a = 0; a < 512; ++a) begin_of[a] = m.class_of(a / 2) * static_cast<u32>(sizeof(slot_table));
+    const auto table_of = [&](u32 twice)
+                              CCOLL_TARGET { return reinterpret_cast<const u32*>(reinterpret_cast<const u8*>(slots) + begin_of[twice]); };
     const std::size_t second = m.second_row();
     const std::size_t w = m.distances[0].places;
     const __m256i low = ones(share_bits), share = ones(share_bits + 1);
@@ -136,7 +137,7 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
     const __m256i sign = _mm256_set1_epi32(static_cast<int>(0x80000000u));
     const __m256i least = _mm256_xor_si256(_mm256_set1_epi32(static_cast<int>(least_state)), sign);
     __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(states));
-    const u32* of = slots[0] + first_slot[0];
+    const u32* of = table_of(0);
     for (std::size_t g = 0; g < groups; ++g) {
         if (from > end) return false;
         const __m256i slot = gathered(of, _mm256_and_si256(x, low));
@@ -148,7 +149,7 @@ CCOLL_TARGET inline bool decode_tokens(const u8* from, const u8* end, const u8* 
         const __m128i other =
             g + 1 < second ? own : activity_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + lanes * (g + 1) - w)));
         const auto activity = static_cast<u32>(_mm_cvtsi128_si32(_mm_add_epi32(own, other)));
-        of = slots[0] + first_slot[activity];
+        of = table_of(activity);
 
         const __m256i place = _mm256_xor_si256(_mm256_and_si256(_mm256_srli_epi32(slot, 11), low), sign);
         const __m256i turned = _mm256_add_epi32(_mm256_mullo_epi32(_mm256_and_si256(slot, share), _mm256_srli_epi32(x, share_bits)), place);
