@@ -37,6 +37,14 @@ std::vector<T> rows(std::size_t n, std::size_t width, unsigned seed = 1)
     return x;
 }
 
+/// The first values again and again: many distances are equally good.
+template <class T>
+std::vector<T> repeated(std::vector<T> x, std::size_t period)
+{
+    for (std::size_t i = period; i < x.size(); ++i) x[i] = x[i - period];
+    return x;
+}
+
 /// The first byte of chunk i.
 unsigned flags_of(const bytes& frame, std::size_t i = 0) { return static_cast<unsigned>(frame_edit::chunk_of(frame, i).at(0)); }
 bool is_coded(const bytes& frame, std::size_t i = 0) { return (flags_of(frame, i) & sze::coded) == sze::coded; }
@@ -285,8 +293,8 @@ TEMPLATE_TEST_CASE("Every instruction set writes the bytes of the plain code of 
     using T = TestType;
     const ccoll::isa before = ccoll::isa_in_use();
     for (const std::size_t n : {1024u, 1057u, 8192u, 20011u})
-        for (const auto& x :
-             {rows<T>(n, 96), fields::smooth<T>(n, 3), fields::random<T>(n, 3), fields::non_finite<T>(n, 3), fields::bit_patterns<T>(n, 3)})
+        for (const auto& x : {rows<T>(n, 96), repeated(rows<T>(n, 96), 48), fields::smooth<T>(n, 3), fields::random<T>(n, 3),
+                              fields::non_finite<T>(n, 3), fields::bit_patterns<T>(n, 3)})
             for (const double eb : {0.1, 1e-3, 1e-5, 1e-6}) {
                 ccoll::use_isa(ccoll::isa::portable);
                 const bytes expected = round_trip::frame_of<C>(x, eb), of_rows = frame_with_rows<C>(x, 96, eb);
@@ -360,10 +368,10 @@ TEST_CASE("The shares of a table add up to 1024 and are sent in full", "[codec][
 {
     fields::generator random(3);
     for (int trial = 0; trial < 2000; ++trial) {
-        std::uint16_t counts[sze::tokens] = {};
+        std::uint32_t counts[sze::tokens] = {};
         const std::size_t used = 1 + random.below(sze::tokens);
         for (std::size_t k = 0; k < used; ++k)
-            counts[random.below(used)] = static_cast<std::uint16_t>(random.below(trial % 2 == 0 ? 3 : 60));
+            counts[random.below(used)] = static_cast<std::uint32_t>(random.below(trial % 2 == 0 ? 3 : 60));
         sze::share_table one, other;
         one.choose(counts);
         sze::u8 memory[1024];
@@ -382,22 +390,41 @@ TEST_CASE("The shares of a table add up to 1024 and are sent in full", "[codec][
     }
 }
 
-TEST_CASE("The quotients that encoders take are exact", "[codec][sze]")
+TEST_CASE("A token has the level whose weight is nearest to its share", "[codec][sze]")
+{
+    const auto level_of = [](std::uint64_t p, std::uint64_t n) {
+        std::uint32_t l = 1;
+        while (l < sze::highest_level && 1024 * 1024 * p * p >= std::uint64_t{sze::weights[l]} * sze::weights[l + 1] * n * n) ++l;
+        return l;
+    };
+    for (const std::uint32_t n : {1u, 2u, 3u, 7u, 100u, 1023u, 1024u, 1025u, 2047u, 4096u, 5000u, 8191u, 8192u})
+        for (std::uint32_t p = 1; p <= n; ++p) {
+            std::uint32_t counts[sze::tokens] = {};
+            counts[3] = p;
+            counts[8] = n - p;
+            sze::share_table one;
+            one.choose(counts);
+            if (one.levels[3] == level_of(p, n) && one.levels[8] == (p < n ? level_of(n - p, n) : 0)) continue;
+            INFO(p << " of " << n);
+            REQUIRE(one.levels[3] == level_of(p, n));
+            REQUIRE(one.levels[8] == (p < n ? level_of(n - p, n) : 0));
+        }
+}
+
+TEST_CASE("Encoders move the state to the next one of a token, whatever its share", "[codec][sze]")
 {
     for (std::uint32_t share = 1; share <= sze::whole; ++share) {
-        sze::share_table table;
-        table.count = 1;
-        table.shares[0] = static_cast<std::uint16_t>(share);
-        sze::portable::encoding_step step[sze::tokens];
-        sze::make_steps(table, step);
-        const double inverse = 1 / static_cast<double>(share) * (1 + 0x1p-51);
+        const sze::encoding_step step = sze::step_of_share[share];
+        REQUIRE(step.share() == share);
         const std::uint64_t end = std::uint64_t{share} << 22;
-        for (const std::uint64_t quotient : {std::uint64_t{0}, std::uint64_t{1}, end / share / 3, end / share - 1})
-            for (const std::uint64_t rest : {std::uint64_t{0}, std::uint64_t{share} - 1}) {
+        for (const std::uint64_t quotient : {std::uint64_t{0}, std::uint64_t{1}, end / share / 3, end / share / 2, end / share - 1})
+            for (const std::uint64_t rest : {std::uint64_t{0}, std::uint64_t{1} % share, std::uint64_t{share} - 1}) {
                 const std::uint64_t x = quotient * share + rest;
-                if (x >= std::uint64_t{1} << 32) continue;
-                CHECK(x * step[0].inverse >> 42 == quotient);
-                CHECK(static_cast<std::uint64_t>(static_cast<double>(x) * inverse) == quotient);
+                if (x == 0) continue;  // no state
+                const auto before = static_cast<std::uint32_t>(x);
+                const std::uint64_t next = before + step.quotient(before) * (sze::whole - share) + step.first();
+                INFO("share " << share << ", state " << x);
+                CHECK(next % (std::uint64_t{1} << 32) == (quotient << sze::share_bits) + rest);
             }
     }
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <ccoll/base/exact.hpp>
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/specials.hpp>
@@ -76,6 +77,7 @@ private:
         szp::chunk_view view;
         if (n < least_values || szp::read_chunk(chunk, n, sizeof(T), false, view) != status::ok) return 0;
         if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
+        const exact_environment environment;  // costs of distances are rounded
         u8 room[most_coded_bytes];
         const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row >= least_row ? row : 0, room) - room);
         if (bytes + view.specials.size() >= chunk.size()) return 0;

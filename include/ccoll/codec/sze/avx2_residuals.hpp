@@ -15,6 +15,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::sze::avx2 {
 
 CCOLL_INLINE __m256i load(const void* from) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+CCOLL_INLINE __m256i joined(__m128i low, __m128i high) noexcept { return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1); }
 CCOLL_INLINE u32 sum_of(__m256i sums_of_8) noexcept
 {
     const __m128i half = _mm_add_epi64(_mm256_castsi256_si128(sums_of_8), _mm256_extracti128_si256(sums_of_8, 1));
@@ -63,65 +64,6 @@ CCOLL_TARGET inline void add_behind(i32* d, std::size_t n, distance by, std::siz
     if (by.places <= lanes) portable::add_behind(d, n, by, begin);
     else if (by.smooth) add_in_order<true>(d, n, by.places, begin);
     else add_in_order<false>(d, n, by.places, begin);
-}
-
-// ---- the search for rows
-
-CCOLL_TARGET inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noexcept
-{
-    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7), zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
-    const __m128i by = _mm_cvtsi32_si128(static_cast<int>(shift));
-    const auto shifted = [&](std::size_t i) CCOLL_TARGET { return _mm256_sra_epi32(load(d + i), by); };
-    std::size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        const __m256i low = _mm256_packs_epi32(shifted(i), shifted(i + 8)), high = _mm256_packs_epi32(shifted(i + 16), shifted(i + 24));
-        const __m256i all = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), in_order);
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(bytes + i), _mm256_xor_si256(all, zero));
-    }
-    portable::to_bytes(d + i, n - i, shift, bytes + i);
-}
-
-CCOLL_TARGET inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) noexcept
-{
-    static_assert(probe_values == 32);
-    const __m256i zero = _mm256_set1_epi8(static_cast<char>(byte_of_0));
-    std::size_t best = begin;
-    u32 most = 0;
-    for (std::size_t at = begin; at + probe_values <= begin + n; at += probe_values) {
-        const u32 sum = sum_of(_mm256_sad_epu8(load(bytes + at), zero));
-        if (sum <= most) continue;
-        most = sum;
-        best = at;
-    }
-    return best;
-}
-
-/// Sums of differences of both probes, in four parts.
-CCOLL_INLINE __m256i differences_of(__m256i a, __m256i b, const u8* from_a, const u8* from_b, std::size_t w) noexcept
-{
-    return _mm256_add_epi32(_mm256_sad_epu8(a, load(from_a - w)), _mm256_sad_epu8(b, load(from_b - w)));
-}
-CCOLL_TARGET inline void find_candidates(const u8* from_a, const u8* from_b, std::size_t first, std::size_t last, std::size_t step,
-                                         candidates& best) noexcept
-{
-    const __m256i a = load(from_a), b = load(from_b);
-    __m128i worst = _mm_set1_epi32(0x7fffffff);
-    std::size_t w = first;
-    for (; w + 3 * step <= last; w += 4 * step) {
-        const __m256i s0 = differences_of(a, b, from_a, from_b, w), s1 = differences_of(a, b, from_a, from_b, w + step);
-        const __m256i s2 = differences_of(a, b, from_a, from_b, w + 2 * step), s3 = differences_of(a, b, from_a, from_b, w + 3 * step);
-        const __m256i s01 = _mm256_or_si256(s0, _mm256_slli_epi64(s1, 32)), s23 = _mm256_or_si256(s2, _mm256_slli_epi64(s3, 32));
-        const __m256i parts = _mm256_add_epi32(_mm256_unpacklo_epi64(s01, s23), _mm256_unpackhi_epi64(s01, s23));
-        const __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(parts), _mm256_extracti128_si256(parts, 1));
-        if (_mm_movemask_epi8(_mm_cmplt_epi32(sums, worst)) == 0) continue;
-        alignas(16) u32 each[4];
-        _mm_store_si128(reinterpret_cast<__m128i*>(each), sums);
-        for (std::size_t k = 0; k < 4; ++k)
-            if (each[k] < best.worst()) best.add(w + k * step, each[k]);
-        worst = _mm_set1_epi32(static_cast<int>(std::min(best.worst(), u32{0x7fffffff})));
-    }
-    for (; w <= last; w += step)
-        if (const u32 sum = sum_of(differences_of(a, b, from_a, from_b, w)); sum < best.worst()) best.add(w, sum);
 }
 
 // ---- tokens
@@ -185,89 +127,122 @@ CCOLL_TARGET inline void make_slots(const share_table& table, u32* slots) noexce
 
 // ---- low bits
 
-/// How many low bits each of eight tokens has, as bytes.
-CCOLL_INLINE __m128i low_bits_of(__m128i t) noexcept
+/// A constant that stays in its register. g++ 12 makes others again in each iteration of a loop with branches.
+CCOLL_INLINE __m128i constant(int byte) noexcept
 {
-    const __m128i quarter = _mm_and_si128(_mm_srli_epi16(t, 2), _mm_set1_epi8(0x1f));
-    return _mm_and_si128(_mm_sub_epi8(quarter, _mm_set1_epi8(2)), _mm_cmpgt_epi8(t, _mm_set1_epi8(direct - 1)));
+    __m128i c = _mm_set1_epi8(static_cast<char>(byte));
+    __asm__("" : "+x"(c));
+    return c;
 }
-/// Where the low bits of eight tokens begin: byte k has the sum of the bytes below it. Sums of 256 and more are not meaningful.
-inline u64 sums_before(u64 counts) noexcept { return counts * 0x0101010101010100u; }
+CCOLL_INLINE __m256i wide_constant(int word) noexcept
+{
+    __m256i c = _mm256_set1_epi32(word);
+    __asm__("" : "+x"(c));
+    return c;
+}
+
+/// How many low bits each of eight tokens has, as bytes.
+struct low_bits_of {
+    __m128i quarters, two, last_direct;
+
+    CCOLL_INLINE low_bits_of() noexcept : quarters(constant(0x1f)), two(constant(2)), last_direct(constant(direct - 1)) {}
+    CCOLL_INLINE __m128i operator()(__m128i t) const noexcept
+    {
+        const __m128i quarter = _mm_and_si128(_mm_srli_epi16(t, 2), quarters);
+        return _mm_and_si128(_mm_sub_epi8(quarter, two), _mm_cmpgt_epi8(t, last_direct));
+    }
+};
 inline constexpr u32 most_at_once = bit_writer::most;
 
-/// Four fields next to each other.
-CCOLL_INLINE u64 joined_bits(__m128i fields, __m128i at) noexcept
+/// Low bits of eight residuals: those of the first four next to each other, and those of the others.
+struct low_bits_of_8 {
+    u64 first, second;
+    u32 of_first, of_second;  ///< how many; above most_at_once the bits are not meaningful
+};
+CCOLL_INLINE low_bits_of_8 joined_low_bits(const i32* d, const u8* t, const low_bits_of& counts_of) noexcept
 {
-    const __m256i placed = _mm256_sllv_epi64(_mm256_cvtepu32_epi64(fields), _mm256_cvtepu8_epi64(at));
-    const __m128i half = _mm_or_si128(_mm256_castsi256_si128(placed), _mm256_extracti128_si256(placed, 1));
-    return static_cast<u64>(_mm_cvtsi128_si64(_mm_or_si128(half, _mm_unpackhi_epi64(half, half))));
+    const __m128i counts = counts_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t)));
+    const u64 of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
+    const u64 sums = of_each * 0x0101010101010101u;  // of the bytes up to each one
+    const __m256i count = _mm256_cvtepu8_epi32(counts), zero = _mm256_setzero_si256();
+    const __m256i fields = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(-1), count), folded_8(load(d)));
+    const __m256i of_lower = _mm256_blend_epi32(count, zero, 0xaa);
+    const __m256i pairs =
+        _mm256_or_si256(_mm256_blend_epi32(fields, zero, 0xaa), _mm256_sllv_epi64(_mm256_srli_epi64(fields, 32), of_lower));
+    const __m256i of_pairs = _mm256_add_epi64(of_lower, _mm256_srli_epi64(count, 32));
+    const __m256i placed = _mm256_sllv_epi64(pairs, _mm256_slli_si256(of_pairs, 8));
+    const __m256i joined = _mm256_or_si256(placed, _mm256_srli_si256(placed, 8));
+    const u32 of_first = sums >> 24 & 0xff;
+    return {static_cast<u64>(_mm256_extract_epi64(joined, 0)), static_cast<u64>(_mm256_extract_epi64(joined, 2)), of_first,
+            static_cast<u32>(sums >> 56) - of_first};
 }
 CCOLL_TARGET inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
-    const __m256i one = _mm256_set1_epi32(1);
+    bit_writer bits = to;         // in registers: what is written could be a part of `to`
+    u16 others[most_groups + 1];  // which groups have low bits: a list, because processors would not foresee it
+    std::size_t count = 0;
     for (std::size_t g = 0; g < n; g += lanes) {
-        if (portable::are_direct(t + g)) continue;
-        const __m128i counts = low_bits_of(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g)));
-        const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
-        const u64 before = sums_before(of_each);
-        const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
-        if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
-            portable::put_low_bits_of_8(d + g, t + g, to);
-            continue;
-        }
-        const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, _mm256_cvtepu8_epi32(counts)), one);
-        const __m256i fields = _mm256_and_si256(folded_8(load(d + g)), mask);
-        const __m128i at = _mm_cvtsi64_si128(static_cast<long long>(before));
-        const __m128i at_of_second = _mm_sub_epi8(_mm_srli_epi64(at, 32), _mm_set1_epi8(static_cast<char>(first_half)));
-        const u64 a = joined_bits(_mm256_castsi256_si128(fields), at), b = joined_bits(_mm256_extracti128_si256(fields, 1), at_of_second);
-        if (all <= most_at_once) {
-            to.put(a | b << first_half, all);
+        others[count] = static_cast<u16>(g);
+        count += !portable::are_direct(t + g);
+    }
+    const low_bits_of counts_of;
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::size_t g = others[k];
+        const low_bits_of_8 all = joined_low_bits(d + g, t + g, counts_of);
+        if (all.of_first + all.of_second <= most_at_once) {
+            bits.put(all.first | all.second << all.of_first, all.of_first + all.of_second);
+        } else if (all.of_first <= most_at_once && all.of_second <= most_at_once) {
+            bits.put(all.first, all.of_first);
+            bits.put(all.second, all.of_second);
         } else {
-            to.put(a, first_half);
-            to.put(b, all - first_half);
+            portable::put_low_bits_of_8(d + g, t + g, bits);
         }
     }
+    to = bits;
 }
 
-/// Four fields of a word.
-CCOLL_INLINE __m128i parted_bits(u64 word, __m128i at) noexcept
+/// Residuals of eight numbers.
+CCOLL_INLINE void put_unfolded_8(__m256i u, i32* d) noexcept
 {
-    const __m256i placed = _mm256_srlv_epi64(_mm256_set1_epi64x(static_cast<long long>(word)), _mm256_cvtepu8_epi64(at));
-    return _mm_castps_si128(
-        _mm_shuffle_ps(_mm_castsi128_ps(_mm256_castsi256_si128(placed)), _mm_castsi128_ps(_mm256_extracti128_si256(placed, 1)), 0x88));
+    const __m256i sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(u, _mm256_set1_epi32(1)));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d), _mm256_xor_si256(_mm256_srli_epi32(u, 1), sign));
 }
 CCOLL_TARGET inline bool get_residuals(const u8* t, std::size_t n, const u8* from, std::size_t at, std::size_t bytes, i32* d) noexcept
 {
-    const __m256i one = _mm256_set1_epi32(1), four = _mm256_set1_epi32(4), three = _mm256_set1_epi32(3);
+    // Of each half of a group, the places of fields 0 and 1, and of 2 and 3, as words of 64 bits.
+    const __m256i of_01 = _mm256_setr_epi64x(~0xffll, ~0xffll | 1, ~0xffll | 4, ~0xffll | 5);
+    const __m256i of_23 = _mm256_setr_epi64x(~0xffll | 2, ~0xffll | 3, ~0xffll | 6, ~0xffll | 7);
+    const __m256i one = wide_constant(1), four = wide_constant(4), three = wide_constant(3), first_other = wide_constant(direct);
+    const low_bits_of counts_of;
     for (std::size_t g = 0; g < n; g += lanes) {
-        const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g));
-        const __m256i wide = _mm256_cvtepu8_epi32(codes);
-        __m256i u = wide;
-        if (!portable::are_direct(t + g)) {
-            const __m128i counts = low_bits_of(codes);
-            const auto of_each = static_cast<u64>(_mm_cvtsi128_si64(counts));
-            const u64 before = sums_before(of_each);
-            const u32 first_half = before >> 32 & 0xff, all = static_cast<u32>((before >> 56) + (of_each >> 56));
-            if (all > 2 * most_at_once || first_half > most_at_once || all - first_half > most_at_once) {
-                if (!portable::get_residuals_of_8(t + g, from, at, 8 * bytes, d + g)) return false;
-                continue;
-            }
-            if (at > 8 * bytes) return false;
-            const __m128i places = _mm_cvtsi64_si128(static_cast<long long>(before));
-            const __m128i of_second = _mm_sub_epi8(_mm_srli_epi64(places, 32), _mm_set1_epi8(static_cast<char>(first_half)));
-            const u64 a = get<u64>(from + at / 8) >> at % 8;
-            const std::size_t middle = at + first_half;
-            const u64 b = get<u64>(from + middle / 8) >> middle % 8;
-            const __m256i fields = _mm256_inserti128_si256(_mm256_castsi128_si256(parted_bits(a, places)), parted_bits(b, of_second), 1);
-            const __m256i of_lane = _mm256_cvtepu8_epi32(counts);
-            const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, of_lane), one);
-            const __m256i upper = _mm256_sllv_epi32(_mm256_or_si256(four, _mm256_and_si256(wide, three)), of_lane);
-            u = _mm256_blendv_epi8(_mm256_or_si256(_mm256_and_si256(fields, mask), upper), wide,
-                                   _mm256_cmpgt_epi32(_mm256_set1_epi32(direct), wide));
-            at += all;
+        const __m128i codes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(t + g)), counts = counts_of(codes);
+        if (portable::are_direct(t + g)) {
+            put_unfolded_8(_mm256_cvtepu8_epi32(codes), d + g);
+            continue;
         }
-        const __m256i sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(u, one));
-        _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + g), _mm256_xor_si256(_mm256_srli_epi32(u, 1), sign));
+        const __m128i by_1 = _mm_slli_epi32(counts, 8);  // sums of the counts before each field in its half
+        const __m128i before = _mm_add_epi8(_mm_add_epi8(by_1, _mm_slli_epi32(by_1, 8)), _mm_slli_epi32(by_1, 16));
+        const u64 sums = static_cast<u64>(_mm_cvtsi128_si64(_mm_add_epi8(before, counts)));
+        const u32 of_first = sums >> 24 & 0xff, of_second = static_cast<u32>(sums >> 56);
+        if (of_first > most_at_once || of_second > most_at_once) {
+            if (!portable::get_residuals_of_8(t + g, from, at, 8 * bytes, d + g)) return false;
+            continue;
+        }
+        if (at > 8 * bytes) return false;
+        const std::size_t middle = at + of_first;
+        const u64 first = get<u64>(from + at / 8) >> at % 8, second = get<u64>(from + middle / 8) >> middle % 8;
+        at = middle + of_second;
+        const __m256i bits = joined(_mm_set1_epi64x(static_cast<long long>(first)), _mm_set1_epi64x(static_cast<long long>(second)));
+        const __m256i places = _mm256_broadcastq_epi64(before);
+        const __m256 a = _mm256_castsi256_ps(_mm256_srlv_epi64(bits, _mm256_shuffle_epi8(places, of_01)));
+        const __m256 b = _mm256_castsi256_ps(_mm256_srlv_epi64(bits, _mm256_shuffle_epi8(places, of_23)));
+        const __m256i fields = _mm256_castps_si256(_mm256_shuffle_ps(a, b, 0x88));
+        const __m256i wide = _mm256_cvtepu8_epi32(codes), of_lane = _mm256_cvtepu8_epi32(counts);
+        const __m256i upper = _mm256_sllv_epi32(_mm256_or_si256(four, _mm256_and_si256(wide, three)), of_lane);
+        const __m256i mask = _mm256_sub_epi32(_mm256_sllv_epi32(one, of_lane), one);
+        const __m256i u =
+            _mm256_blendv_epi8(_mm256_or_si256(_mm256_and_si256(fields, mask), upper), wide, _mm256_cmpgt_epi32(first_other, wide));
+        put_unfolded_8(u, d + g);
     }
     return (at + 7) / 8 == bytes;
 }

@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order. Included as loops.inl is. Each instruction set has its own
-//   planes_to_differences, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens, put_low_bits, get_residuals,
-//   restore
+// codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order: the same text for each instruction set. Included in a namespace
+// of the set, between kernels_begin.inl and kernels_end.inl. Each set has its own
+//   planes_to_differences, cost_of, costs_of, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens,
+//   put_low_bits, get_residuals, restore
+
+/// Differences of n values from the planes of a chunk of SZp, filled up with 0.
+/// @param d  filled_up(n) of them
+CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_t n, i32* d) noexcept
+{
+    const u8 *from = view.blocks, *const end = view.blocks + view.blocks_bytes;
+    for (std::size_t k = 0; k < view.count; ++k, d += szp::block_elements) {
+        const unsigned width = view.codes.of[k];
+        if (width == 0) std::memset(d, 0, sizeof(i32) * szp::block_elements);
+        else planes_to_differences(from, width, end, d);
+        from += 4 * width;
+    }
+    const std::size_t whole_blocks = szp::block_elements * view.count, filled = filled_up(n);
+    std::memset(d + n - whole_blocks, 0, sizeof(i32) * (filled - n));
+}
 
 /// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
 /// counts for the others.
 /// @param row  the length of the rows, if it is known; 0: the rows are looked for
 CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m) noexcept
 {
-    u32 cost = cost_of(d, n, {});
+    u32 cost = cost_of(d, n);
     const u32 mean = cost / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
     candidates rows;
     if (row <= most_row(n)) {
@@ -23,8 +39,7 @@ CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& 
         distance best;
         u64 least = u64{cost} * n;
         u32 next = cost;
-        const auto consider = [&](distance by) {
-            const u32 one = cost_of(d, n, by);
+        const auto consider = [&](distance by, u32 one) {
             const std::size_t unpredicted = places + by.places;
             const u64 all = u64{one} * (n - unpredicted) + u64{cost} * unpredicted;
             if (all + all / 128 >= least) return;  // a small gain is noise
@@ -32,11 +47,12 @@ CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& 
             next = one;
             best = by;
         };
-        consider({1, false});
+        consider({1, false}, costs_of(d, n, 1).plain);
         for (const u16 w : rows.of) {
             if (w == 0 || places + w > n / 2) continue;
-            consider({w, false});
-            consider({w, true});
+            const costs of = costs_of(d, n, w);
+            consider({w, false}, of.plain);
+            consider({w, true}, of.smooth);
         }
         if (best.places == 0) return;
         subtract_behind(d, n, best, places);
@@ -72,20 +88,24 @@ CCOLL_TARGET inline void find_limits(const u8* activity, std::size_t groups, mod
 /// @param of_group  activities, in whose places classes are put
 CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t groups, const model& m, share_table* tables) noexcept
 {
-    u16 counts[4][classes][tokens] = {};  // four, because an increment waits for one of the same token before it
+    u8 last = 0;
+    for (std::size_t i = 0; i < lanes * groups; ++i) last = t[i] > last ? t[i] : last;
+    const std::size_t end = std::size_t{last} + 1;
+    constexpr std::size_t ways = 4;  // because an increment waits for one of the same token before it; if it is of u16, it waits longer
+    u32 counts[ways][classes * tokens];
+    for (auto& of_way : counts)
+        for (std::size_t c = 0; c < classes; ++c) std::memset(of_way + tokens * c, 0, sizeof(u32) * end);
     u8 class_of[256];
     for (u32 a = 0; a < 256; ++a) class_of[a] = static_cast<u8>(m.class_of(a));
-    for (std::size_t g = 0; g < groups; ++g) {
-        const unsigned c = class_of[of_group[g]];
-        of_group[g] = static_cast<u8>(c);
-        u64 eight;
-        std::memcpy(&eight, t + lanes * g, sizeof eight);
-        for (std::size_t j = 0; j < lanes; ++j) ++counts[j % 4][c][eight >> 8 * j & 0xff];
+    for (std::size_t g = 0; g < groups; ++g, t += lanes) {
+        const u8 c = of_group[g] = class_of[of_group[g]];
+        for (std::size_t j = 0; j < lanes; ++j) ++counts[j % ways][tokens * c + t[j]];
     }
     for (std::size_t c = 0; c < classes; ++c) {
-        for (std::size_t k = 0; k < tokens; ++k)
-            counts[0][c][k] = static_cast<u16>(counts[0][c][k] + counts[1][c][k] + counts[2][c][k] + counts[3][c][k]);
-        tables[c].choose(counts[0][c]);
+        u32* const of = counts[0] + tokens * c;
+        for (std::size_t k = 0; k < end; ++k)
+            of[k] += of[classes * tokens + k] + of[2 * classes * tokens + k] + of[3 * classes * tokens + k];
+        tables[c].choose(of, static_cast<u32>(end));
     }
 }
 

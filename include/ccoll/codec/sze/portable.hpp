@@ -74,6 +74,37 @@ inline void add_behind(i32* d, std::size_t n, distance by, std::size_t begin = 0
     }
 }
 
+/// About 2^10 log2(1 + |r|).
+CCOLL_INLINE u32 cost_of_one(i32 r) noexcept
+{
+    const i32 magnitude = static_cast<i32>((folded(r) + 1) >> 1);
+    return (std::bit_cast<u32>(static_cast<float>(magnitude) + 1.0f) - std::bit_cast<u32>(1.0f)) >> 13;
+}
+/// The costs of all differences in the samples.
+inline u32 cost_of(const i32* d, std::size_t n) noexcept
+{
+    u32 cost = 0;
+    for (std::size_t s = 0; s < samples; ++s) {
+        const i32* const at = d + sample_start(n, s);
+        for (std::size_t i = 0; i < sample_values; ++i) cost += cost_of_one(at[i]);
+    }
+    return cost;
+}
+/// The costs of all residuals in the samples, where a distance of so many places is plain or smooth.
+inline costs costs_of(const i32* d, std::size_t n, std::size_t places) noexcept
+{
+    costs all;
+    for (std::size_t s = 0; s < samples; ++s) {
+        const i32 *const at = d + sample_start(n, s), *const from = at - places;
+        for (std::size_t i = 0; i < sample_values; ++i) {
+            all.plain += cost_of_one(static_cast<i32>(static_cast<u32>(at[i]) - static_cast<u32>(from[i])));
+            const i32 mean = smoothed(*(from + i - 1), from[i], from[i + 1]);
+            all.smooth += cost_of_one(static_cast<i32>(static_cast<u32>(at[i]) - static_cast<u32>(mean)));
+        }
+    }
+    return all;
+}
+
 /// The first of the probes among n bytes from `begin` on whose bytes are farthest from 0.
 inline std::size_t probe_of(const u8* bytes, std::size_t begin, std::size_t n) noexcept
 {
@@ -149,16 +180,6 @@ inline void activities_of(const u8* t, std::size_t groups, const model& m, u8* a
     }
 }
 
-/// What an encoder does with a token: x becomes ((x / share) << 10) + x % share + first, and the quotient is (x * inverse) >> 42, exactly,
-/// because x < share 2^22 and the inverse is above 2^42 / share by less than 1 (share 1024: by 0).
-struct encoding_step {
-    u64 inverse = 0;
-    u32 share = 0, first = 0;
-
-    encoding_step() noexcept = default;
-    encoding_step(u32 of, u32 begin) noexcept : inverse((u64{1} << 42) / of + (of < whole)), share(of), first(begin) {}
-};
-
 /// Writes the stream from its end to its beginning, as a decoder reads it from its beginning to its end.
 /// @param tables  of the classes    @param end  where the words end; most_words in front of it are free
 /// @param states  gets where the lanes begin    @return the first word
@@ -173,12 +194,11 @@ inline u8* encode_tokens(const u8* t, const u8* class_of_group, std::size_t grou
         const encoding_step* const of = steps[class_of_group[g]];
         for (std::size_t j = lanes; j-- > 0;) {
             const encoding_step step = of[t[lanes * g + j]];
-            const bool full = x[j] >> (32 - share_bits) >= step.share;
+            const u32 full = x[j] >> (32 - share_bits) >= step.share() ? 1 : 0;  // no branch, because nobody could foresee it
             put(end - 2, static_cast<u16>(x[j]));
-            end -= full ? 2 : 0;
-            const u32 s = full ? x[j] >> 16 : x[j];
-            const u32 quotient = static_cast<u32>(s * step.inverse >> 42);
-            x[j] = s + quotient * (whole - step.share) + step.first;
+            end -= 2 * full;
+            const u32 s = x[j] >> 16 * full;
+            x[j] = s + step.quotient(s) * (whole - step.share()) + step.first();
         }
     }
     std::memcpy(states, x, sizeof x);
@@ -236,8 +256,10 @@ CCOLL_INLINE void put_low_bits_of_8(const i32* d, const u8* t, bit_writer& to) n
 }
 inline void put_low_bits(const i32* d, const u8* t, std::size_t n, bit_writer& to) noexcept
 {
+    bit_writer bits = to;  // in registers: what is written could be a part of `to`
     for (std::size_t g = 0; g < n; g += lanes)
-        if (!are_direct(t + g)) put_low_bits_of_8(d + g, t + g, to);
+        if (!are_direct(t + g)) put_low_bits_of_8(d + g, t + g, bits);
+    to = bits;
 }
 
 /// Eight residuals. @param at  the first bit, in front of `bits`; gets the bit behind the last one    @return false: there are fewer bits
@@ -282,7 +304,6 @@ inline void restore(const i32* d, std::size_t n, bool is_alone, i32 base, T step
     }
 }
 
-#include <ccoll/codec/sze/loops.inl>
 #include <ccoll/codec/sze/passes.inl>
 
 }  // namespace ccoll::detail::sze::portable

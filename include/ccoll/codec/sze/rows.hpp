@@ -19,6 +19,11 @@ inline constexpr std::size_t probe_values = 32, samples = 4, sample_values = 128
 constexpr std::size_t sample_start(std::size_t n, std::size_t s) noexcept { return n / 2 + s * (n / 8) + n / 16 - sample_values / 2; }
 static_assert(sample_start(least_values, 0) >= least_values / 2 && sample_start(least_values, samples - 1) + sample_values <= least_values);
 
+/// Of the residuals in the samples.
+struct costs {
+    u32 plain = 0, smooth = 0;
+};
+
 inline constexpr int byte_of_0 = 128;  ///< of differences as bytes
 
 /// The best few, best first.

@@ -11,9 +11,15 @@ namespace ccoll::inline CCOLL_ABI::detail::sze {
 
 /// Weights 1, 2, 3, 4, 6, 8, 12 .. 1024 of the levels 1, 2, 3 ..; level 0 is 0. Twice as fine a scale needs more bits than it saves.
 inline constexpr u32 highest_level = 20;
-constexpr u32 weight_of(u32 level) noexcept { return level < 2 ? level : level % 2 == 0 ? u32{1} << level / 2 : u32{3} << (level - 3) / 2; }
+constexpr std::array<u32, highest_level + 1> make_weights()
+{
+    std::array<u32, highest_level + 1> all{0, 1};
+    for (u32 l = 2; l <= highest_level; ++l) all[l] = l % 2 == 0 ? u32{1} << l / 2 : u32{3} << (l - 3) / 2;
+    return all;
+}
+inline constexpr std::array<u32, highest_level + 1> weights = make_weights();
 
-/// The tokens of one class.
+/// The tokens of one class. Loops over them have no branches, because processors would not foresee what tokens occur.
 struct share_table {
     u32 count = 0;  ///< behind the last token that occurs
     u8 levels[tokens] = {};
@@ -22,39 +28,45 @@ struct share_table {
     /// Shares in proportion to the weights, each at least 1, whose sum is `whole`. Cost: O(tokens).
     void share_out() noexcept
     {
-        u32 sum = 0, given = 0, largest = 0;
-        for (u32 t = 0; t < count; ++t) sum += weight_of(levels[t]);
-        for (u32 t = 0; t < count; ++t) {
-            if (levels[t] == 0) continue;
-            shares[t] = static_cast<u16>(std::max(weight_of(levels[t]) * whole / sum, u32{1}));
-            given += shares[t];
-            if (shares[t] > shares[largest]) largest = t;
+        constexpr u32 most_tokens = tokens;
+        const u32 behind = count;
+        u32 sum = 0, of_level[highest_level + 1] = {}, given = 0, largest = 0;
+        for (u32 t = 0; t < behind; ++t) sum += weights[levels[t]];
+        if (sum == 0) return;
+        for (u32 l = 1; l <= highest_level; ++l) of_level[l] = std::max(weights[l] * whole / sum, u32{1});
+        for (u32 t = 0; t < behind; ++t) {
+            const u32 share = of_level[levels[t]];
+            shares[t] = static_cast<u16>(share);
+            given += share;
+            largest = std::max(largest, share * most_tokens + (most_tokens - 1 - t));  // the first of the largest
         }
-        if (count == 0) return;
-        if (given < whole) shares[largest] = static_cast<u16>(shares[largest] + whole - given);
-        for (; given > whole; --given) --*std::max_element(shares, shares + count);
+        if (given < whole) {
+            u16& share = shares[most_tokens - 1 - largest % most_tokens];
+            share = static_cast<u16>(share + whole - given);
+        }
+        for (; given > whole; --given) --*std::max_element(shares, shares + behind);
     }
 
-    /// The levels nearest to what was counted.
-    /// @param of  how often each token occurs, at most 8192 times in all
-    void choose(const u16* of) noexcept
+    /// The levels nearest to what was counted: level l + 1 follows level l from the geometric mean of their weights on. The square of this
+    /// mean is 3 x 2^(l - 1), but 2 for l = 1.
+    /// @param of  how often each token occurs, at most 8192 times in all    @param end  no token from here on occurs
+    void choose(const u32* of, u32 end = tokens) noexcept
     {
         u64 all = 0;
-        for (u32 t = 0; t < tokens; ++t) {
+        u32 behind = 0;
+        for (u32 t = 0; t < end; ++t) {
             all += of[t];
-            if (of[t] > 0) count = t + 1;
+            behind = of[t] > 0 ? t + 1 : behind;
         }
-        for (u32 t = 0; t < count; ++t) {
-            const u64 part = u64{of[t]} * whole;
-            u32 level = of[t] > 0;
-            if (level > 0) {  // the next level from the geometric mean of the two weights on
-                const int least = static_cast<int>(std::bit_width(part)) - 1 - static_cast<int>(std::bit_width(all));  // 2^least < part /
-                                                                                                                       // all
-                if (least > 0) level = 2 * static_cast<u32>(least);
-                while (level < highest_level && part * part >= u64{weight_of(level)} * weight_of(level + 1) * all * all) ++level;
-            }
-            levels[t] = static_cast<u8>(level);
+        const u64 two = 3 * all * all;
+        const u32 bits_of_two = static_cast<u32>(std::bit_width(two));
+        for (u32 t = 0; t < behind; ++t) {
+            const u64 part = u64{of[t]} * whole, square = part * part;
+            const u32 bits = static_cast<u32>(std::bit_width(square)), orders = std::max(bits, bits_of_two) - bits_of_two;
+            const u32 level = std::max(orders + 1 + (square >= two << orders), u32{1} + (3 * square >= 2 * two));
+            levels[t] = static_cast<u8>(std::min(level, highest_level) * (of[t] > 0));
         }
+        count = behind;
         share_out();
     }
 
@@ -100,15 +112,53 @@ struct share_table {
     }
 };
 
-/// What an encoder does with each token that occurs. @tparam Step  Step{share, first place}
-template <class Step>
-void make_steps(const share_table& table, Step* steps) noexcept
+/// What an encoder does with a token: x becomes ((x / share) << 10) + x % share + first, where x < share 2^22.
+///
+/// The quotient is ((x + more) inverse) >> (32 + shift). Let 2^f be the highest power of two in the share, and let the shift be f. If the
+/// inverse is 2^(32 + f) / share, rounded up by e / share, it is exact for e share <= 2^(10 + f). Otherwise the inverse is rounded down,
+/// and more is 1: then it is exact because (share - e) share <= 2^(10 + f). An inverse of a power of two would have 33 bits. So it is half
+/// of that, and the shift is f - 1. The share 1 has no such half. Its inverse 2^32 - 1 gives x - 1, for which `first` makes up.
+struct encoding_step {
+    static constexpr unsigned share_at = 22, more_at = 21, shift_at = 16, shift_bits = 4;
+
+    u32 inverse = 0;
+    u32 rest = 0;  ///< share - 1 (bits 22..31) | more (bit 21) | shift (bits 16..19) | first (bits 0..15)
+
+    constexpr u32 share() const noexcept { return (rest >> share_at) + 1; }
+    constexpr u32 first() const noexcept { return rest & ((u32{1} << shift_at) - 1); }
+    constexpr u32 quotient(u32 x) const noexcept
+    {
+        const u32 more = rest >> more_at & 1, shift = rest >> shift_at & ((u32{1} << shift_bits) - 1);
+        return static_cast<u32>(u64{x + more} * inverse >> 32) >> shift;
+    }
+
+    constexpr encoding_step() noexcept = default;
+    /// With `first` for a range that begins at 0.
+    explicit constexpr encoding_step(u32 of) noexcept
+    {
+        const u32 f = static_cast<u32>(std::bit_width(of)) - 1;
+        const u64 power = u64{1} << (32 + f), up = (power + of - 1) / of;
+        const bool is_power = of == u32{1} << f, down = (up * of - power) * of > u64{1} << (share_bits + f);
+        inverse = of == 1 ? ~u32{0} : static_cast<u32>(is_power ? up / 2 : up - down);
+        rest = (of - 1) << share_at | u32{down} << more_at | (is_power && of > 1 ? f - 1 : f) << shift_at | (of == 1 ? whole - 1 : 0);
+    }
+};
+constexpr std::array<encoding_step, whole + 1> make_steps_of_shares()
+{
+    std::array<encoding_step, whole + 1> all{};
+    for (u32 share = 1; share <= whole; ++share) all[share] = encoding_step(share);
+    return all;
+}
+inline constexpr std::array<encoding_step, whole + 1> step_of_share = make_steps_of_shares();
+
+/// The steps of all tokens that occur.
+inline void make_steps(const share_table& table, encoding_step* steps) noexcept
 {
     u32 first = 0;
     for (u32 t = 0; t < table.count; ++t) {
         const u32 share = table.shares[t];
-        if (share == 0) continue;
-        steps[t] = Step(share, first);
+        steps[t] = step_of_share[share];
+        steps[t].rest += first;
         first += share;
     }
 }

@@ -29,6 +29,7 @@ namespace avx512 {
 using avx2::add_blocks;
 using avx2::decode_alone;
 using avx2::fill;
+using avx2::find_lattice;
 using avx2::get_8_planes;
 using avx2::get_lists;
 using avx2::is_noise;

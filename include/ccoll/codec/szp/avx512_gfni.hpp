@@ -22,6 +22,7 @@ namespace avx512_gfni {
 
 // The primitives of AVX-512 that more instructions do not improve.
 using avx2::fill;
+using avx2::find_lattice;
 using avx2::get_list;
 using avx2::is_noise;
 using avx2::largest_below;

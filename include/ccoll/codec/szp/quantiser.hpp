@@ -132,56 +132,7 @@ struct bit_range {
             lowest = std::min(lowest, exponent - fields::mantissa_bits + zeros);
         }
     }
-    /// The same, without branches: compilers vectorise it.
-    void add_block(const float* x) noexcept
-    {
-        using fields = fields_of<float>;
-        constexpr int one = fields::exponent_one, above_all = 512;
-        int tops[block_elements], lows[block_elements];
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const int w = fields::signed_magnitude(x[i]), mantissa = (w & (one - 1)) | one;
-            const int zeros = (std::bit_cast<int>(static_cast<float>(mantissa & -mantissa)) >> fields::mantissa_bits) - 127;
-            const int exponent = w >> fields::mantissa_bits, is_zero = (w - 1) >> 31;
-            tops[i] = exponent;
-            lows[i] = (exponent - fields::mantissa_bits + zeros) | (is_zero & above_all);
-        }
-        for (std::size_t half = block_elements / 2; half > 0; half /= 2)
-            for (std::size_t i = 0; i < half; ++i) {
-                tops[i] = tops[i] > tops[i + half] ? tops[i] : tops[i + half];
-                lows[i] = lows[i] < lows[i + half] ? lows[i] : lows[i + half];
-            }
-        top = std::max(top, tops[0]);
-        lowest = std::min(lowest, lows[0]);
-    }
 };
-/// The largest power of two of which all values are multiples: data that were packed or rounded before, or whose ulp is above the bound. On
-/// it nothing is lost, because values with fewer significant bits than T has become quanta and come back as they are. The inverse of the
-/// step stays a normal number.
-/// @param least  only a larger step is of use; on other data the search ends at once
-template <element T>
-fine_grid<T> find_lattice(const T* x, std::size_t n, T least) noexcept
-{
-    constexpr int span = is_f32<T> ? 29 : 60;  // quanta below far_limit
-    using fields = fields_of<T>;
-    using word = typename fields::word;
-    constexpr int infinite = static_cast<int>(fields::exponent >> fields::mantissa_bits);
-    const int too_low = static_cast<int>(fields::of(least) >> fields::mantissa_bits);
-    bit_range all;
-    const auto is_none = [&] { return all.lowest <= too_low || all.top - all.lowest > span || all.top >= infinite; };
-    std::size_t i = 0;
-    if constexpr (is_f32<T>)
-        for (; i + block_elements <= n; i += block_elements) {
-            all.add_block(x + i);
-            if (is_none()) return {};
-        }
-    for (; i < n; ++i) {
-        all.add(x + i, 1);
-        if (is_none()) return {};
-    }
-    if (all.top == 0) return {};
-    const int lowest = std::min(all.lowest, infinite - 2);
-    return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
-}
 
 /// The largest power of two that is within the bound as a step, 2 eb.
 template <element T>

@@ -48,6 +48,56 @@ CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, st
     return all;
 }
 
+/// What bit_range::add does, without branches: compilers vectorise it.
+template <std::size_t count>
+CCOLL_INLINE void add_bits(const float* x, bit_range& all) noexcept
+{
+    using fields = fields_of<float>;
+    constexpr int one = fields::exponent_one, above_all = 512;
+    int top = 0, lowest = above_all;
+    for (std::size_t i = 0; i < count; ++i) {
+        const int w = fields::signed_magnitude(x[i]), mantissa = (w & (one - 1)) | one;
+        const int zeros = (std::bit_cast<int>(static_cast<float>(mantissa & -mantissa)) >> fields::mantissa_bits) - 127;
+        const int exponent = w >> fields::mantissa_bits, is_zero = (w - 1) >> 31;
+        const int low = (exponent - fields::mantissa_bits + zeros) | (is_zero & above_all);
+        top = top > exponent ? top : exponent;
+        lowest = lowest < low ? lowest : low;
+    }
+    all.top = std::max(all.top, top);
+    all.lowest = std::min(all.lowest, lowest);
+}
+/// The largest power of two of which all values are multiples: data that were packed or rounded before, or whose ulp is above the bound. On
+/// it nothing is lost, because values with fewer significant bits than T has become quanta and come back as they are. The inverse of the
+/// step stays a normal number.
+/// @param least  only a larger step is of use; on other data the search ends soon
+template <class T>
+CCOLL_TARGET inline fine_grid<T> find_lattice(const T* x, std::size_t n, T least) noexcept
+{
+    constexpr int span = is_f32<T> ? 29 : 60;  // quanta below far_limit
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    constexpr int infinite = static_cast<int>(fields::exponent >> fields::mantissa_bits);
+    const int too_low = static_cast<int>(fields::of(least) >> fields::mantissa_bits);
+    bit_range all;
+    const auto is_none = [&] { return all.lowest <= too_low || all.top - all.lowest > span || all.top >= infinite; };
+    std::size_t i = 0;
+    if constexpr (is_f32<T>) {
+        constexpr std::size_t many = 8 * block_elements;
+        for (; i + many <= n; i += many) {
+            add_bits<many>(x + i, all);
+            if (is_none()) return {};
+        }
+        for (; i + block_elements <= n; i += block_elements) add_bits<block_elements>(x + i, all);
+    }
+    for (; i < n; ++i) {
+        all.add(x + i, 1);
+        if (is_none()) return {};
+    }
+    if (is_none() || all.top == 0) return {};
+    const int lowest = std::min(all.lowest, infinite - 2);
+    return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
+}
+
 /// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
 /// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and
 /// where these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at
