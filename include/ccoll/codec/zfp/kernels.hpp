@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/encode.inl says how the fast ones
+// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/codes.inl says how the fast ones
 // work.
 #pragma once
 
@@ -106,6 +106,10 @@ CCOLL_EXACT_END
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace avx2 {
+#include <ccoll/codec/zfp/coefficients.inl>
+
+#include <ccoll/codec/zfp/codes.inl>
+
 #include <ccoll/codec/zfp/encode.inl>
 
 #include <ccoll/codec/zfp/read.inl>
@@ -117,6 +121,10 @@ namespace avx2 {
 #define CCOLL_TARGET CCOLL_AVX512
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
+#include <ccoll/codec/zfp/coefficients.inl>
+
+#include <ccoll/codec/zfp/codes.inl>
+
 #include <ccoll/codec/zfp/encode.inl>
 
 #include <ccoll/codec/zfp/read.inl>
