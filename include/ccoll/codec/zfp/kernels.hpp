@@ -14,7 +14,6 @@
 #include <ccoll/base/isa.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/codec/zfp/block.hpp>
-#include <ccoll/codec/zfp/steps.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
@@ -108,6 +107,10 @@ CCOLL_EXACT_END
 namespace avx2 {
 #include <ccoll/codec/zfp/coefficients.inl>
 
+#include <ccoll/codec/zfp/interleave.inl>
+
+#include <ccoll/codec/zfp/layout.inl>
+
 #include <ccoll/codec/zfp/codes.inl>
 
 #include <ccoll/codec/zfp/encode.inl>
@@ -122,6 +125,10 @@ namespace avx2 {
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
 #include <ccoll/codec/zfp/coefficients.inl>
+
+#include <ccoll/codec/zfp/interleave.inl>
+
+#include <ccoll/codec/zfp/layout.inl>
 
 #include <ccoll/codec/zfp/codes.inl>
 
