@@ -10,50 +10,70 @@ CCOLL_INLINE std::uint64_t word_at(const std::byte* from, std::size_t bit) noexc
     return words[0] >> bit % 8 | words[1] << 1 << (63 - bit % 8);
 }
 
-__extension__ typedef unsigned __int128 two_words;
-CCOLL_INLINE std::uint32_t trailing_zeros(std::uint64_t x) noexcept { return static_cast<std::uint32_t>(_tzcnt_u64(x)); }
-CCOLL_INLINE std::uint32_t trailing_zeros(two_words x) noexcept
-{
-    const auto low = static_cast<std::uint64_t>(x), high = static_cast<std::uint64_t>(x >> 64);
-    return low != 0 ? trailing_zeros(low) : 64 + trailing_zeros(high);
-}
 /// A 1 in every n-th bit, the lowest one included.
-template <class Window>
-constexpr Window every(unsigned n) noexcept
+constexpr std::uint64_t every(std::size_t n) noexcept
 {
-    Window all = 0;
-    for (unsigned i = 0; i < 8 * sizeof(Window); i += n) all |= Window{1} << i;
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < 64; i += n) all |= std::uint64_t{1} << i;
     return all;
+}
+/// @return the first n for which bit + n * Stride is the place of a 1; `most`, if there is no smaller one
+template <std::size_t Stride>
+CCOLL_INLINE std::size_t first_one(const std::byte* from, std::size_t bit, std::size_t most) noexcept
+{
+    constexpr std::uint64_t places = every(Stride);
+    for (std::size_t n = 0; n < most; n += 63 / Stride + 1) {
+        const std::uint64_t ones = word_at(from, bit + n * Stride) & places;
+        if (ones != 0) return std::min(n + static_cast<std::size_t>(_tzcnt_u64(ones)) / Stride, most);
+    }
+    return most;
 }
 
 /// Where tails begin in one block, as in tail_lanes.
 struct block_tails {
-    std::uint32_t first[tails], own[tails];
+    std::uint32_t first[tails] = {}, own[tails] = {};
 
     /// Looks for the ones that say that a search finds something. Before the first one are only planes of one bit. Behind it, such a bit
     /// is the second one of each plane, and behind the next one the third. There are no branches.
-    /// @param bits  the first ones of the codes; behind the end of a block, which a search may pass, a 1 and zeros
-    /// @return bits before that of the first coefficient of the last tail, in the plane in which that tail begins. If these are all bits, or
-    ///         more, not all tails were found
-    template <class Window>
-    CCOLL_INLINE std::uint32_t find(Window bits) noexcept
+    /// @param bits  the first 64 of the codes
+    /// @return bits before that of the first coefficient of the last tail, in the plane in which that tail begins. If there are less than
+    ///         64, all tails were found
+    CCOLL_INLINE std::size_t find(std::uint64_t bits) noexcept
     {
-        constexpr std::uint32_t width = 8 * sizeof(Window);
-        const auto behind = [](Window x, std::uint32_t n) { return static_cast<Window>(x >> (n % width)); };
-        const auto lowest = [](Window x) { return static_cast<std::uint32_t>(x & 1); };
-        first[0] = trailing_zeros(bits);
-        bits = behind(bits, first[0]) >> 1;
-        own[0] = lowest(bits);
+        constexpr std::uint64_t every_second = every(2), every_third = every(3);
+        const std::uint64_t none = _tzcnt_u64(bits);
+        bits = bits >> none % 64 >> 1;
+        own[0] = bits & 1;
         bits >>= 1;
-        const std::uint32_t pairs = trailing_zeros((bits & every<Window>(2)) | (own[0] ^ 1));
-        bits = behind(bits, pairs + own[0]);
-        own[1] = lowest(bits);
+        const std::uint64_t pairs = _tzcnt_u64((bits & every_second) | (own[0] ^ 1));
+        bits >>= (pairs + own[0]) % 64;
+        own[1] = bits & 1;
         bits >>= 1;
-        const std::uint32_t triples = trailing_zeros((bits & every<Window>(3)) | (own[1] ^ 1));
-        own[2] = lowest(behind(bits, triples + own[1]));
-        first[1] = first[0] + pairs / 2;
-        first[2] = first[1] + triples / 3;
-        return first[0] + pairs + triples + own[0] + own[1] + 3;
+        const std::uint64_t triples = _tzcnt_u64((bits & every_third) | (own[1] ^ 1));
+        own[2] = bits >> (triples + own[1]) % 64 & 1;
+        first[0] = static_cast<std::uint32_t>(none);
+        first[1] = static_cast<std::uint32_t>(none + pairs / 2);
+        first[2] = static_cast<std::uint32_t>(none + pairs / 2 + triples / 3);
+        return none + pairs + triples + own[0] + own[1] + 3;
+    }
+    /// The same for any number of codes, with branches.
+    /// @param room  bits of codes. What a search does not find before their end, it takes for the next bit behind it
+    CCOLL_TARGET void find_far(const std::byte* from, std::size_t bit, std::size_t room, std::size_t planes) noexcept
+    {
+        std::size_t plane = 0, at = 0;
+        for (std::size_t i = 0; i < tails; ++i, ++at) {
+            if (i == 0 || own[i - 1] != 0) {
+                const std::size_t tests = room > at ? (room - at + i) / (i + 1) : 0, most = std::min(planes - plane, tests);
+                const std::size_t n = i == 0   ? first_one<1>(from, bit + at, most)
+                                      : i == 1 ? first_one<2>(from, bit + at, most)
+                                               : first_one<3>(from, bit + at, most);
+                if (n == most) return std::fill(first + i, std::end(first), far);
+                plane += n;
+                at += n * (i + 1) + 1;
+            }
+            first[i] = static_cast<std::uint32_t>(plane);
+            own[i] = at >= room || (word_at(from, bit + at) & 1) != 0;
+        }
     }
     /// Bits of the codes of so many planes.
     CCOLL_INLINE std::size_t bits(std::uint32_t planes) const noexcept
@@ -62,24 +82,6 @@ struct block_tails {
         const auto one = [&](std::size_t i) { return static_cast<std::uint32_t>(first[i] < planes); };
         return std::size_t{planes} + from(first[0]) + from(first[1]) + from(first[2] + 1 - own[2]) + one(0) + (one(1) & own[0]) +
                (one(2) & own[1]);
-    }
-    /// Takes tails that begin behind `seen` bits for tails that do not begin.
-    CCOLL_INLINE void forget_behind(std::uint32_t seen) noexcept
-    {
-        if (first[0] + 1 >= seen) first[0] = far;
-        if (first[0] == far || 2 * first[1] - first[0] + 2 + own[0] >= seen) first[1] = far;
-        first[2] = far;
-    }
-
-    template <class Word>
-    void find_in(const Word (&c)[block_values]) noexcept
-    {
-        Word tail = c[tails];
-        for (std::size_t i = tails; i-- > 0;) {
-            tail = static_cast<Word>(tail | c[i]);
-            first[i] = tail == 0 ? far : static_cast<std::uint32_t>(std::countl_zero(tail));
-            own[i] = std::bit_width(c[i]) == std::bit_width(tail);
-        }
     }
 
 private:
@@ -103,8 +105,9 @@ CCOLL_INLINE __m256i trailing_zeros(__m256i x) noexcept
 CCOLL_INLINE tail_lanes find_tails(__m256i bits) noexcept
 {
     const __m256i one = _mm256_set1_epi64x(1);
-    const __m256i every_second = _mm256_set1_epi64x(static_cast<long long>(every<std::uint64_t>(2)));
-    const __m256i every_third = _mm256_set1_epi64x(static_cast<long long>(every<std::uint64_t>(3)));
+    constexpr std::uint64_t second = every(2), third = every(3);
+    const __m256i every_second = _mm256_set1_epi64x(static_cast<long long>(second));
+    const __m256i every_third = _mm256_set1_epi64x(static_cast<long long>(third));
     tail_lanes t;
     t.first[0] = trailing_zeros(bits);
     bits = _mm256_srli_epi64(_mm256_srlv_epi64(bits, t.first[0]), 1);
@@ -116,9 +119,9 @@ CCOLL_INLINE tail_lanes find_tails(__m256i bits) noexcept
     bits = _mm256_srli_epi64(bits, 1);
     const __m256i triples = trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_third), _mm256_xor_si256(t.own[1], one)));
     t.own[2] = _mm256_and_si256(_mm256_srlv_epi64(bits, _mm256_add_epi64(triples, t.own[1])), one);
-    const __m256i third = _mm256_srli_epi64(_mm256_mullo_epi16(triples, _mm256_set1_epi64x(43)), 7);  // as triples / 3 up to 64
+    const __m256i planes = _mm256_srli_epi64(_mm256_mullo_epi16(triples, _mm256_set1_epi64x(43)), 7);  // triples / 3, up to 64
     t.first[1] = _mm256_add_epi64(t.first[0], _mm256_srli_epi64(pairs, 1));
-    t.first[2] = _mm256_add_epi64(t.first[1], third);
+    t.first[2] = _mm256_add_epi64(t.first[1], planes);
     return t;
 }
 
@@ -144,7 +147,7 @@ public:
         }
         const __m256i end = _mm256_set1_epi64x(room < 64 ? static_cast<long long>(std::uint64_t{1} << room) : 0);
         of_batch<std::uint32_t> front;
-        unsigned late = 0;
+        unsigned behind_64 = 0;
         for (std::size_t b = 0; b < batch; b += 8) {
             tail_lanes half[2], t;
             __m256i first_word[2];
@@ -169,7 +172,7 @@ public:
             __m256i place[tails];
             t.places(place);
             const __m256i behind = _mm256_cmpgt_epi32(place[2], _mm256_set1_epi32(63));
-            late |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(behind))) << b;
+            behind_64 |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(behind))) << b;
         }
         for (std::size_t b = 0; b < batch; ++b) {
             to.exponent[b] = static_cast<int>(front[b] >> 1 & ((1u << fields_of<T>::exponent_bits) - 1)) - block<T>::bias;
@@ -177,11 +180,10 @@ public:
             layout_.begin[0][b] = header;
         }
         if (room < 64) return;
-        for (; late != 0; late &= late - 1) {
-            const auto b = static_cast<std::size_t>(std::countr_zero(late));
+        for (; behind_64 != 0; behind_64 &= behind_64 - 1) {
+            const auto b = static_cast<std::size_t>(std::countr_zero(behind_64));
             block_tails t;
-            for (std::size_t i = 0; i < tails; ++i) t.first[i] = first_[i][b], t.own[i] = own_[i][b];
-            find_late(from, bit + b * block_bits + header, room, layout_.planes[b], t);
+            t.find_far(from, bit + b * block_bits + header, room, layout_.planes[b]);
             put(b, t);
         }
     }
@@ -195,7 +197,7 @@ public:
         layout_.planes[b] = planes;
         layout_.begin[0][b] = 0;
         block_tails t;
-        if (t.find(word_[0][b]) >= 64) find_late(from, bit, unlimited, planes, t);
+        if (t.find(word_[0][b]) >= 64) t.find_far(from, bit, unlimited, planes);
         put(b, t);
         return t.bits(planes);
     }
@@ -263,25 +265,6 @@ private:
             for (std::size_t b = 0; b < batch; ++b)
                 for (std::size_t j = 0; j < Words; ++j) word_[j][b] = word_at(from, bit + b * block_bits + 64 * j);
         }
-    }
-    /// Where not all tails begin in the first 64 bits of a block. Some of these bits may not be its own.
-    /// @param t  what was found in these bits; then all
-    CCOLL_TARGET static void find_late(const std::byte* from, std::size_t bit, std::size_t room, std::uint32_t planes,
-                                       block_tails& t) noexcept
-    {
-        t.forget_behind(64);
-        if (t.bits(planes) < 64) return;
-        two_words bits = word_at(from, bit + 64);
-        bits = bits << 64 | word_at(from, bit);
-        if (room < 128) bits = (bits & ((two_words{1} << room) - 1)) | two_words{1} << room;
-        if (t.find(bits) < 128 || room < 128) return;
-        t.forget_behind(128);
-        if (t.bits(planes) < 128) return;
-        typename fields_of<T>::word c[block_values];
-        std::size_t begin = bit % 8;
-        decode_planes(bit_source(const_byte_span(from + bit / 8, read_ahead)), begin,
-                      static_cast<unsigned>(fields_of<T>::word_bits) - planes, room, c);
-        t.find_in(c);
     }
     CCOLL_INLINE void put(std::size_t b, const block_tails& t) noexcept
     {
