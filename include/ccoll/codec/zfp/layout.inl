@@ -21,7 +21,8 @@ struct tail_lanes {
     __m256i first[tails];  ///< the plane; at most 1023, where there is none
     __m256i own[tails];    ///< 1, if the first coefficient of the tail has a 1 there; 0
 
-    /// Bits before that of this coefficient in this plane, without the exponent.
+    /// Bits before that of this coefficient in this plane, without the exponent: one of each plane before tail 0 begins, two of each plane
+    /// from there on, and three from where tail 1 begins; the bits of its own plane; and ones, with that of its own search, if any.
     CCOLL_INLINE void places(__m256i (&to)[tails]) const noexcept
     {
         const auto &l = first, &s = own;
