@@ -56,7 +56,7 @@ set(not_optimised codec collectives docs engine exec extension matrix policy tra
 set(uses_compiled_once collectives cuda docs engine exec extension integrity matrix policy transport)
 # Files of these folders that call kernels by name, and so compile them themselves. g++ optimises kernels whatever the options are.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  foreach(file szp_isa szx_isa zfp_isa zfp_steps szp_lists szp_lattice lossless)
+  foreach(file szp_isa szx_isa zfp_isa zfp_streams szp_lists szp_lattice lossless)
     set_source_files_properties(${here}/codec/${file}.cpp PROPERTIES COMPILE_OPTIONS ${optimised_once} SKIP_PRECOMPILE_HEADERS ON)
   endforeach()
 endif()

@@ -100,7 +100,7 @@ private:
 /// "fixed accuracy" of libzfp 1.0, with tolerance eb. The stream of a chunk is the one of libzfp for the same values, in whole bytes
 /// (where libzfp is built with longer words, it fills the last one up with zeros, and wants as much to read). Differs from libzfp in: the
 /// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
-/// of single bits, or, with BMI2, codes of eight planes at a time.
+/// of single bits, or, with BMI2, the codes of all planes of a block at once (codec/zfp/layout.inl).
 template <native_float T>
 struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_coder<T, false> {};
 

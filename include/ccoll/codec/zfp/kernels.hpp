@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/encode.inl says how the fast ones
+// codec/zfp/kernels.hpp - floor 2. The loops over all blocks of a chunk by instruction set. codec/zfp/codes.inl says how the fast ones
 // work.
 #pragma once
 
@@ -14,7 +14,6 @@
 #include <ccoll/base/isa.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/codec/zfp/block.hpp>
-#include <ccoll/codec/zfp/steps.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
@@ -106,6 +105,14 @@ CCOLL_EXACT_END
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace avx2 {
+#include <ccoll/codec/zfp/coefficients.inl>
+
+#include <ccoll/codec/zfp/interleave.inl>
+
+#include <ccoll/codec/zfp/layout.inl>
+
+#include <ccoll/codec/zfp/codes.inl>
+
 #include <ccoll/codec/zfp/encode.inl>
 
 #include <ccoll/codec/zfp/read.inl>
@@ -117,6 +124,14 @@ namespace avx2 {
 #define CCOLL_TARGET CCOLL_AVX512
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
+#include <ccoll/codec/zfp/coefficients.inl>
+
+#include <ccoll/codec/zfp/interleave.inl>
+
+#include <ccoll/codec/zfp/layout.inl>
+
+#include <ccoll/codec/zfp/codes.inl>
+
 #include <ccoll/codec/zfp/encode.inl>
 
 #include <ccoll/codec/zfp/read.inl>

@@ -1,177 +1,325 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/zfp/read.inl - floor 2. Planes of blocks, and coefficients of planes, by the tables of codec/zfp/steps.hpp. Compiled once per
-// instruction set, for codec/zfp/decode.inl.
+// codec/zfp/read.inl - floor 2. The coefficients of codes, the reverse of codec/zfp/codes.inl. Compiled once per instruction set, for
+// codec/zfp/decode.inl.
 
-/// The next 14 planes, where a code is the plane.
-CCOLL_INLINE void put_planes(std::uint64_t codes, std::byte* to) noexcept
+/// 64 bits from any bit on. Reads 16 bytes.
+CCOLL_INLINE std::uint64_t word_at(const std::byte* from, std::size_t bit) noexcept
 {
-    const std::uint64_t low = _pdep_u64(codes, 0x0f0f0f0f0f0f0f0fu), high = _pdep_u64(codes >> 32, 0x0f0f0f0f0f0f0f0fu);
-    std::memcpy(to, &low, 8);
-    std::memcpy(to + 8, &high, 8);
+    std::uint64_t words[2];
+    std::memcpy(words, from + bit / 8, sizeof words);
+    return words[0] >> bit % 8 | words[1] << 1 << (63 - bit % 8);
 }
 
-/// A block that is being read to planes, a byte of each, the first one first.
-struct plane_reader {
-    std::uint64_t bits;  ///< the next ones, and a 1 behind them
-    std::size_t row;
-    std::byte* to;
-
-    CCOLL_INLINE void open(const std::byte* from, std::size_t bit, std::size_t count) noexcept
-    {
-        std::memcpy(&bits, from + bit / 8, sizeof bits);
-        bits = _bzhi_u64(bits >> bit % 8, static_cast<std::uint32_t>(count)) | std::uint64_t{1} << count;
+/// A 1 in every n-th bit, the lowest one included.
+constexpr std::uint64_t every(std::size_t n) noexcept
+{
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < 64; i += n) all |= std::uint64_t{1} << i;
+    return all;
+}
+/// @return the first n for which bit + n * Stride is the place of a 1; `most`, if there is no smaller one
+template <std::size_t Stride>
+CCOLL_INLINE std::size_t first_one(const std::byte* from, std::size_t bit, std::size_t most) noexcept
+{
+    constexpr std::uint64_t places = every(Stride);
+    for (std::size_t n = 0; n < most; n += 63 / Stride + 1) {
+        const std::uint64_t ones = word_at(from, bit + n * Stride) & places;
+        if (ones != 0) return std::min(n + static_cast<std::size_t>(_tzcnt_u64(ones)) / Stride, most);
     }
-    /// There are at least step_bits.
-    CCOLL_INLINE void step() noexcept { take(step_row / 2 + (row + bits % (step_row / 2))); }
-    CCOLL_INLINE void last_step() noexcept { take(row + std::min<std::uint64_t>(bits, bits % (step_row / 2) + step_row / 2)); }
+    return most;
+}
 
-    /// All that is left, if all coefficients are known: codes are planes.
-    CCOLL_INLINE void rest() noexcept { put_planes(_bzhi_u64(bits, 63 - static_cast<std::uint32_t>(_lzcnt_u64(bits))), to); }
+/// Where tails begin in one block, as in tail_lanes.
+struct block_tails {
+    std::uint32_t first[tails] = {}, own[tails] = {};
+
+    /// Looks for the ones that say that a search finds something. Before the first one are only planes of one bit. Behind it, such a bit
+    /// is the second one of each plane, and behind the next one the third. There are no branches.
+    /// @param bits  the first 64 of the codes
+    /// @return bits before that of the first coefficient of the last tail, in the plane in which that tail begins. If there are less than
+    ///         64, all tails were found
+    CCOLL_INLINE std::size_t find(std::uint64_t bits) noexcept
+    {
+        constexpr std::uint64_t every_second = every(2), every_third = every(3);
+        const std::uint64_t none = _tzcnt_u64(bits);
+        bits = bits >> none % 64 >> 1;
+        own[0] = bits & 1;
+        bits >>= 1;
+        const std::uint64_t pairs = _tzcnt_u64((bits & every_second) | (own[0] ^ 1));
+        bits >>= (pairs + own[0]) % 64;
+        own[1] = bits & 1;
+        bits >>= 1;
+        const std::uint64_t triples = _tzcnt_u64((bits & every_third) | (own[1] ^ 1));
+        own[2] = bits >> (triples + own[1]) % 64 & 1;
+        first[0] = static_cast<std::uint32_t>(none);
+        first[1] = static_cast<std::uint32_t>(none + pairs / 2);
+        first[2] = static_cast<std::uint32_t>(none + pairs / 2 + triples / 3);
+        return none + pairs + triples + own[0] + own[1] + 3;
+    }
+    /// The same for any number of codes, with branches.
+    /// @param room  bits of codes. What a search does not find before their end, it takes for the next bit behind it
+    CCOLL_TARGET void find_far(const std::byte* from, std::size_t bit, std::size_t room, std::size_t planes) noexcept
+    {
+        std::size_t plane = 0, at = 0;
+        for (std::size_t i = 0; i < tails; ++i, ++at) {
+            if (i == 0 || own[i - 1] != 0) {
+                const std::size_t tests = room > at ? (room - at + i) / (i + 1) : 0, most = std::min(planes - plane, tests);
+                const std::size_t n = i == 0   ? first_one<1>(from, bit + at, most)
+                                      : i == 1 ? first_one<2>(from, bit + at, most)
+                                               : first_one<3>(from, bit + at, most);
+                if (n == most) return std::fill(first + i, std::end(first), far);
+                plane += n;
+                at += n * (i + 1) + 1;
+            }
+            first[i] = static_cast<std::uint32_t>(plane);
+            own[i] = at >= room || (word_at(from, bit + at) & 1) != 0;
+        }
+    }
+    /// Bits of the codes of so many planes.
+    CCOLL_INLINE std::size_t bits(std::uint32_t planes) const noexcept
+    {
+        const auto from = [&](std::uint32_t plane) { return planes > plane ? planes - plane : 0; };
+        const auto one = [&](std::size_t i) { return static_cast<std::uint32_t>(first[i] < planes); };
+        return std::size_t{planes} + from(first[0]) + from(first[1]) + from(first[2] + 1 - own[2]) + one(0) + (one(1) & own[0]) +
+               (one(2) & own[1]);
+    }
 
 private:
-    CCOLL_INLINE void take(std::size_t at) noexcept
-    {
-        const std::uint32_t s = all_steps.steps[at];
-        std::memcpy(to, &all_steps.planes[at], 8);
-        bits >>= s % 64;
-        to += s >> 8 & 255;
-        row = s >> 16;
-    }
+    static constexpr std::uint32_t far = 1023;
 };
 
-/// Planes of a block, a byte of each, and room for what may be written behind the last one: planes of a window, and those of a step.
-template <native_float T>
-struct block_planes {
-    std::byte of[fields_of<T>::word_bits + window_bits + 8];
+/// Ones in each number of 64 bits.
+CCOLL_INLINE __m256i ones_of(__m256i x) noexcept
+{
+    const __m256i nibble = _mm256_set1_epi8(15);
+    const __m256i ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+    const __m256i bytes = _mm256_add_epi8(_mm256_shuffle_epi8(ones, _mm256_and_si256(x, nibble)),
+                                          _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi16(x, 4), nibble)));
+    return _mm256_sad_epu8(bytes, _mm256_setzero_si256());
+}
+CCOLL_INLINE __m256i trailing_zeros(__m256i x) noexcept
+{
+    return ones_of(_mm256_andnot_si256(x, _mm256_add_epi64(x, _mm256_set1_epi64x(-1))));
+}
+/// block_tails::find for four blocks, in numbers of 64 bits.
+CCOLL_INLINE tail_lanes find_tails(__m256i bits) noexcept
+{
+    const __m256i one = _mm256_set1_epi64x(1);
+    constexpr std::uint64_t second = every(2), third = every(3);
+    const __m256i every_second = _mm256_set1_epi64x(static_cast<long long>(second));
+    const __m256i every_third = _mm256_set1_epi64x(static_cast<long long>(third));
+    tail_lanes t;
+    t.first[0] = trailing_zeros(bits);
+    bits = _mm256_srli_epi64(_mm256_srlv_epi64(bits, t.first[0]), 1);
+    t.own[0] = _mm256_and_si256(bits, one);
+    bits = _mm256_srli_epi64(bits, 1);
+    const __m256i pairs = trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_second), _mm256_xor_si256(t.own[0], one)));
+    bits = _mm256_srlv_epi64(bits, _mm256_add_epi64(pairs, t.own[0]));
+    t.own[1] = _mm256_and_si256(bits, one);
+    bits = _mm256_srli_epi64(bits, 1);
+    const __m256i triples = trailing_zeros(_mm256_or_si256(_mm256_and_si256(bits, every_third), _mm256_xor_si256(t.own[1], one)));
+    t.own[2] = _mm256_and_si256(_mm256_srlv_epi64(bits, _mm256_add_epi64(triples, t.own[1])), one);
+    const __m256i planes = _mm256_srli_epi64(_mm256_mullo_epi16(triples, _mm256_set1_epi64x(43)), 7);  // triples / 3, up to 64
+    t.first[1] = _mm256_add_epi64(t.first[0], _mm256_srli_epi64(pairs, 1));
+    t.first[2] = _mm256_add_epi64(t.first[1], planes);
+    return t;
+}
 
-    CCOLL_INLINE void clear() noexcept { std::memset(of, 0, fields_of<T>::word_bits); }
-};
-
-/// Reads blocks of equal length. It is known where each of them begins, so blocks do not wait for each other: while one waits for the
-/// table, the processor works on the next ones. For that, blocks take equally many steps, whatever they hold, and no branch depends on
-/// them.
+/// The codes of a batch, and then its coefficients.
 template <native_float T>
-class rate_reader {
+class block_reader {
 public:
-    static constexpr std::size_t at_once = 2;  ///< blocks, in turns
+    static constexpr std::size_t header = block<T>::header_bits;
+    static constexpr std::size_t most_bits = header + 4 * std::size_t{fields_of<T>::word_bits} + block_values;  // at a rate
+    static constexpr std::size_t most_words = (most_bits + 63) / 64;
+    static constexpr std::size_t read_ahead = 8 * most_words + 16;  ///< bytes that may be read from where a block begins
 
-    explicit rate_reader(std::size_t block_bits) noexcept
-        : block_bits_(block_bits), bits_(block_bits - block<T>::header_bits), plain_(bits_ <= window_bits ? bits_ / step_bits : 5),
-          last_(bits_ <= window_bits ? steps_for(bits_) - plain_ : 0)
-    {}
-
-    /// @param from  32 bytes may be read behind the blocks
-    /// @param bit   where the first block begins
-    CCOLL_INLINE void read(const std::byte* from, std::size_t bit, block_planes<T>* to) const noexcept
+    /// Reads the exponents and codes of a batch at a rate, for finish<Words>, where a block has no more words.
+    template <std::size_t Words>
+    CCOLL_INLINE void read(const std::byte* from, std::size_t bit, const precision& wanted, coefficients<T>& to) noexcept
     {
-        plane_reader block[at_once];
-        for (std::size_t i = 0; i < at_once; ++i) {
-            to[i].clear();
-            block[i] = {0, 0, to[i].of};
-            block[i].open(from, bit + i * block_bits_ + zfp::block<T>::header_bits, std::min(bits_, window_bits));
+        const std::size_t block_bits = wanted.block_bits, room = block_bits - header;
+        read_words<Words>(from, bit, block_bits);
+        __m256i own_bits[Words];
+        for (std::size_t j = 0; j < Words; ++j) {
+            const auto bits = static_cast<std::uint32_t>(std::min<std::size_t>(block_bits - std::min(block_bits, 64 * j), 64));
+            own_bits[j] = _mm256_set1_epi64x(static_cast<long long>(_bzhi_u64(~std::uint64_t{0}, bits)));
         }
-        for (std::size_t k = 0; k < plain_; ++k)
-            for (auto& b : block) b.step();
-        if (bits_ <= window_bits) {
-            // Many bits are likely to make all coefficients known.
-            if (last_ > 3 && (block[0].row & block[1].row) == 3 * step_row) {
-                for (auto& b : block) b.rest();
-            } else {
-                for (std::size_t k = 0; k < last_; ++k)
-                    for (auto& b : block) b.last_step();
+        const __m256i end = _mm256_set1_epi64x(room < 64 ? static_cast<long long>(std::uint64_t{1} << room) : 0);
+        of_batch<std::uint32_t> front;
+        unsigned behind_64 = 0;
+        for (std::size_t b = 0; b < batch; b += 8) {
+            tail_lanes half[2], t;
+            __m256i first_word[2];
+            for (std::size_t h = 0; h < 2; ++h) {
+                __m256i word[Words];
+                for (std::size_t j = 0; j < Words; ++j) {
+                    word[j] = _mm256_and_si256(load_4(word_[j], b + 4 * h), own_bits[j]);
+                    store_lanes(word[j], word_[j], b + 4 * h);
+                }
+                __m256i codes = _mm256_or_si256(_mm256_srli_epi64(word[0], header), end);
+                if constexpr (Words > 1) codes = _mm256_or_si256(codes, _mm256_slli_epi64(word[1], 64 - header));
+                half[h] = find_tails(codes);
+                first_word[h] = word[0];
             }
-            return;
+            store_lanes(low_halves(first_word[0], first_word[1]), front, b);
+            for (std::size_t i = 0; i < tails; ++i) {
+                t.first[i] = low_halves(half[0].first[i], half[1].first[i]);
+                t.own[i] = low_halves(half[0].own[i], half[1].own[i]);
+                store_lanes(t.first[i], first_[i], b);
+                store_lanes(t.own[i], own_[i], b);
+            }
+            __m256i place[tails];
+            t.places(place);
+            const __m256i behind = _mm256_cmpgt_epi32(place[2], _mm256_set1_epi32(63));
+            behind_64 |= static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(behind))) << b;
         }
-        for (std::size_t i = 0; i < at_once; ++i)
-            read_rest(from, bit + i * block_bits_ + zfp::block<T>::header_bits, block[i], to[i].of + fields_of<T>::word_bits);
+        for (std::size_t b = 0; b < batch; ++b) {
+            to.exponent[b] = static_cast<int>(front[b] >> 1 & ((1u << fields_of<T>::exponent_bits) - 1)) - block<T>::bias;
+            layout_.planes[b] = static_cast<std::uint32_t>(to.planes_of(to.exponent[b], wanted.lowest_exponent)) & -(front[b] & 1);
+            layout_.begin[0][b] = header;
+        }
+        if (room < 64) return;
+        for (; behind_64 != 0; behind_64 &= behind_64 - 1) {
+            const auto b = static_cast<std::size_t>(std::countr_zero(behind_64));
+            block_tails t;
+            t.find_far(from, bit + b * block_bits + header, room, layout_.planes[b]);
+            put(b, t);
+        }
+    }
+
+    /// Reads the first codes of a block that has all its planes, for finish<1>.
+    /// @param bit  behind the exponent
+    /// @return     how many bits all codes take
+    CCOLL_INLINE std::size_t read(std::size_t b, const std::byte* from, std::size_t bit, std::uint32_t planes) noexcept
+    {
+        word_[0][b] = word_at(from, bit);
+        layout_.planes[b] = planes;
+        layout_.begin[0][b] = 0;
+        block_tails t;
+        if (t.find(word_[0][b]) >= 64) t.find_far(from, bit, unlimited, planes);
+        put(b, t);
+        return t.bits(planes);
+    }
+    /// The other codes of such blocks, for finish<Words>.
+    template <std::size_t Words>
+    CCOLL_INLINE void read_more(const std::byte* from, const std::size_t (&bit)[batch]) noexcept
+    {
+        for (std::size_t j = 1; j < Words; ++j)
+            for (std::size_t b = 0; b < batch; ++b) word_[j][b] = word_at(from, bit[b] + 64 * j);
+    }
+
+    /// The coefficients of the batch.
+    /// @param room  bits of codes that a block has
+    template <std::size_t Words>
+    CCOLL_INLINE void finish(std::size_t room, coefficients<T>& to) noexcept
+    {
+        of_batch<std::uint32_t> last_one;  // that of the last search, of which the bit may be missing. In planes of four bits
+        for (std::size_t b = 0; b < batch; b += 8) {
+            tail_lanes t;
+            for (std::size_t i = 0; i < tails; ++i) t.first[i] = load_8(first_[i], b), t.own[i] = load_8(own_[i], b);
+            layout_.set(b, t, room);
+            store_lanes(last_one_of(t), last_one, b);
+        }
+        for (std::size_t b = 0; b < batch; b += 4) {
+            __m256i word[Words];
+            for (std::size_t j = 0; j < Words; ++j) word[j] = load_4(word_[j], b);
+            for (std::size_t i = tails; i-- > 0;) remove_one(load_4(layout_.one[i], b), word);
+            for (std::size_t j = 0; j < Words; ++j) store_lanes(word[j], word_[j], b);
+        }
+        std::uint64_t all_planes[batch][2];
+        bool whole = false;
+        for (std::size_t k = 0; k < fields_of<T>::word_bits / piece_planes; ++k) {
+            if (whole) {
+                for (auto& p : all_planes) p[k % 2] = 0;
+            } else {
+                of_batch<std::uint64_t> piece, mask, one;
+                for (std::size_t b = 0; b < batch; b += 4) {
+                    store_lanes(piece_at<Words>(load_4(layout_.begin[k], b), b), piece, b);
+                    store_lanes(layout_.masks(b, piece_planes * k), mask, b);
+                    const __m256i at = _mm256_sub_epi64(load_4(last_one, b), _mm256_set1_epi64x(static_cast<long long>(64 * k)));
+                    store_lanes(_mm256_sllv_epi64(_mm256_set1_epi64x(1), at), one, b);
+                }
+                for (std::size_t b = 0; b < batch; ++b) all_planes[b][k % 2] = _pdep_u64(piece[b], mask[b]) | one[b];
+                whole = layout_.end_piece(k, header + room);
+            }
+            if (k % 2 == 0) continue;
+            for (std::size_t b = 0; b < batch; b += 8) {
+                __m256i c[block_values];
+                deinterleave(all_planes + b, c);
+                put_half(c, b, k / 2, to);
+            }
+            if (whole) break;
+        }
     }
 
 private:
-    CCOLL_INLINE void read_rest(const std::byte* from, std::size_t bit, plane_reader block, const std::byte* end) const noexcept
+    template <std::size_t Words>
+    CCOLL_INLINE void read_words(const std::byte* from, std::size_t bit, std::size_t block_bits) noexcept
     {
-        std::size_t left = bits_;
-        for (;;) {
-            const auto used = static_cast<std::size_t>(_lzcnt_u64(block.bits)) - (63 - window_bits);
-            bit += used;
-            left -= used;
-            if (block.row == 3 * step_row || block.to >= end) break;
-            block.open(from, bit, std::min(left, window_bits));
-            if (left <= window_bits) {
-                while (block.bits != 0) block.last_step();
-                return;
-            }
-            for (std::size_t k = 0; k < window_bits / step_bits; ++k) block.step();
+        if (bit % 8 == 0 && block_bits % 8 == 0) {
+            const std::byte* block = from + bit / 8;
+            for (std::size_t b = 0; b < batch; ++b, block += block_bits / 8)
+                for (std::size_t j = 0; j < Words; ++j) std::memcpy(&word_[j][b], block + 8 * j, 8);
+        } else {
+            for (std::size_t b = 0; b < batch; ++b)
+                for (std::size_t j = 0; j < Words; ++j) word_[j][b] = word_at(from, bit + b * block_bits + 64 * j);
         }
-        // All coefficients are known, so what is left are planes.
-        for (; block.to < end; bit += window_bits, block.to += window_bits / 4) {
-            std::uint64_t bits;
-            std::memcpy(&bits, from + bit / 8, sizeof bits);
-            bits = _bzhi_u64(bits >> bit % 8, static_cast<std::uint32_t>(std::min(left, window_bits)));
-            put_planes(bits, block.to);
-            if (left <= window_bits) return;
-            left -= window_bits;
+    }
+    CCOLL_INLINE void put(std::size_t b, const block_tails& t) noexcept
+    {
+        for (std::size_t i = 0; i < tails; ++i) first_[i][b] = t.first[i], own_[i][b] = t.own[i];
+    }
+
+    CCOLL_INLINE static __m256i last_one_of(const tail_lanes& t) noexcept
+    {
+        const __m256i most = _mm256_set1_epi32(fields_of<T>::word_bits - 1), one = _mm256_set1_epi32(1), three = _mm256_set1_epi32(3);
+        const __m256i place[tails] = {_mm256_slli_epi32(t.first[0], 2), _mm256_add_epi32(_mm256_slli_epi32(t.first[1], 2), one),
+                                      _mm256_sub_epi32(_mm256_add_epi32(_mm256_slli_epi32(t.first[2], 2), three), t.own[2])};
+        const __m256i before = _mm256_blendv_epi8(place[1], place[0], _mm256_cmpgt_epi32(t.first[1], most));
+        return _mm256_blendv_epi8(place[2], before, _mm256_cmpgt_epi32(t.first[2], most));
+    }
+    template <std::size_t Words>
+    CCOLL_INLINE static void remove_one(__m256i at, __m256i (&word)[Words]) noexcept
+    {
+        for (std::size_t j = 0; j < Words; ++j) {
+            const __m256i word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
+            // All bits, where the one is in a word behind this one.
+            __m256i stays = _mm256_sllv_epi64(_mm256_set1_epi64x(1), _mm256_sub_epi64(at, word_begin));
+            stays = _mm256_add_epi64(stays, _mm256_set1_epi64x(-1));
+            if (j > 0) stays = _mm256_andnot_si256(_mm256_cmpgt_epi64(word_begin, at), stays);
+            __m256i moved = _mm256_srli_epi64(word[j], 1);
+            if (j + 1 < Words) moved = _mm256_or_si256(moved, _mm256_slli_epi64(word[j + 1], 63));
+            word[j] = _mm256_or_si256(_mm256_and_si256(stays, word[j]), _mm256_andnot_si256(stays, moved));
+        }
+    }
+    template <std::size_t Words>
+    CCOLL_INLINE __m256i piece_at(__m256i begin, std::size_t b) const noexcept
+    {
+        __m256i piece = _mm256_srlv_epi64(load_4(word_[0], b), begin);
+        for (std::size_t j = 1; j < Words; ++j) {
+            const __m256i word = load_4(word_[j], b), word_begin = _mm256_set1_epi64x(static_cast<long long>(64 * j));
+            piece = _mm256_or_si256(piece, _mm256_or_si256(_mm256_srlv_epi64(word, _mm256_sub_epi64(begin, word_begin)),
+                                                           _mm256_sllv_epi64(word, _mm256_sub_epi64(word_begin, begin))));
+        }
+        return piece;
+    }
+    CCOLL_INLINE static void put_half(const __m256i (&c)[block_values], std::size_t b, std::size_t half, coefficients<T>& to) noexcept
+    {
+        for (std::size_t i = 0; i < block_values; ++i) {
+            if constexpr (sizeof(T) == 4) {
+                store_lanes(c[i], to.c[i], b);
+            } else {
+                const __m256i wide[2] = {_mm256_cvtepu32_epi64(_mm256_castsi256_si128(c[i])),
+                                         _mm256_cvtepu32_epi64(_mm256_extracti128_si256(c[i], 1))};
+                for (std::size_t h = 0; h < 2; ++h)
+                    store_lanes(half == 0 ? _mm256_slli_epi64(wide[h], 32) : _mm256_or_si256(load_4(to.c[i], b + 4 * h), wide[h]), to.c[i],
+                                b + 4 * h);
+            }
         }
     }
 
-    std::size_t block_bits_, bits_, plain_, last_;
+    code_layout layout_;
+    of_batch<std::uint64_t> word_[most_words];
+    of_batch<std::uint32_t> first_[tails], own_[tails];
 };
-
-/// Reads the planes of a block that takes as many bits as it needs.
-/// @param from   48 bytes may be read from the byte of `bit` on
-/// @param bit    where the planes begin
-/// @param count  planes, at least one. There is something behind them in `to`
-/// @return where they end
-template <native_float T>
-CCOLL_INLINE std::size_t read_planes(const std::byte* from, std::size_t bit, std::size_t count, block_planes<T>& to) noexcept
-{
-    std::byte* at = to.of;
-    std::byte* const end = at + count;
-    std::size_t row = 0;
-    for (;;) {
-        std::uint64_t bits;
-        std::memcpy(&bits, from + bit / 8, sizeof bits);
-        bits >>= bit % 8;
-        for (std::size_t k = 0; k < window_bits / step_bits; ++k) {
-            const std::size_t index = step_row / 2 + (row + bits % (step_row / 2));
-            const std::uint32_t s = all_steps.steps[index];
-            std::memcpy(at, &all_steps.planes[index], 8);
-            const std::size_t planes = s >> 8 & 255, left = static_cast<std::size_t>(end - at);
-            row = s >> 16;
-            if (planes >= left || row == 3 * step_row) {
-                // The last step may have gone too far. Where all coefficients are known, codes are planes.
-                bit += all_steps.ends[index] >> 4 * (std::min(planes, left) - 1) & 15;
-                if (planes >= left) return bit;
-                for (at += planes; at < end; at += window_bits / 4) {
-                    std::memcpy(&bits, from + bit / 8, sizeof bits);
-                    put_planes(bits >> bit % 8, at);
-                    bit += std::min<std::size_t>(4 * static_cast<std::size_t>(end - at), window_bits);
-                }
-                return bit;
-            }
-            at += planes;
-            bit += s % 64;
-            bits >>= s % 64;
-        }
-    }
-}
-
-/// Turns planes into coefficients.
-CCOLL_TARGET CCOLL_INLINE void collect(const std::byte* planes, std::uint32_t (&to)[block_values]) noexcept
-{
-    // The first plane comes last, where movemask finds the highest bits.
-    const __m256i last_first = _mm256_broadcastsi128_si256(_mm_setr_epi8(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
-    const __m256i x = _mm256_shuffle_epi8(_mm256_set_m128i(_mm_loadu_si128(reinterpret_cast<const __m128i*>(planes)),
-                                                           _mm_loadu_si128(reinterpret_cast<const __m128i*>(planes + 16))),
-                                          last_first);
-    to[0] = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_slli_epi16(x, 7)));
-    to[1] = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_slli_epi16(x, 6)));
-    to[2] = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_slli_epi16(x, 5)));
-    to[3] = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_slli_epi16(x, 4)));
-}
-CCOLL_TARGET CCOLL_INLINE void collect(const std::byte* planes, std::uint64_t (&to)[block_values]) noexcept
-{
-    std::uint32_t high[block_values], low[block_values];
-    collect(planes, high);
-    collect(planes + 32, low);
-    for (std::size_t i = 0; i < block_values; ++i) to[i] = std::uint64_t{high[i]} << 32 | low[i];
-}
