@@ -67,7 +67,7 @@ struct block_tails {
                 const std::size_t n = i == 0   ? first_one<1>(from, bit + at, most)
                                       : i == 1 ? first_one<2>(from, bit + at, most)
                                                : first_one<3>(from, bit + at, most);
-                if (n == most) return std::fill(first + i, std::end(first), far);
+                if (n == most) return std::fill(first + i, std::end(first), in_no_plane);
                 plane += n;
                 at += n * (i + 1) + 1;
             }
@@ -85,7 +85,7 @@ struct block_tails {
     }
 
 private:
-    static constexpr std::uint32_t far = 1023;
+    static constexpr std::uint32_t in_no_plane = 1023;
 };
 
 /// Ones in each number of 64 bits.
