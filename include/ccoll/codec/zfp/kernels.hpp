@@ -105,38 +105,14 @@ CCOLL_EXACT_END
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace avx2 {
-#include <ccoll/codec/zfp/coefficients.inl>
-
-#include <ccoll/codec/zfp/interleave.inl>
-
-#include <ccoll/codec/zfp/layout.inl>
-
-#include <ccoll/codec/zfp/codes.inl>
-
-#include <ccoll/codec/zfp/encode.inl>
-
-#include <ccoll/codec/zfp/read.inl>
-
-#include <ccoll/codec/zfp/decode.inl>
+#include <ccoll/codec/zfp/streams.inl>
 }  // namespace avx2
 #include <ccoll/base/kernels_end.inl>
 
 #define CCOLL_TARGET CCOLL_AVX512
 #include <ccoll/base/kernels_begin.inl>
 namespace avx512 {
-#include <ccoll/codec/zfp/coefficients.inl>
-
-#include <ccoll/codec/zfp/interleave.inl>
-
-#include <ccoll/codec/zfp/layout.inl>
-
-#include <ccoll/codec/zfp/codes.inl>
-
-#include <ccoll/codec/zfp/encode.inl>
-
-#include <ccoll/codec/zfp/read.inl>
-
-#include <ccoll/codec/zfp/decode.inl>
+#include <ccoll/codec/zfp/streams.inl>
 }  // namespace avx512
 #include <ccoll/base/kernels_end.inl>
 namespace avx512_gfni = avx512;
