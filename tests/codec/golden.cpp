@@ -411,8 +411,8 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     };
     keep_sum("sum", one, other);
     keep_sum("wide_sum", large, other);
-    const auto filled = [&](std::size_t first, std::size_t last, std::vector<T> x) {
-        for (std::size_t i = first; i < last; ++i) x[i] = T(1e30);
+    const auto filled = [&](std::size_t first, std::size_t last, std::vector<T> x, T fill = T(1e30)) {
+        for (std::size_t i = first; i < last; ++i) x[i] = fill;
         return x;
     };
     const auto land = filled(20, 75, one), far_land = filled(20, 75, large), island = filled(98, 100, filled(30, 40, one));
@@ -423,6 +423,12 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     keep_sum("fills_alike_sum", land, land);
     keep_sum("fills_mixed_sum", land, island);
     keep_sum("fills_and_numbers_sum", island, other);
+    const auto two = filled(30, 60, land, T(-1e20)), three = filled(0, 9, filled(60, 90, filled(45, 60, other, T(3e15)), T(-1e30)));
+    w.adds("two_fills", two, eb);
+    w.adds("three_fills_and_classes", three, eb);
+    keep_sum("two_fills_alike_sum", two, two);
+    keep_sum("two_fills_mixed_sum", land, two);
+    keep_sum("three_fills_sum", three, two);
     // The name of an addend ends with the length of its rows, if it has rows.
     const auto of_rows = [](std::size_t row) {  // all rows alike, but for a small wave
         auto x = wave<T>(300), alike = wave<T>(5 * row);

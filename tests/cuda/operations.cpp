@@ -135,8 +135,9 @@ void same_survey(const std::vector<T>& x, const char* what)
                 CHECK(found.lowest == expected.lowest);
                 CHECK(found.highest == expected.highest);
                 CHECK(found.largest == expected.largest);
-                CHECK(found.lowest_fill == expected.lowest_fill);
-                CHECK(found.highest_fill == expected.highest_fill);
+                CHECK(found.fills.lowest == expected.fills.lowest);
+                CHECK(found.fills.highest == expected.fills.highest);
+                CHECK(found.fills.others == expected.fills.others);
             }
 }
 template <class T>
@@ -146,6 +147,7 @@ void surveys()
     same_survey<T>({T(1)}, "one value");
     same_survey<T>(std::vector<T>(100, std::numeric_limits<T>::quiet_NaN()), "NaN alone");
     same_survey<T>({T(-3), T(2), T(1e20), T(-1e20), T(9.96921e36)}, "fill values");
+    same_survey<T>({T(-3), T(2), T(1e20), T(-1e20), T(1e20)}, "two fill values");
     same_survey<T>(std::vector<T>(10, T(1e20)), "fill values alone");
     same_survey<T>({T(1), std::numeric_limits<T>::infinity(), T(1.2345e18)}, "large values that are none");
     std::vector<T> nearly;
@@ -160,10 +162,10 @@ void surveys()
         wanted.range = expected.range = true;
         ccoll::look_at(&x, 1, expected);
         const ccoll::value_survey found = seen_on_device<T>({x}, wanted);
-        if (found.lowest != expected.lowest || found.lowest_fill != expected.lowest_fill) {
+        if (found.lowest != expected.lowest || found.fills.lowest != expected.fills.lowest) {
             INFO("value " << static_cast<double>(x));
             CHECK(found.lowest == expected.lowest);
-            CHECK(found.lowest_fill == expected.lowest_fill);
+            CHECK(found.fills.lowest == expected.fills.lowest);
         }
     }
 }

@@ -35,7 +35,13 @@ void note_forms(ccoll::const_byte_span frame)
         const std::size_t n = std::min<std::size_t>(8192, view.header.elements - 8192 * i);
         const std::size_t words = ccoll::load<std::uint32_t>(bytes, bytes.size() - 4);
         const auto places = std::make_unique<szp::missing::fill_places>();
-        REQUIRE(szp::missing::read<T>(bytes.subspan(bytes.size() - 4 - 4 * words, 4 * words), n, *places));
+        const auto section = bytes.subspan(bytes.size() - 4 - 4 * words, 4 * words);
+        REQUIRE(szp::missing::find<T>(section, n, *places));
+        const auto reader = std::make_unique<szp::missing::section_reader<T>>(section, n);
+        const auto value = std::make_unique<szp::missing::fill_value>();
+        std::size_t values = 0;
+        while (reader->has_more() && reader->next(*value)) ++values;
+        if (values > 1) ++met[values == 4 ? "four fill values" : "two or three fill values"];
         const auto any = [](const auto& masks) { return std::any_of(std::begin(masks), std::end(masks), [](auto m) { return m != 0; }); };
         ++met[form + " fills"];
         if (any(places->in_some)) ++met[any(places->in_all) ? "fills in all and in some" : "fills in some"];
@@ -126,7 +132,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds at every length around blocks and chunks",
 
 namespace {
 
-/// Fields with a fill value: of an ocean, where masks are alike or differ, at ends of blocks and chunks, beside NaN, all over.
+/// Fields with fill values: of an ocean, where masks are alike or differ, at ends of blocks and chunks, beside NaN, all over, several.
 template <class T>
 std::vector<fields::named<T>> with_fills(std::size_t n, T fill)
 {
@@ -152,6 +158,16 @@ std::vector<fields::named<T>> with_fills(std::size_t n, T fill)
     add("far values", 10, coast);
     for (std::size_t i = 0; i < n; ++i)
         if (!coast(i) && i % 3 == 0) all.back().values[i] *= T(1e9);
+    const T some[] = {fill, T(-7e30), T(2e25), T(-fill), T(3e33)};
+    const auto add_several = [&](const char* name, std::size_t count, unsigned seed) {
+        add(name, seed, coast);
+        for (std::size_t i = 0; i < n; ++i)
+            if (coast(i)) all.back().values[i] = some[i / 11 % count];
+    };
+    add_several("two fill values", 2, 11);
+    add_several("four fill values", 4, 12);
+    for (std::size_t i = 10; i < n; i += 97) all.back().values[i] = std::numeric_limits<T>::quiet_NaN();
+    add_several("too many fill values", 5, 13);
     return all;
 }
 
@@ -339,9 +355,9 @@ TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][sz
         note_forms<float>(sum);
         for (const bytes& each : {other, sum}) decodes<float>(each, n, {3});
     }
-    for (const char* form :
-         {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills", "flat fills", "wide fills",
-          "narrow classes fills", "fills in all and in some", "fills in some", "rows", "rows classes", "rows fills"}) {
+    for (const char* form : {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills",
+                             "flat fills", "wide fills", "narrow classes fills", "fills in all and in some", "fills in some",
+                             "two or three fill values", "four fill values", "rows", "rows classes", "rows fills"}) {
         INFO(form);
         CHECK(met[form] > 0);
     }

@@ -152,28 +152,43 @@ def add_specials(section, values, s):
     require(at == len(section), "layers that fill the section")
 
 
+def fma(a, b, c):
+    """a b + c, rounded once. `a` and `b` are finite."""
+    if not math.isfinite(c):
+        return c
+    exact = fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c)
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
 def add_fills(section, values, quanta, step, dtype):
-    """Puts multiples of the fill value of an addend in their places. `quanta` has None for NaN and infinities."""
+    """Puts sums of multiples of the fill values of an addend in their places. `quanta` has None for NaN and infinities."""
     _, s, kind, _ = FLOATS[dtype]
-    fill, at, before = struct.unpack_from(kind, section)[0], s, 0
-    require(math.isfinite(fill) and fill != 0 and at < len(section), "a fill value")
-    seen = set()
-    while at < len(section):
-        places, head, at = special_places(section, at, len(values), 1 << 29)
-        own, mixed = head >> 28 & 1, head >> 29 & 1
-        require(mixed > before if seen else True, "the order of layers")
-        require(not seen.intersection(places), "a place in one layer")
-        seen.update(places)
-        before = mixed
-        times = [number(section, at + 2 * j * own, "h") for j in range(len(places))]
-        at += pad4(2 * (len(places) if own else 1))
-        for i, m in zip(places, times):
-            if not mixed:
-                values[i] = bits_of(rounded(m * fill, dtype), dtype)
-            elif quanta[i] is not None:
-                exact = m * fractions.Fraction(fill) + fractions.Fraction(float(quanta[i]) * step)
-                values[i] = bits_of(rounded(float(exact), dtype), dtype)
-    require(at == len(section), "layers that fill the section")
+    n, at, last, another = len(values), 0, -1, True
+    sums, is_mixed, fills, pairs = {}, {}, 0, 0
+    while another:
+        bits, fill = int.from_bytes(section[at:at + s], "little"), struct.unpack_from(kind, section, at)[0]
+        require(math.isfinite(fill) and fill != 0 and bits > last, "a fill value")
+        last, at, another, before, fills, seen = bits, at + s, False, -1, fills + 1, set()
+        while not another and (before < 0 or at < len(section)):
+            places, head, at = special_places(section, at, n, 3 << 29)
+            own, mixed, another = head >> 28 & 1, head >> 29 & 1, head >> 30 & 1
+            require(mixed > before and not seen.intersection(places), "the order of layers, and a place in one of them")
+            require(all(is_mixed.setdefault(i, mixed) == mixed for i in places), "layers that agree on whether a place is mixed")
+            seen.update(places)
+            before, pairs = mixed, pairs + len(places)
+            times = [number(section, at + 2 * j * own, "h") for j in range(len(places))]
+            at += pad4(2 * (len(places) if own else 1))
+            for i, m in zip(places, times):
+                if i in sums or (mixed and quanta[i] is not None):
+                    sums[i] = fma(m, fill, sums[i] if i in sums else float(quanta[i]) * step)
+                elif not mixed:
+                    sums[i] = m * fill
+    require(at == len(section) and fills <= 4 and pairs <= 2 * n, "fill values that fill the section")
+    for i, value in sums.items():
+        values[i] = bits_of(rounded(value, dtype), dtype)
 
 
 def szx(chunk, n, dtype, bound):

@@ -449,19 +449,23 @@ class Encoder:
         far = [math.isfinite(v) and math.ldexp(abs(v), -52) >= self.step for v in self.x]  # 2^52 step may be more than the largest f64
         if not any(far):
             return self.addend_of_numbers(row)
-        fill = self.raw[far.index(True)]
-        if any(is_far and r != fill for is_far, r in zip(far, self.raw)):
+        fills = sorted({r for is_far, r in zip(far, self.raw) if is_far}, key=lambda raw: int.from_bytes(raw, "little"))
+        if len(fills) > 4:
             return None
+        behind = b""
+        for fill in fills:
+            masks = [0] * self.b
+            for i, (is_far, r) in enumerate(zip(far, self.raw)):
+                masks[i // 32] |= (is_far and r == fill) << i % 32
+            layer = put_layer(self.raw, masks, struct.pack("<hh", 1, 0), 2)
+            another = (fill != fills[-1]) << 30
+            behind += fill + words([struct.unpack_from("<I", layer)[0] | another]) + layer[4:]
         values, wild = list(self.x), [not math.isfinite(v) for v in self.x]
         self.special = [a or b for a, b in zip(far, wild)]
         self.x = [0.0 if is_one else v for v, is_one in zip(self.x, self.special)]
         self.bridge()
         self.x = [v if is_wild else x for v, x, is_wild in zip(values, self.x, wild)]
         chunk = self.addend_of_numbers(row)
-        masks = [0] * self.b
-        for i, is_far in enumerate(far):
-            masks[i // 32] |= is_far << i % 32
-        behind = fill + put_layer(self.raw, masks, struct.pack("<hh", 1, 0), 2)
         return words([struct.unpack_from("<I", chunk)[0] | 1 << 30]) + chunk[4:] + behind + words([len(behind) // 4])
 
     def addend_of_numbers(self, row):

@@ -7,7 +7,7 @@
 #include <ccoll/codec/declared/szp.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
-#include <ccoll/codec/szp/missing.hpp>
+#include <ccoll/codec/szp/missing_sums.hpp>
 #include <ccoll/codec/szp/movement.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/repredict.hpp>
@@ -71,22 +71,14 @@ struct chunk_coder {
         return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
     }
 
-    /// One fill value in all addends, of 2^52 steps or more, stands beside the quanta (szp/missing.hpp).
+    /// Fill values, of 2^52 steps or more, stand beside the quanta of addends (szp/missing.hpp).
     /// @param out  elements of T, or (of two bytes) such that a T becomes one
     template <class Out>
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
     {
         if (!missing::has_fills(chunk)) return;
         chunk_view view;
-        missing::fill_places fills;
-        if (read_chunk(chunk, out.size(), sizeof(T), true, view) != status::ok || !missing::read<T>(view.specials, out.size(), fills))
-            return;
-        const auto value = from_number<Out>(std::bit_cast<T>(static_cast<typename fields_of<T>::word>(fills.value)));
-        for (std::size_t k = 0; k < view.count; ++k)
-            for (u32 left = fills.in_all[k]; left != 0; left &= left - 1) {
-                const std::size_t i = block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
-                if (fills.times[i] == times) out[i] = value;
-            }
+        if (read_chunk(chunk, out.size(), sizeof(T), true, view) == status::ok) missing::put_averages<T>(view, out, times);
     }
 
     static double addend_step(double eb) noexcept
@@ -238,29 +230,28 @@ private:
     [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
     {
         T copy[chunk_elements];
-        missing::fill_places fills;
+        missing::own_fills fills;
         if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
-        if (!fills.any) return encode_wide(in, z, dst);
+        if (fills.count == 0) return encode_wide(in, z, dst);
         const std::span<const T> others(copy, in.size());
         encode_result r = encode_near(others, z, row, dst);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
-        for (const u32 mask : fills.in_all) r.special_values += static_cast<std::size_t>(std::popcount(mask));
+        for (std::size_t k = 0; k < blocks_of(in.size()); ++k)
+            r.special_values += static_cast<std::size_t>(std::popcount(fills.in_block(k)));
         return missing::append_once<T>(address(dst), r, fills, in.size());
     }
 
-    /// p x + q y, where one of them has a fill value, and neither has rows.
+    /// p x + q y, where one of them has fill values, and neither has rows.
     [[gnu::noinline]] static encode_result combine_missing(const chunk_view& x, i64 p, const chunk_view& y, i64 q, const sum_head& head,
                                                            std::size_t n, byte_span dst) noexcept
     {
-        missing::fill_places of_x, of_y, of_sum;
-        if ((p != 0 && !missing::read<T>(x.specials, n, of_x)) || (q != 0 && !missing::read<T>(y.specials, n, of_y)))
-            return {0, status::corrupt};
+        missing::addend of_x{x, p}, of_y{y, q};
+        for (missing::addend* operand : {&of_x, &of_y})
+            if (!missing::find<T>(operand->section(), n, operand->places)) return {0, status::corrupt};
         u8* const out = address(dst);
         u8* const blocks = blocks_at<T>(out, head.what(), n);
         block_codes codes;
-        const quanta64::encoded sum = missing::combine(x, p, of_x, y, q, of_y, head.base, n, blocks, codes.of, of_sum);
-        if (sum.code != status::ok) return {0, sum.code};
-        of_sum.any = of_x.any || of_y.any;
+        const quanta64::encoded sum = missing::combine(of_x, of_y, head.base, n, blocks, codes.of);
         encode_result r;
         if (head.distance == 0) {
             r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
@@ -277,7 +268,7 @@ private:
             std::memcpy(blocks, with_rows.blocks, with_rows.view.blocks_bytes);
             r = finish_sum(out, head, blocks, blocks + with_rows.view.blocks_bytes, with_rows.view.escaped, with_rows.view.codes, n);
         }
-        return missing::append<T>(out, r, of_sum, n);
+        return missing::append_sum<T>(out, r, of_x, of_y, n);
     }
 
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }

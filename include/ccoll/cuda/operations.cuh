@@ -156,14 +156,21 @@ CCOLL_DEVICE bool is_fill(double x, double rounding)
 template <native_float T>
 struct seen_values {
     T low, high;            ///< of the values that count; low > high: there are none
-    T low_fill, high_fill;  ///< of fill values
+    T low_fill, high_fill;  ///< of fill values, likewise
     T largest;              ///< |x| of all that are finite
     bool non_finite;
+    bool other_fills = false;  ///< there are fill values between these
 
     static seen_values none()
     {
         constexpr T most = most_of<T>;
         return {most, -most, most, -most, 0, false};
+    }
+    /// Has this a fill value other than those?
+    CCOLL_DEVICE bool has_fills_beside(T one_fill, T other_fill) const
+    {
+        const auto is_other = [=](T one) { return one != one_fill && one != other_fill; };
+        return other_fills || (low_fill <= high_fill && (is_other(low_fill) || is_other(high_fill)));
     }
 };
 template <floating_element T>
@@ -187,9 +194,14 @@ struct join_seen {
     template <class T>
     CCOLL_DEVICE seen_values<T> operator()(const seen_values<T>& a, const seen_values<T>& b) const
     {
-        return {smaller(a.low, b.low),           larger(a.high, b.high),
-                smaller(a.low_fill, b.low_fill), larger(a.high_fill, b.high_fill),
-                larger(a.largest, b.largest),    a.non_finite || b.non_finite};
+        const T low_fill = smaller(a.low_fill, b.low_fill), high_fill = larger(a.high_fill, b.high_fill);
+        return {smaller(a.low, b.low),
+                larger(a.high, b.high),
+                low_fill,
+                high_fill,
+                larger(a.largest, b.largest),
+                a.non_finite || b.non_finite,
+                a.has_fills_beside(low_fill, high_fill) || b.has_fills_beside(low_fill, high_fill)};
     }
 };
 
@@ -221,7 +233,8 @@ void add_to(value_survey& found, const seen_values<T>& s)
         if (low <= high) found.largest = std::max({found.largest, std::fabs(low), std::fabs(high)});
     };
     const auto note_fills = [&] {
-        widen(found.lowest_fill, found.highest_fill, static_cast<double>(s.low_fill), static_cast<double>(s.high_fill));
+        if (s.low_fill <= s.high_fill)
+            found.fills.merge({static_cast<double>(s.low_fill), static_cast<double>(s.high_fill), u32{s.other_fills}});
     };
     if (found.range) {
         widen(found.lowest, found.highest, static_cast<double>(s.low), static_cast<double>(s.high));

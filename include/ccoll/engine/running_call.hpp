@@ -160,13 +160,15 @@ private:
     bool can_add(double largest) const { return what_.addends.can_add(largest, what_.eb, static_cast<std::size_t>(head_.p)); }
     bool can_add(const shared_facts& all) const
     {
-        value_survey values;
-        values.largest = all.largest, values.lowest_fill = all.lowest_fill, values.highest_fill = all.highest_fill;
-        if (can_add(values.largest_of_all())) return true;
-        // One fill value can be added beside numbers if it cannot be added as a number itself, and if all ranks have the same one.
+        const fill_values fills = all.fills();
+        if (can_add(std::max(all.largest, fills.largest()))) return true;
+        // One or two fill values can be added beside numbers, if they cannot be added as numbers themselves.
         constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
-        return what_.addends.put_fills != nullptr && all.some_will_look_later == 0 && head_.p <= most_ranks && can_add(all.largest) &&
-               all.lowest_fill == all.highest_fill && !what_.addends.can_add(std::abs(all.lowest_fill), what_.eb, 1);
+        if (what_.addends.put_fills == nullptr || all.some_will_look_later != 0 || head_.p > most_ranks || fills.others != 0) return false;
+        double largest = all.largest;
+        for (const double one : {fills.lowest, fills.highest})
+            if (const double size = std::abs(one); what_.addends.can_add(size, what_.eb, 1)) largest = std::max(largest, size);
+        return can_add(largest);
     }
 
     void tell_arguments()
@@ -174,7 +176,7 @@ private:
         const value_survey& found = head_.elements.found();
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
-        if (found.magnitude) mine.largest = found.largest, mine.lowest_fill = found.lowest_fill, mine.highest_fill = found.highest_fill;
+        if (found.magnitude) mine.largest = found.largest, mine.set_fills(found.fills);
         if (adds_ && head_.trouble.ok()) (looks_later_ ? mine.some_will_look_later : mine.some_have_looked) = 1;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);

@@ -16,6 +16,7 @@
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
 #include <ccoll/transport/transport.hpp>
+#include <ccoll/wire/fill_values.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -26,15 +27,11 @@ struct value_survey {
     bool counts_non_finite = false;                           ///< Inf and NaN are larger than all others; otherwise they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
-    double largest = 0;                                            ///< |x|, but not of fill values
-    double lowest_fill = std::numeric_limits<double>::infinity();  ///< among the values; above `highest_fill` when there are none
-    double highest_fill = -std::numeric_limits<double>::infinity();
+    double largest = 0;  ///< |x|, but not of fill values
+    fill_values fills;   ///< among the values
 
     /// Of all values.
-    double largest_of_all() const noexcept
-    {
-        return lowest_fill <= highest_fill ? std::max(largest, std::max(std::abs(lowest_fill), std::abs(highest_fill))) : largest;
-    }
+    double largest_of_all() const noexcept { return std::max(largest, fills.largest()); }
 };
 
 /// What a user hands to the memory space of the buffers, behind the communicator: a stream of a device, for example.
@@ -163,8 +160,7 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
             if (!(m >= limit && m <= most) || x == last_fill) continue;
             if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
                 last_fill = x;
-                found.lowest_fill = std::min(found.lowest_fill, static_cast<double>(x));
-                found.highest_fill = std::max(found.highest_fill, static_cast<double>(x));
+                found.fills.add(static_cast<double>(x));
                 continue;
             }
             low = std::min(low, x);

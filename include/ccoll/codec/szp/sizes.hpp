@@ -19,10 +19,16 @@ constexpr std::size_t most_chunk_bytes(std::size_t n) noexcept
 
 namespace missing {
 
+/// Fill values of a chunk. Those of a field are often one and seldom more than two, and every message has room for the places of each.
+inline constexpr std::size_t most_fills = 4;
+/// Places of all its fill values together: each place may have two.
+constexpr std::size_t most_pairs(std::size_t n) noexcept { return 2 * n; }
 /// Room for the section of a chunk of n values with fill values.
 constexpr std::size_t most_section_bytes(std::size_t n, std::size_t element_bytes) noexcept
 {
-    return element_bytes + 2 * specials::layer::most_in_front(specials::blocks_of(n)) + padded(2 * n) + 8 + 4;
+    constexpr std::size_t of_times = 2, layers = 2, most_padding = 4;
+    return most_fills * (element_bytes + layers * (specials::layer::most_in_front(specials::blocks_of(n)) + most_padding)) +
+           of_times * most_pairs(n) + 4;
 }
 
 }  // namespace missing

@@ -178,18 +178,17 @@ CCOLL_DEVICE_RARE bool decode_rows_of_addend(const u8* from, u32 bytes, u32 coun
     u32 a = 0, b = 0;
     get_block<T>(words + h.in_front + h.codes + p.before, p, d, a, b);
     quanta_of(d, static_cast<u32>(h.base), h.distance, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
-    fill_places<T> f;
+    fill_values<T> f;
     if (h.section > 0 && !read_fills<T>(from + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
     __syncthreads();  // values stand over the quanta
-    const double step = static_cast<double>(s.step), fill = static_cast<double>(number_of(f.value));
+    const double step = static_cast<double>(s.step);
+    const u32 in_all = f.in_all(), in_some = f.in_some();
     CCOLL_NO_UNROLL
     for (u32 i = 0; i < 32 && block_elements * me() < count; ++i) {
         const double number = times(static_cast<double>(d[i]), step);
         word_of<T> value = class_bits<T>(a, b, i);
-        if (f.in_all.has(i)) value = bits_of(static_cast<T>(times(static_cast<double>(f.in_all.times_at(i)), fill)));
-        else if (value == 0 && f.in_some.has(i))
-            value = bits_of(static_cast<T>(__fma_rn(static_cast<double>(f.in_some.times_at(i)), fill, number)));
-        else if (value == 0) value = bits_of(static_cast<T>(number));
+        if ((in_all >> i & 1) != 0) value = bits_of(static_cast<T>(f.sum_at(i, -0.0)));
+        else if (value == 0) value = bits_of(static_cast<T>((in_some >> i & 1) != 0 ? f.sum_at(i, number) : number));
         stage_one<T>(s.bytes, block_elements * me() + i, value);
     }
     __syncthreads();

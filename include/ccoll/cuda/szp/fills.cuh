@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/fills.cuh - floor 4. A fill value in addends of SZp: where it is, how many times it has been added, and sums with it. By all
-// threads of a block, each for its own 32 values. codec/szp/missing.hpp has the bytes and says what they mean.
+// cuda/szp/fills.cuh - floor 4. Fill values in addends of SZp: where they are, how many times each has been added, and sums with them. By
+// all threads of a block, each for its own 32 values. codec/szp/missing.hpp has the bytes and says what they mean.
 #pragma once
 
 #include <ccoll/codec/szp/missing.hpp>
@@ -9,9 +9,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-inline constexpr int of_marked_layer = 29;
-static_assert(host::missing::times_added(-1) < 0 && sizeof(host::missing::times_added) == 2 &&
-              detail::specials::marked_layer == 1u << of_marked_layer);
+inline constexpr u32 marked_layer = detail::specials::marked_layer, another_follows = host::missing::another_follows;
+inline constexpr u32 most_fills = static_cast<u32>(host::missing::most_fills);
+static_assert(host::missing::times_added(-1) < 0 && sizeof(host::missing::times_added) == 2);
 
 /// A layer of a section: the places of the block, and how many times the fill value has been added there.
 struct fill_layer {
@@ -25,81 +25,176 @@ struct fill_layer {
         return times == nullptr ? 1 : static_cast<std::int16_t>(load_as<u16>(times + 2 * at.place(i)));
     }
 };
-/// The fill value of a chunk, and where this thread's block has it.
+/// One fill value of a chunk, and where this thread's block has it.
 template <class T>
-struct fill_places {
-    bool any = false;  ///< in the chunk
-    word_of<T> value = 0;
-    fill_layer in_all;   ///< every addend had it
+struct fill_value {
+    word_of<T> bits = 0;
+    fill_layer in_all;   ///< every addend had a fill value, this or another one
     fill_layer in_some;  ///< others had a number
 
     CCOLL_DEVICE u32 mask() const { return in_all.at.mask | in_some.at.mask; }
     /// 0 where it is not.
     CCOLL_DEVICE i64 times_at(u32 i) const { return in_all.has(i) ? in_all.times_at(i) : in_some.has(i) ? in_some.times_at(i) : 0; }
 };
+/// The fill values of a chunk, in ascending order of their bits.
+template <class T>
+struct fill_values {
+    u32 count = 0;  ///< the same for all threads, and so are the bits
+    fill_value<T> of[most_fills];
+
+    CCOLL_DEVICE u32 in_all() const
+    {
+        u32 mask = 0;
+        CCOLL_NO_UNROLL
+        for (u32 v = 0; v < count; ++v) mask |= of[v].in_all.at.mask;
+        return mask;
+    }
+    CCOLL_DEVICE u32 in_some() const
+    {
+        u32 mask = 0;
+        CCOLL_NO_UNROLL
+        for (u32 v = 0; v < count; ++v) mask |= of[v].in_some.at.mask;
+        return mask;
+    }
+    /// What the fill values of a place and `of_numbers` add up to. -0 leaves the first product as it is.
+    CCOLL_DEVICE double sum_at(u32 i, double of_numbers) const
+    {
+        double sum = of_numbers;
+        CCOLL_NO_UNROLL
+        for (u32 v = 0; v < count; ++v)
+            if ((of[v].mask() >> i & 1) != 0)
+                sum = __fma_rn(static_cast<double>(of[v].times_at(i)), static_cast<double>(number_of(of[v].bits)), sum);
+        return sum;
+    }
+};
+/// Calls f(fill value of x or null, the same one of y or null, whether another one follows) for each fill value of x and y, in ascending
+/// order.
+template <class T, class F>
+CCOLL_DEVICE void for_each_fill(const fill_values<T>& x, const fill_values<T>& y, F f)
+{
+    CCOLL_NO_UNROLL
+    for (u32 i = 0, j = 0; i < x.count || j < y.count;) {
+        const bool in_x = i < x.count && (j == y.count || x.of[i].bits <= y.of[j].bits);
+        const bool in_y = j < y.count && (i == x.count || y.of[j].bits <= x.of[i].bits);
+        const fill_value<T>*const of_x = in_x ? &x.of[i] : nullptr, *const of_y = in_y ? &y.of[j] : nullptr;
+        i += u32{in_x};
+        j += u32{in_y};
+        f(of_x, of_y, i < x.count || j < y.count);
+    }
+}
 
 /// Any bytes are safe. By all threads.
 /// @param from  `bytes` bytes, a multiple of 4; none: there is no section    @return  false if this is no section of so many values
 template <class T>
-CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_places<T>& f, specials_room& s)
+CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_values<T>& f, specials_room& s)
 {
     using fields = fields_of<T>;
-    if (bytes == 0) return true;
-    if (bytes < sizeof(T)) return false;
-    f.value = get_value<word_of<T>>(from);
-    const word_of<T> size = f.value & ~fields::sign;
-    if (size >= fields::exponent || size < fields::exponent_one) return false;
-    from += sizeof(T);
-    bytes -= static_cast<u32>(sizeof(T));
-    bool last = false;
+    u32 pairs = 0, in_all = 0, in_some = 0;
     while (bytes > 0) {
-        const layer_block b = read_layer(from, bytes, count, true, s);
-        const u32 in_all = (b.bytes + 2 * (b.own ? b.values : 1) + 3) / 4 * 4;
-        if (b.values == 0 || in_all > bytes || (!b.marked && f.any) || last) return false;
-        last = b.marked;
-        if (b.marked && team_any((f.in_all.at.mask & b.mask) != 0, s.words)) return false;
-        (b.marked ? f.in_some : f.in_all) = {b, from + b.bytes};
-        f.any = true;
-        from += in_all;
-        bytes -= in_all;
+        if (bytes < sizeof(T) || f.count == most_fills) return false;
+        fill_value<T>& v = f.of[f.count];
+        v.bits = get_value<word_of<T>>(from);
+        const word_of<T> size = v.bits & ~fields::sign;
+        if (size >= fields::exponent || size < fields::exponent_one || (f.count > 0 && v.bits <= f.of[f.count - 1].bits)) return false;
+        ++f.count;
+        from += sizeof(T);
+        bytes -= static_cast<u32>(sizeof(T));
+        bool another = false, any = false, last = false;
+        while (!any || (bytes > 0 && !another)) {
+            const layer_block b = read_layer(from, bytes, count, marked_layer | another_follows, s);
+            const u32 of_layer = (b.bytes + 2 * (b.own ? b.values : 1) + 3) / 4 * 4;
+            pairs += b.values;
+            const bool marked = (b.flags & marked_layer) != 0;
+            if (b.values == 0 || of_layer > bytes || (!marked && any) || last || pairs > host::missing::most_pairs(count)) return false;
+            (marked ? in_some : in_all) |= b.mask;
+            (marked ? v.in_some : v.in_all) = {b, from + b.bytes};
+            if (team_any((in_all & in_some) != 0, s.words)) return false;
+            any = true;
+            last = marked;
+            another = (b.flags & another_follows) != 0;
+            from += of_layer;
+            bytes -= of_layer;
+        }
+        if (another && bytes == 0) return false;
     }
-    return f.any;
+    return true;
 }
 
-/// Writes a section and its length behind a chunk. By all threads.
-/// @param times  (i) -> i64, of places in the masks    @param to  null: only the size is asked for    @return words, that of the length too
-template <class T, class Times>
-CCOLL_DEVICE_RARE u32 put_fills(word_of<T> value, u32 in_all, u32 in_some, Times times, u32 count, u8* to, specials_room& s)
+/// How many times a fill value has been added in a place of p x + q y.
+template <class T>
+CCOLL_DEVICE i64 times_in_sum(const fill_value<T>* x, i64 p, const fill_value<T>* y, i64 q, u32 i)
 {
-    u32 words = sizeof(T) / 4;
-    if (to != nullptr && me() == 0) put_value(to, value);
-    for (const bool marked : {false, true}) {
-        const u32 mask = marked ? in_some : in_all;
-        const auto number = [=](u32 i) { return static_cast<u16>(times(i)); };
-        u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
+    return (x != nullptr ? p * x->times_at(i) : 0) + (y != nullptr ? q * y->times_at(i) : 0);
+}
+template <class T>
+CCOLL_DEVICE u32 places_in_sum(const fill_value<T>* x, const fill_value<T>* y)
+{
+    return (x != nullptr ? x->mask() : 0) | (y != nullptr ? y->mask() : 0);
+}
+
+/// Can p x + q y be held? Not with too many fill values, or too many in the same places, or more times than can be counted. By all threads.
+template <class T>
+CCOLL_DEVICE_RARE bool fills_fit(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, u32 count, specials_room& s)
+{
+    u32 values = 0, pairs = 0;
+    bool good = true;
+    for_each_fill(x, y, [&](const fill_value<T>* of_x, const fill_value<T>* of_y, bool) {
+        const u32 mask = places_in_sum(of_x, of_y);
+        ++values;
+        pairs += ones_of(mask);
+        CCOLL_NO_UNROLL
         for (u32 left = mask; left != 0; left &= left - 1) {
-            const u32 t = number(lowest_bit(left)) ^ 0x8000u;
-            most = larger(most, t + 1);
-            least = larger(least, 0x10000 - t);
+            const i64 times = times_in_sum(of_x, p, of_y, q, lowest_bit(left));
+            good = good && times == static_cast<std::int16_t>(times);
         }
-        most = team_max(most, s.words);
-        if (most == 0) continue;
-        least = team_max(least, s.words);
-        const bool equal = most - 1 == 0x10000 - least;
-        const u32 flag = marked ? 1u << of_marked_layer : 0;
-        words += put_layer<u16>(number, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flag,
-                                to != nullptr ? to + 4 * words : nullptr, s);
-    }
+    });
+    const u32 all_pairs = team_sum(pairs, s.words);
+    return !team_any(!good, s.words) && values <= most_fills && all_pairs <= host::missing::most_pairs(count);
+}
+
+/// Writes the section of p x + q y, which can be held, and its length behind a chunk. By all threads.
+/// @param in_all  the places where every addend had a fill value
+/// @param to      null: only the size is asked for    @return words, that of the length too; 0: there are no fill values
+template <class T>
+CCOLL_DEVICE_RARE u32 put_fills(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, u32 in_all, u32 count, u8* to,
+                                specials_room& s)
+{
+    if (x.count == 0 && y.count == 0) return 0;
+    u32 words = 0;
+    for_each_fill(x, y, [&](const fill_value<T>* of_x, const fill_value<T>* of_y, bool another) {
+        if (to != nullptr && me() == 0) put_value(to + 4 * words, of_x != nullptr ? of_x->bits : of_y->bits);
+        words += static_cast<u32>(sizeof(T)) / 4;
+        const u32 places = places_in_sum(of_x, of_y);
+        const bool some_are_mixed = team_any((places & ~in_all) != 0, s.words);
+        for (const bool marked : {false, true}) {
+            const u32 mask = places & (marked ? ~in_all : in_all);
+            const auto number = [=](u32 i) { return static_cast<u16>(times_in_sum(of_x, p, of_y, q, i)); };
+            u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
+            CCOLL_NO_UNROLL
+            for (u32 left = mask; left != 0; left &= left - 1) {
+                const u32 t = number(lowest_bit(left)) ^ 0x8000u;
+                most = larger(most, t + 1);
+                least = larger(least, 0x10000 - t);
+            }
+            most = team_max(most, s.words);
+            if (most == 0) continue;
+            least = team_max(least, s.words);
+            const bool equal = most - 1 == 0x10000 - least, is_last = marked || !some_are_mixed;
+            const u32 flags = (marked ? marked_layer : 0) | (another && is_last ? another_follows : 0);
+            words += put_layer<u16>(number, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flags,
+                                    to != nullptr ? to + 4 * words : nullptr, s);
+        }
+    });
     if (to != nullptr && me() == 0) store_as<u32>(to + 4 * words, words);
     return words + 1;
 }
 
-/// The values of a chunk that cannot be quanta are taken out of it: one fill value, with NaN and infinities, which stay. By all threads;
-/// the blocks of others are there behind the next barrier.
-/// @param x       the chunk in device memory    @param values  the same, staged; gets bridges instead of the fill value
-/// @param farthest  a finite |x| from here on is no quantum    @return  too_large if there are two such values
+/// The values of a chunk that cannot be quanta are taken out of it: fill values, with NaN and infinities, which stay. By all threads; the
+/// blocks of others are there behind the next barrier.
+/// @param x       the chunk in device memory    @param values  the same, staged; gets bridges instead of fill values
+/// @param farthest  a finite |x| from here on is no quantum    @return  too_large if there are too many fill values
 template <class E, class T>
-CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, void* values, fill_places<T>& f, specials_room& s)
+CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, void* values, fill_values<T>& f, specials_room& s)
 {
     using fields = fields_of<T>;
     u32 beyond = 0, not_finite = 0;
@@ -110,18 +205,25 @@ CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, 
         not_finite |= u32{w >= fields::exponent} << i;
         beyond |= u32{w >= fields::exponent || !(static_cast<double>(number_of(w)) < farthest)} << i;
     }
-    const u32 finite = beyond & ~not_finite;
-    const u32 first = team_min(finite != 0 ? block_elements * me() + lowest_bit(finite) : ~0u, s.words);
-    f.value = bits_at(x, first);
-    f.any = true;
-    u32 same = 0;
-    CCOLL_NO_UNROLL
-    for (u32 left = finite; left != 0; left &= left - 1) {
-        const u32 i = lowest_bit(left);
-        same |= u32{bits_at(x, block_elements * me() + i) == f.value} << i;
+    u32 untried = beyond & ~not_finite;
+    while (true) {
+        const u32 first = team_min(untried != 0 ? block_elements * me() + lowest_bit(untried) : ~0u, s.words);
+        if (first == ~0u) break;
+        if (f.count == most_fills) return status::too_large;
+        const word_of<T> bits = bits_at(x, first);
+        u32 same = 0;
+        CCOLL_NO_UNROLL
+        for (u32 left = untried; left != 0; left &= left - 1) {
+            const u32 i = lowest_bit(left);
+            same |= u32{bits_at(x, block_elements * me() + i) == bits} << i;
+        }
+        untried &= ~same;
+        u32 at = f.count++;
+        CCOLL_NO_UNROLL
+        for (; at > 0 && f.of[at - 1].bits > bits; --at) f.of[at] = f.of[at - 1];
+        f.of[at].bits = bits;
+        f.of[at].in_all.at.mask = same;
     }
-    if (team_any(same != finite, s.words)) return status::too_large;
-    f.in_all.at.mask = same;
     bridge<T>(values, count, beyond, s);
     CCOLL_NO_UNROLL
     for (u32 left = not_finite; left != 0; left &= left - 1) {
@@ -152,16 +254,15 @@ CCOLL_DEVICE_RARE bool apply_fills(const u32* words, const chunk_head& h, u32 co
                                    specials_room& s)
 {
     const u32 blocks = (count + 31) / 32;
-    fill_places<T> f;
+    fill_values<T> f;
     if (!read_fills<T>(reinterpret_cast<const u8*>(words + h.words), 4 * h.section, count, f, s)) return false;
-    const double value = static_cast<double>(number_of(f.value));
+    const u32 in_all = f.in_all(), in_some = f.in_some();
+    const auto put_sum = [&](u32 i, double of_numbers) {
+        stage_one<T>(values, block_elements * me() + i, bits_of(static_cast<T>(f.sum_at(i, of_numbers))));
+    };
     CCOLL_NO_UNROLL
-    for (u32 left = f.in_all.at.mask; left != 0; left &= left - 1) {
-        const u32 i = lowest_bit(left);
-        const T sum = static_cast<T>(times(static_cast<double>(f.in_all.times_at(i)), value));
-        stage_one<T>(values, block_elements * me() + i, bits_of(sum));
-    }
-    if (f.in_some.times != nullptr) {  // the quanta are needed once more
+    for (u32 left = in_all; left != 0; left &= left - 1) put_sum(lowest_bit(left), -0.0);
+    if (team_any(in_some != 0, s.words)) {  // the quanta are needed once more
         block_place p;
         i64 d[32];
         u32 a = 0, b = 0;
@@ -178,27 +279,21 @@ CCOLL_DEVICE_RARE bool apply_fills(const u32* words, const chunk_head& h, u32 co
         CCOLL_NO_UNROLL
         for (u32 i = 0; i < 32; ++i) {
             q += static_cast<u64>(d[i]);
-            if ((f.in_some.at.mask & ~(a | b)) >> i & 1) {  // beside NaN and infinities it does not count
-                const double of_numbers = times(static_cast<double>(static_cast<i64>(q)), step);
-                const double times = static_cast<double>(f.in_some.times_at(i));
-                stage_one<T>(values, block_elements * me() + i, bits_of(static_cast<T>(__fma_rn(times, value, of_numbers))));
-            }
+            if ((in_some & ~(a | b)) >> i & 1)  // beside NaN and infinities it does not count
+                put_sum(i, times(static_cast<double>(static_cast<i64>(q)), step));
         }
     }
     __syncthreads();
     return true;
 }
 
-/// The differences of p x + q y, where x or y has the fill value. By all threads. A number takes the place of a bridge.
+/// The differences of p x + q y, where x or y has fill values. By all threads. A number takes the place of a bridge.
 /// @param dx, dy  differences, those of x times p and of y times q    @param base_x, base_y  likewise    @param d  gets those of the sum
-/// @param last    room for a quantum of each block    @return  false: two different fill values, or more times than can be counted
-template <class T>
-CCOLL_DEVICE_RARE bool combine_fills(const i64 (&dx)[32], i64 p, u64 base_x, const fill_places<T>& fx, const i64 (&dy)[32], i64 q,
-                                     u64 base_y, const fill_places<T>& fy, u32 count, i64 (&d)[32], i64* last, warp_words<u64>& room,
-                                     specials_room& s)
+/// @param all_x, all_y  the places where every addend had a fill value    @param last    room for a quantum of each block
+CCOLL_DEVICE_RARE void combine_fills(const i64 (&dx)[32], u64 base_x, u32 all_x, const i64 (&dy)[32], u64 base_y, u32 all_y, u32 count,
+                                     i64 (&d)[32], i64* last, warp_words<u64>& room)
 {
-    bool good = !(fx.any && fy.any && fx.value != fy.value);
-    const u32 here = fx.mask() | fy.mask(), whole = whole_mask(count);
+    const u32 whole = whole_mask(count), bridge_x = all_x & ~all_y, bridge_y = all_y & ~all_x;
     u64 sum_x = 0, sum_y = 0;
     CCOLL_NO_UNROLL
     for (u32 i = 0; i < 32; ++i) {
@@ -210,14 +305,7 @@ CCOLL_DEVICE_RARE bool combine_fills(const i64 (&dx)[32], i64 p, u64 base_x, con
     for (u32 i = 0; i < 32; ++i) {
         at_x += static_cast<u64>(dx[i]);
         at_y += static_cast<u64>(dy[i]);
-        u64 quantum = at_x + at_y;
-        if ((here >> i & 1) != 0) {
-            const bool bridge_x = fx.in_all.has(i), bridge_y = fy.in_all.has(i);
-            if (bridge_x != bridge_y) quantum = bridge_x ? at_y : at_x;
-            const i64 times = p * fx.times_at(i) + q * fy.times_at(i);
-            good = good && times == static_cast<std::int16_t>(times);
-        }
-        d[i] = static_cast<i64>(quantum);
+        d[i] = static_cast<i64>(((bridge_x >> i & 1) != 0 ? 0 : at_x) + ((bridge_y >> i & 1) != 0 ? 0 : at_y));
     }
     last[me()] = d[31];  // every block but the last one is whole
     __syncthreads();
@@ -228,10 +316,9 @@ CCOLL_DEVICE_RARE bool combine_fills(const i64 (&dx)[32], i64 p, u64 base_x, con
         d[i] = (whole >> i & 1) != 0 ? minus(quantum, before) : 0;
         before = quantum;
     }
-    return !team_any(!good, s.words);
 }
 
-/// Puts the fill value itself in the places of a decoded sum where every addend had it, `times` times in all: the average of fill values.
+/// Puts fill values themselves in the places of a decoded sum that has one of them alone, `times` times, and no numbers: their averages.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(specials_room) bytes.
 /// @param frame  a sum of n values at a multiple of 16 bytes, which has been decoded    @param x  its n values
 template <class E>
@@ -248,13 +335,14 @@ __global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* f
     if (!from.good) return;
     const u32* const words = reinterpret_cast<const u32*>(from.at);
     const chunk_head h = read_head<T, true>(words, from.bytes, (count + 31) / 32, count);
-    fill_places<T> f;
+    fill_values<T> f;
     if (!h.good || h.section == 0 || !read_fills<T>(from.at + 4 * h.words, 4 * h.section, count, f, room)) return;
     CCOLL_NO_UNROLL
-    for (u32 left = f.in_all.at.mask; left != 0; left &= left - 1) {
-        const u32 i = lowest_bit(left);
-        if (f.in_all.times_at(i) == times) put_element(x + first + block_elements * me() + i, f.value, rounding::of_sums);
-    }
+    for (u32 v = 0; v < f.count; ++v)
+        for (u32 left = f.of[v].in_all.at.mask; left != 0; left &= left - 1) {
+            const u32 i = lowest_bit(left);
+            if (f.of[v].in_all.times_at(i) == times) put_element(x + first + block_elements * me() + i, f.of[v].bits, rounding::of_sums);
+        }
 }
 
 }  // namespace ccoll::detail::device::szp

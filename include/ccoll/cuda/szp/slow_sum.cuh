@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szp/slow_sum.cuh - floor 4. Addends of SZp: what an operand is, sums plane by plane, and chunks that are not usual, because they
-// have quanta of more than 30 bits, NaN, infinities, or a fill value. Those are added here by all threads of a block, in functions that are
+// have quanta of more than 30 bits, NaN, infinities, or fill values. Those are added here by all threads of a block, in functions that are
 // not inlined, so that the registers of the usual path are not spent on them.
 #pragma once
 
@@ -146,10 +146,10 @@ CCOLL_DEVICE_RARE i64 addend_quantum(T x, const grid<T>& z)
     return nearest_quantum(static_cast<double>(x), static_cast<double>(z.step), z.inverse_f64);
 }
 
-/// 64-bit differences of own values, their classes and their fill value. Fills in base, largest and is_narrow. By all threads.
+/// 64-bit differences of own values, their classes and their fill values. Fills in base, largest and is_narrow. By all threads.
 /// @param x  the chunk in device memory; it is staged as well    @return  too_large if a value cannot be added
 template <class E, class T>
-CCOLL_DEVICE_RARE status classify(const E* x, u32 count, const grid<T>& z, addend_head& c, i64 (&d)[32], u32& a, u32& b, fill_places<T>& f,
+CCOLL_DEVICE_RARE status classify(const E* x, u32 count, const grid<T>& z, addend_head& c, i64 (&d)[32], u32& a, u32& b, fill_values<T>& f,
                                   addend_room<T>& s)
 {
     using fields = fields_of<T>;
@@ -217,7 +217,8 @@ CCOLL_DEVICE_RARE status classify(const E* x, u32 count, const grid<T>& z, adden
     return status::ok;
 }
 
-/// Are these sections of addends that have the fill value in the same places, and each of them all over equally often? By all threads.
+/// Are these sections of addends that have one and the same fill value, in the same places, and each of them all over equally often? By all
+/// threads.
 template <class T>
 CCOLL_DEVICE_RARE bool are_alike(const addend_head& x, const addend_head& y, u32 count, warp_words<u32>& room)
 {
@@ -229,7 +230,7 @@ CCOLL_DEVICE_RARE bool are_alike(const addend_head& x, const addend_head& y, u32
     for (u32 f = mask_form; f <= throughout_form; ++f) l.of[f] = head >> 9 * (f - 1) & 511;
     l.dense = (head >> 27 & 1) != 0;
     l.place((count + 31) / 32);
-    if (head >> 28 != 0 || 4 * of_value + l.values + 4 != 4 * words) return false;  // one layer, of all addends
+    if (head >> 28 != 0 || 4 * of_value + l.values + 4 != 4 * words) return false;  // one layer in all
     bool differ = false;
     for (u32 i = me(); i + 1 < words; i += team_threads) differ = differ || x.section[i] != y.section[i];
     return !team_any(differ, room);
@@ -250,9 +251,9 @@ struct slow_sum {
     u32 body = 0, words = 0;  ///< of the chunk without its section, and with it
     u64 base = 0, largest = 0;
     u32 a = 0, b = 0;   ///< class planes
-    u32 taken_out = 0;  ///< own values that are the fill value, in the chunk
+    u32 taken_out = 0;  ///< own values that are fill values, in the chunk
     i64 alike_times = 0;
-    fill_places<T> fx, fy;
+    fill_values<T> fx, fy;
     chunk_layout l;
     i64 d[32];
 
@@ -269,11 +270,8 @@ struct slow_sum {
             }
             return words_of_one + 1;
         }
-        if (!fx.any && !fy.any) return 0;
-        const u32 in_all = is_sum ? fx.in_all.at.mask & fy.in_all.at.mask : fx.in_all.at.mask;
-        const auto times_at = [this](u32 i) { return p * fx.times_at(i) + q * fy.times_at(i); };
-        return put_fills<T>(fx.any ? fx.value : fy.value, in_all, (fx.mask() | fy.mask()) & ~in_all, times_at, count,
-                            reinterpret_cast<u8*>(to), s);
+        const u32 in_all = is_sum ? fx.in_all() & fy.in_all() : fx.in_all();
+        return put_fills<T>(fx, p, fy, q, in_all, count, reinterpret_cast<u8*>(to), s);
     }
 };
 
@@ -314,7 +312,7 @@ CCOLL_DEVICE bool sum_heads(slow_sum<T>& r)
 template <class T, addend_of What>
 CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>& s)
 {
-    const bool has_fills = !r.alike && (r.x.section_words > 0 || r.y.section_words > 0 || r.fx.any);
+    const bool has_fills = !r.alike && (r.x.section_words > 0 || r.y.section_words > 0 || r.fx.count > 0);
     const u32 distance = has_fills ? 0 : r.distance;  // bridges are dropped from quanta, not from differences
     const auto repredicted = [&](i64(&d)[32], const addend_head& c, u32 from, u32 to) {
         repredict(d, static_cast<u32>(c.base), from, to, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
@@ -335,17 +333,20 @@ CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>
         for (u32 i = 0; i < 32; ++i) r.d[i] = static_cast<i64>(static_cast<u64>(r.d[i]) + static_cast<u64>(theirs[i]));
         return;
     }
-    const auto read = [&](const addend_head& c, fill_places<T>& f) {
+    const auto read = [&](const addend_head& c, fill_values<T>& f) {
         return read_fills<T>(reinterpret_cast<const u8*>(c.section), 4 * c.section_words, count, f, s.specials);
     };
     if ((What != addend_of::values && r.p != 0 && !read(r.x, r.fx)) || (r.q != 0 && !read(r.y, r.fy))) {
         r.code = status::corrupt;
         return;
     }
-    if (!combine_fills(r.d, r.p, r.x.base * static_cast<u64>(r.p), r.fx, theirs, r.q, r.y.base * static_cast<u64>(r.q), r.fy, count, r.d,
-                       s.last, s.wide, s.specials))
+    if (!fills_fit(r.fx, r.p, r.fy, r.q, count, s.specials)) {
         r.code = status::too_large;
-    if (r.distance == 0 || r.code != status::ok) return;
+        return;
+    }
+    combine_fills(r.d, r.x.base * static_cast<u64>(r.p), r.fx.in_all(), theirs, r.y.base * static_cast<u64>(r.q), r.fy.in_all(), count, r.d,
+                  s.last, s.wide);
+    if (r.distance == 0) return;
     if (team_any(width_of(r.d) > widest_narrow, s.specials.words)) r.code = status::corrupt;  // an operand lies about its `largest`
     else repredict(r.d, static_cast<u32>(r.base), 0, r.distance, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
 }
@@ -364,7 +365,7 @@ CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slo
         for (u32 i = 0; i < 32; ++i) r.d[i] = 0;
         r.code = classify(own, count, z, r.x, r.d, r.a, r.b, r.fx, s);
         if (r.code != status::ok) return;
-        if (r.fx.any) r.taken_out = team_sum(ones_of(r.fx.in_all.at.mask), s.specials.words);
+        if (r.fx.count > 0) r.taken_out = team_sum(ones_of(r.fx.in_all()), s.specials.words);
     }
     if (!sum_heads<What>(r)) {
         r.code = status::too_large;

@@ -234,14 +234,15 @@ struct layer_block {
     u32 mask = 0;      ///< of this block
     u32 before = 0;    ///< special values of the blocks before this one
     u32 values = 0;    ///< of all blocks; 0: these are not the blocks of a layer of so many values
-    bool marked = false;
+    u32 flags = 0;     ///< of the head, those that were allowed
 
     /// Which of the values that are stored belongs to value i of this block, which is in the mask.
     CCOLL_DEVICE u32 place(u32 i) const { return own ? before + ones_of(mask & ((1u << i) - 1)) : 0; }
 };
 /// The blocks of a layer. Any bytes are safe. By all threads.
-/// @param from  aligned to 4, of which `bytes` bytes may be read    @param may_be_marked  whether specials::marked_layer may be set
-CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, bool may_be_marked, specials_room& s)
+/// @param from     aligned to 4, of which `bytes` bytes may be read
+/// @param allowed  bits of the head that may be set besides those of all layers
+CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, u32 allowed, specials_room& s)
 {
     const u32 blocks = (count + 31) / 32, all = whole_mask(count);
     layer_block b;
@@ -251,10 +252,10 @@ CCOLL_DEVICE_RARE layer_block read_layer(const u8* from, u32 bytes, u32 count, b
     for (u32 f = mask_form; f <= throughout_form; ++f) l.of[f] = head >> 9 * (f - 1) & 511;
     l.dense = (head >> 27 & 1) != 0;
     b.own = (head >> 28 & 1) != 0;
-    b.marked = (head >> 29 & 1) != 0;
+    b.flags = head & allowed;
     l.place(blocks);
     b.bytes = l.values;
-    if (head >> 30 != 0 || (b.marked && !may_be_marked) || l.named() > blocks || bytes < l.values) return b;
+    if ((head & ~allowed) >> 29 != 0 || l.named() > blocks || bytes < l.values) return b;
     bool good = true;
     u32 form = 0;
     if (l.dense) {
@@ -294,7 +295,7 @@ template <class T, class Values>
 CCOLL_DEVICE_RARE bool read_section(const u8* from, u32 bytes, u32 count, Values values, specials_room& s)
 {
     while (bytes > 0) {
-        const layer_block b = read_layer(from, bytes, count, false, s);
+        const layer_block b = read_layer(from, bytes, count, 0, s);
         const u32 in_all = b.bytes + (b.own ? b.values : 1) * static_cast<u32>(sizeof(T));
         if (b.values == 0 || bytes < in_all) return false;
         CCOLL_NO_UNROLL
