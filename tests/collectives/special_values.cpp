@@ -364,21 +364,31 @@ TEMPLATE_TEST_CASE("several fill values take part in one homomorphic sum", "[nan
         }
 }
 
-TEMPLATE_TEST_CASE("more fill values than a sum can hold are reduced exactly on all ranks", "[nan][homomorphic]", float, double)
+TEMPLATE_TEST_CASE("where a sum cannot hold all fill values, all ranks reduce exactly", "[nan][homomorphic]", float, double)
 {
     using T = TestType;
     const std::size_t n = 300000;
-    for (const int p : {2, 5})
-        for (const bool in_place : {false, true}) {
-            auto inputs = oceans<T>(p, n, T(1e20), false);
-            inputs[0][5] = T(-1e20), inputs[1][6] = T(9e33);                 // more than two in the call
-            if (!in_place) inputs[0][7] = T(2e33), inputs[1][8] = T(-3e33);  // more than four in a chunk
-            const setting s{p, 0, n, in_place};
-            for (const auto& mine : collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>(s, inputs)) {
-                CHECK(mine.facts.exact);
-                CHECK(mine.facts.codec == std::string("None"));
-            }
+    for (const int p : {2, 5}) {
+        auto inputs = oceans<T>(p, n, T(1e20), false);
+        const std::vector<T> fills{T(1e20), T(-1e20), T(9e33), T(2e33), T(-3e33)};
+        for (std::size_t k = 1; k < fills.size(); ++k) inputs[k % 2][4 + k] = fills[k];  // more than four in a chunk
+        for (const auto& mine : collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>({p, 0, n, true}, inputs)) {
+            CHECK(mine.facts.exact);
+            CHECK(mine.facts.codec == std::string("None"));
         }
+        const auto some = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>({p, 0, n, false}, inputs);
+        for (const auto& mine : some) {  // the slice alone that has the chunk
+            CHECK_FALSE(mine.facts.exact);
+            CHECK(mine.facts.codec == std::string("SZp"));
+            CHECK(mine.facts.fallback_blocks >= 1);
+            CHECK(mine.facts.fallback_blocks <= 8);
+            CHECK(mine.facts.sent_bytes < n * sizeof(T));  // an exact allreduce sends more
+        }
+        check_ocean(inputs, some, fills, false, 1);
+        check_ocean(inputs,
+                    collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::RecursiveDoubling, Op::Average>({p, 0, n, false}, inputs),
+                    fills, true, 1);
+    }
 }
 
 }  // namespace special_values_cases

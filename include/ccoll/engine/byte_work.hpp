@@ -24,6 +24,7 @@ struct byte_work {
     buffer_memory* holder = nullptr;  // the memory of the message in which it arrived
     stores how = stores::cached;      // how decoded values are written
     bool last = false;                // no later step needs the block
+    bool not_held = false;            // adopt() has found that there is no sum
 
     using scope = typename Engine::clock_type::scope;
     using kind = typename piece::kind;
@@ -43,8 +44,8 @@ struct byte_work {
     {
         scope time(engine.clock_, phase::decode);
         if (!parsed()) return;
-        if (engine.task_.rules.reduce_encoded && mine.parsed.says_too_large()) engine.too_large_ = true;
-        else restore(mine.parsed);
+        not_held = engine.task_.rules.reduce_encoded && mine.parsed.says_too_large();
+        if (!not_held) restore(mine.parsed);
     }
     void keep() { engine.store_.hold(mine, holder, incoming->whole, *incoming); }
     void decode()

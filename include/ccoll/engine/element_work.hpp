@@ -28,12 +28,17 @@ public:
         space_.divide(queue_, by, values, ranks, n, work_);
     }
 
-    /// A copy of n values that lives as long as this object. There can be one at a time.
-    const T* put_aside(const T* from, std::size_t n)
+    /// Room for n values that lives as long as this object. There can be one at a time.
+    T* room_aside(std::size_t n)
     {
         memory_.drop(aside_);
         aside_ = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
-        T* const to = reinterpret_cast<T*>(aside_->bytes.get());
+        return reinterpret_cast<T*>(aside_->bytes.get());
+    }
+    /// A copy of n values there.
+    const T* put_aside(const T* from, std::size_t n)
+    {
+        T* const to = room_aside(n);
         copy(from, to, n);
         return to;
     }

@@ -4,7 +4,7 @@
 // The vector is cut twice: into the blocks of the schedule, and every block into slices. A lane walks the whole schedule with slice j of
 // all blocks. No lane ever needs another one, so lanes form the pipeline: while one lane waits for the link, the next one encodes.
 //
-// A step of a lane has three stages. Codec work that is begun in one is settled before the next, or at once if the queue works at once.
+// A step of a lane has four stages. Codec work that is begun in one is settled before the next, or at once if the queue works at once.
 //
 //   encode     the receive is posted, and what leaves is being encoded
 //   exchange   it has left; the step's message is awaited
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include <ccoll/engine/byte_work.hpp>
 #include <ccoll/engine/far_work.hpp>
@@ -101,9 +102,8 @@ public:
         talk_.give_up(v);
         leave_with(v);
     }
-    /// A result of this rank could not be added encoded. No element was delivered on any rank, because a rank that cannot add says so in
-    /// all of its frames.
-    bool too_large() const { return too_large_; }
+    /// What was not delivered of the result, because it could not be added encoded. All of it if a rank has said so in all of its frames.
+    const std::vector<part>& not_held() const { return not_held_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
 
@@ -382,11 +382,11 @@ private:
             poison(store_.other_count(mine, b, l.slice, me_, p_, number));
         } else if (mine.out != nullptr && trouble_.ok()) {
             here_ = {me_, me_, l.step};
-            byte_work<executor> transition{*this, l, mine};
-            transition.last = true;
+            byte_work<executor> transition{.engine = *this, .on = l, .mine = mine, .last = true};
             if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // otherwise it is read again
             at_end(mine.now, transition);
-            if (!too_large_) transition.store_result();
+            if (!transition.not_held) transition.store_result();
+            else not_held_.push_back({static_cast<std::size_t>(mine.out - task_.data.recv), mine.count});
         }
         release(l, mine);
     }
@@ -438,7 +438,8 @@ private:
     block_store<T> store_;
     std::span<lane> lanes_;
     std::size_t finished_ = 0, since_poll_ = 0;
-    bool moved_ = false, left_ = false, too_large_ = false;
+    bool moved_ = false, left_ = false;
+    std::vector<part> not_held_;
     std::uint64_t vain_ = 0;  // turns since something moved
     verdict trouble_;
     message_place here_;  // where the engine stands, for error sentences

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include <ccoll/engine/call_head.hpp>
+#include <ccoll/engine/exact_rest.hpp>
 #include <ccoll/engine/executor.hpp>
 #include <ccoll/engine/pending.hpp>
 
@@ -260,16 +261,20 @@ private:
 
     void execute()
     {
+        cut_into_slices();
+        // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
+        unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
+        if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
+        else when_elements_are_done(&running_call::run_schedule);
+    }
+    void cut_into_slices()
+    {
         // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
         const bool between = what_.neighbors != nullptr, local = d_.checks == check_level::local;
         what_.slices_unasked = !result_.facts.agreed && (local || between) && head_.p > 1;
         const bool sliced = result_.facts.agreed || local || (between && what_.longest * sizeof(T) >= agreement_bytes);
         what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.widest(head_.p), what_.wanted_slice())
                                       : std::max<std::size_t>(1, what_.longest);
-        // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
-        unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
-        if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
-        else when_elements_are_done(&running_call::run_schedule);
     }
     void refuse_or_run()
     {
@@ -287,14 +292,10 @@ private:
     }
     void executed()
     {
-        report& facts = result_.facts;
         head_.trouble = engine_->trouble();
-        facts.raw_bytes = engine_->counts().raw_bytes;
-        facts.sent_bytes += engine_->counts().sent_bytes;
-        facts.fallback_blocks = engine_->counts().fallback_blocks;
-        facts.special_values = engine_->counts().special_values;
-        facts.breakdown += engine_->seconds();
-        const bool too_large = engine_->too_large();
+        take_counts(engine_->counts());
+        result_.facts.breakdown += engine_->seconds();
+        std::vector<part> not_held = engine_->not_held();
         engine_.reset();
         if (unasked_) {
             unasked_ = false;
@@ -302,12 +303,40 @@ private:
             head_.talk.emplace(link_, head_.stamp);
             if (!head_.trouble.ok()) {
                 head_.talk->give_up(head_.trouble);  // some may be waiting there
-            } else if (too_large) {
-                reduce_exactly();
-                return run_schedule();
+            } else if (!not_held.empty()) {
+                return run_again(std::move(not_held));
             }
         }
-        compare_verdicts();
+        if (!rest_.any()) return compare_verdicts();
+        what_.data = rest_.end(head_.elements);
+        when_elements_are_done(&running_call::compare_verdicts);
+    }
+    void take_counts(const report& counts)
+    {
+        report& facts = result_.facts;
+        facts.sent_bytes += counts.sent_bytes;
+        if (rest_.any()) return;  // the other counts are those of the whole vector
+        facts.raw_bytes = counts.raw_bytes;
+        facts.fallback_blocks = counts.fallback_blocks;
+        facts.special_values = counts.special_values;
+    }
+    /// Exactly, the parts whose sums could not be held. Only a vector that all ranks receive whole has such parts and others.
+    void run_again(std::vector<part> not_held)
+    {
+        if (!what_.facts.one_vector || exact_rest<T>::elements_of(not_held) == what_.data.count) {
+            reduce_exactly();
+            return run_schedule();
+        }
+        promise_.write(result_.facts, what_.eb);  // of the other parts
+        lossy_ = false;
+        what_.reduce_exactly();
+        what_.eb = head_.stamp.arguments.bound = 0;
+        what_.data = rest_.begin(std::move(not_held), what_.data, head_.elements);
+        result_.facts.fallback_blocks += rest_.chunks_of(d_.what.codec.chunk_elements);
+        head_.stamp.arguments.count = what_.data.count;
+        what_.longest = what_.cut(what_.path.blocks(head_.p), 0).count;
+        cut_into_slices();
+        when_elements_are_done(&running_call::run_schedule);
     }
 
     // ---- the end ----
@@ -409,6 +438,7 @@ private:
     status last_word_ = status::out_of_memory;  // where an exception ends the call
     std::optional<executor<T, Link, Clock>> engine_;
     detail::promise promise_;
+    exact_rest<T> rest_;
     stage stage_ = stage::ended;
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large

@@ -27,8 +27,8 @@ struct value_survey {
     bool counts_non_finite = false;                           ///< Inf and NaN are larger than all others; otherwise they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
-    double largest = 0;  ///< |x|, but not of fill values
-    fill_values fills;   ///< among the values
+    double largest = 0;      ///< |x|, but not of fill values
+    fill_values fills = {};  ///< among the values
 
     /// Of all values.
     double largest_of_all() const noexcept { return std::max(largest, fills.largest()); }

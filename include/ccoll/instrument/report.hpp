@@ -24,7 +24,8 @@ struct report {
     const char* placement = "none";
     std::size_t raw_bytes = 0;        ///< bytes that this rank would have sent without a codec; 0 if MPI's own collective did the work
     std::size_t sent_bytes = 0;       ///< bytes that it sent, headers included
-    std::size_t fallback_blocks = 0;  ///< blocks (or whole chunks) that a lossy codec stored as they are: exact, but not smaller
+    std::size_t fallback_blocks = 0;  ///< blocks or chunks that were stored as they are, or whose sums could not be encoded: exact, but not
+                                      ///< smaller
     std::size_t special_values = 0;   ///< values (NaN, infinities, fill values) that a lossy codec stored exactly and separately
     double error_bound = 0;           ///< the absolute bound that was used for each compression; infinite with FixedRate
     double worst_case_error = 0;      ///< largest error of a finite element of the result; the rounding of an exact result comes on top
