@@ -21,8 +21,9 @@ namespace missing {
 
 /// Fill values of a chunk. Those of a field are often one and seldom more than two, and every message has room for the places of each.
 inline constexpr std::size_t most_fills = 4;
-/// Places of all its fill values together: each place may have two.
-constexpr std::size_t most_pairs(std::size_t n) noexcept { return 2 * n; }
+/// Places of all its fill values together, per value of the chunk.
+inline constexpr std::size_t most_fills_per_place = 2;
+constexpr std::size_t most_pairs(std::size_t n) noexcept { return most_fills_per_place * n; }
 /// Room for the section of a chunk of n values with fill values.
 constexpr std::size_t most_section_bytes(std::size_t n, std::size_t element_bytes) noexcept
 {

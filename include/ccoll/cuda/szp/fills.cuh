@@ -11,28 +11,33 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 inline constexpr u32 marked_layer = detail::specials::marked_layer, another_follows = host::missing::another_follows;
 inline constexpr u32 most_fills = static_cast<u32>(host::missing::most_fills);
+inline constexpr u32 most_fills_per_place = static_cast<u32>(host::missing::most_fills_per_place);
 static_assert(host::missing::times_added(-1) < 0 && sizeof(host::missing::times_added) == 2);
 
-/// A layer of a section: the places of the block, and how many times the fill value has been added there.
+/// A layer of a section: the places of this thread's block, and how many times the fill value has been added there. Without initialisers,
+/// as a fill value is, because a chunk seldom has any.
 struct fill_layer {
-    layer_block at;
-    const u8* times = nullptr;  ///< null: once everywhere
+    u32 mask;
+    u32 before;       ///< places of the blocks before this one, if each has a number of its own
+    bool own;         ///< it has
+    const u8* times;  ///< null: once everywhere
 
-    CCOLL_DEVICE bool has(u32 i) const { return (at.mask >> i & 1) != 0; }
+    CCOLL_DEVICE bool has(u32 i) const { return (mask >> i & 1) != 0; }
     /// @param i  a place that is in the mask
     CCOLL_DEVICE i64 times_at(u32 i) const
     {
-        return times == nullptr ? 1 : static_cast<std::int16_t>(load_as<u16>(times + 2 * at.place(i)));
+        const u32 place = own ? before + ones_of(mask & ((1u << i) - 1)) : 0;
+        return times == nullptr ? 1 : static_cast<std::int16_t>(load_as<u16>(times + 2 * place));
     }
 };
 /// One fill value of a chunk, and where this thread's block has it.
 template <class T>
 struct fill_value {
-    word_of<T> bits = 0;
+    word_of<T> bits;
     fill_layer in_all;   ///< every addend had a fill value, this or another one
     fill_layer in_some;  ///< others had a number
 
-    CCOLL_DEVICE u32 mask() const { return in_all.at.mask | in_some.at.mask; }
+    CCOLL_DEVICE u32 mask() const { return in_all.mask | in_some.mask; }
     /// 0 where it is not.
     CCOLL_DEVICE i64 times_at(u32 i) const { return in_all.has(i) ? in_all.times_at(i) : in_some.has(i) ? in_some.times_at(i) : 0; }
 };
@@ -46,14 +51,14 @@ struct fill_values {
     {
         u32 mask = 0;
         CCOLL_NO_UNROLL
-        for (u32 v = 0; v < count; ++v) mask |= of[v].in_all.at.mask;
+        for (u32 v = 0; v < count; ++v) mask |= of[v].in_all.mask;
         return mask;
     }
     CCOLL_DEVICE u32 in_some() const
     {
         u32 mask = 0;
         CCOLL_NO_UNROLL
-        for (u32 v = 0; v < count; ++v) mask |= of[v].in_some.at.mask;
+        for (u32 v = 0; v < count; ++v) mask |= of[v].in_some.mask;
         return mask;
     }
     /// What the fill values of a place and `of_numbers` add up to. -0 leaves the first product as it is.
@@ -67,19 +72,42 @@ struct fill_values {
         return sum;
     }
 };
-/// Calls f(fill value of x or null, the same one of y or null, whether another one follows) for each fill value of x and y, in ascending
-/// order.
+/// A fill value of p x + q y.
+template <class T>
+struct fill_of_sum {
+    const fill_value<T>*x, *y;  ///< the same one of the operands; null: that one does not have it
+    i64 p, q;
+    bool another_follows;
+
+    CCOLL_DEVICE word_of<T> bits() const { return x != nullptr ? x->bits : y->bits; }
+    CCOLL_DEVICE u32 mask() const { return (x != nullptr ? x->mask() : 0) | (y != nullptr ? y->mask() : 0); }
+    /// How many times it has been added, in the places of the mask. @return false: more than can be counted
+    CCOLL_DEVICE_RARE bool get_times(u16 (&times)[32]) const
+    {
+        bool good = true;
+        CCOLL_NO_UNROLL
+        for (u32 left = mask(); left != 0; left &= left - 1) {
+            const u32 i = lowest_bit(left);
+            const i64 t = (x != nullptr ? p * x->times_at(i) : 0) + (y != nullptr ? q * y->times_at(i) : 0);
+            times[i] = static_cast<u16>(t);
+            good = good && t == static_cast<std::int16_t>(t);
+        }
+        return good;
+    }
+};
+/// Calls f(fill_of_sum) for each fill value of p x + q y, in ascending order.
 template <class T, class F>
-CCOLL_DEVICE void for_each_fill(const fill_values<T>& x, const fill_values<T>& y, F f)
+CCOLL_DEVICE void for_each_fill(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, F f)
 {
     CCOLL_NO_UNROLL
     for (u32 i = 0, j = 0; i < x.count || j < y.count;) {
         const bool in_x = i < x.count && (j == y.count || x.of[i].bits <= y.of[j].bits);
         const bool in_y = j < y.count && (i == x.count || y.of[j].bits <= x.of[i].bits);
-        const fill_value<T>*const of_x = in_x ? &x.of[i] : nullptr, *const of_y = in_y ? &y.of[j] : nullptr;
+        fill_of_sum<T> one{in_x ? &x.of[i] : nullptr, in_y ? &y.of[j] : nullptr, p, q, false};
         i += u32{in_x};
         j += u32{in_y};
-        f(of_x, of_y, i < x.count || j < y.count);
+        one.another_follows = i < x.count || j < y.count;
+        f(one);
     }
 }
 
@@ -93,6 +121,7 @@ CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_val
     while (bytes > 0) {
         if (bytes < sizeof(T) || f.count == most_fills) return false;
         fill_value<T>& v = f.of[f.count];
+        v = fill_value<T>{};
         v.bits = get_value<word_of<T>>(from);
         const word_of<T> size = v.bits & ~fields::sign;
         if (size >= fields::exponent || size < fields::exponent_one || (f.count > 0 && v.bits <= f.of[f.count - 1].bits)) return false;
@@ -105,9 +134,9 @@ CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_val
             const u32 of_layer = (b.bytes + 2 * (b.own ? b.values : 1) + 3) / 4 * 4;
             pairs += b.values;
             const bool marked = (b.flags & marked_layer) != 0;
-            if (b.values == 0 || of_layer > bytes || (!marked && any) || last || pairs > host::missing::most_pairs(count)) return false;
+            if (b.values == 0 || of_layer > bytes || (!marked && any) || last || pairs > most_fills_per_place * count) return false;
             (marked ? in_some : in_all) |= b.mask;
-            (marked ? v.in_some : v.in_all) = {b, from + b.bytes};
+            (marked ? v.in_some : v.in_all) = {b.mask, b.before, b.own, from + b.bytes};
             if (team_any((in_all & in_some) != 0, s.words)) return false;
             any = true;
             last = marked;
@@ -120,38 +149,64 @@ CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_val
     return true;
 }
 
-/// How many times a fill value has been added in a place of p x + q y.
-template <class T>
-CCOLL_DEVICE i64 times_in_sum(const fill_value<T>* x, i64 p, const fill_value<T>* y, i64 q, u32 i)
-{
-    return (x != nullptr ? p * x->times_at(i) : 0) + (y != nullptr ? q * y->times_at(i) : 0);
-}
-template <class T>
-CCOLL_DEVICE u32 places_in_sum(const fill_value<T>* x, const fill_value<T>* y)
-{
-    return (x != nullptr ? x->mask() : 0) | (y != nullptr ? y->mask() : 0);
-}
-
 /// Can p x + q y be held? Not with too many fill values, or too many in the same places, or more times than can be counted. By all threads.
 template <class T>
 CCOLL_DEVICE_RARE bool fills_fit(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, u32 count, specials_room& s)
 {
     u32 values = 0, pairs = 0;
     bool good = true;
-    for_each_fill(x, y, [&](const fill_value<T>* of_x, const fill_value<T>* of_y, bool) {
-        const u32 mask = places_in_sum(of_x, of_y);
+    for_each_fill(x, p, y, q, [&](const fill_of_sum<T>& one) {
+        u16 times[32];
         ++values;
-        pairs += ones_of(mask);
-        CCOLL_NO_UNROLL
-        for (u32 left = mask; left != 0; left &= left - 1) {
-            const i64 times = times_in_sum(of_x, p, of_y, q, lowest_bit(left));
-            good = good && times == static_cast<std::int16_t>(times);
-        }
+        pairs += ones_of(one.mask());
+        good = one.get_times(times) && good;
     });
     const u32 all_pairs = team_sum(pairs, s.words);
-    return !team_any(!good, s.words) && values <= most_fills && all_pairs <= host::missing::most_pairs(count);
+    return !team_any(!good, s.words) && values <= most_fills && all_pairs <= most_fills_per_place * count;
 }
 
+/// What the section of a sum is written from. In memory, because each function needs registers beside those of its callers.
+template <class T>
+struct section_of_sum {
+    u32 in_all, count;  ///< the places where every addend had a fill value; values of the chunk
+    u8* to;             ///< null: only the size is asked for
+    specials_room* room;
+    u32 words;
+    u16 times[32];  ///< of the fill value that is being written, in this thread's block
+    u32 places;
+
+    CCOLL_DEVICE u8* at() const { return to != nullptr ? to + 4 * words : nullptr; }
+    /// The places of one kind, if there are any. By all threads.
+    CCOLL_DEVICE_RARE void put_layer_of(u32 mask, u32 flags)
+    {
+        u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
+        CCOLL_NO_UNROLL
+        for (u32 left = mask; left != 0; left &= left - 1) {
+            const u32 t = times[lowest_bit(left)] ^ 0x8000u;
+            most = larger(most, t + 1);
+            least = larger(least, 0x10000 - t);
+        }
+        most = team_max(most, room->words);
+        if (most == 0) return;
+        least = team_max(least, room->words);
+        const bool equal = most - 1 == 0x10000 - least;
+        const u16* const numbers = times;
+        words += put_layer<u16>([=](u32 i) { return numbers[i]; }, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flags, at(),
+                                *room);
+    }
+    /// A fill value with its layers. By all threads.
+    CCOLL_DEVICE_RARE void put(const fill_of_sum<T>& one)
+    {
+        one.get_times(times);
+        places = one.mask();
+        if (to != nullptr && me() == 0) put_value(at(), one.bits());
+        words += static_cast<u32>(sizeof(T)) / 4;
+        const bool some_are_mixed = team_any((places & ~in_all) != 0, room->words);
+        const u32 following = one.another_follows ? another_follows : 0;
+        put_layer_of(places & in_all, some_are_mixed ? 0 : following);
+        if (some_are_mixed) put_layer_of(places & ~in_all, marked_layer | following);
+    }
+};
 /// Writes the section of p x + q y, which can be held, and its length behind a chunk. By all threads.
 /// @param in_all  the places where every addend had a fill value
 /// @param to      null: only the size is asked for    @return words, that of the length too; 0: there are no fill values
@@ -160,33 +215,15 @@ CCOLL_DEVICE_RARE u32 put_fills(const fill_values<T>& x, i64 p, const fill_value
                                 specials_room& s)
 {
     if (x.count == 0 && y.count == 0) return 0;
-    u32 words = 0;
-    for_each_fill(x, y, [&](const fill_value<T>* of_x, const fill_value<T>* of_y, bool another) {
-        if (to != nullptr && me() == 0) put_value(to + 4 * words, of_x != nullptr ? of_x->bits : of_y->bits);
-        words += static_cast<u32>(sizeof(T)) / 4;
-        const u32 places = places_in_sum(of_x, of_y);
-        const bool some_are_mixed = team_any((places & ~in_all) != 0, s.words);
-        for (const bool marked : {false, true}) {
-            const u32 mask = places & (marked ? ~in_all : in_all);
-            const auto number = [=](u32 i) { return static_cast<u16>(times_in_sum(of_x, p, of_y, q, i)); };
-            u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
-            CCOLL_NO_UNROLL
-            for (u32 left = mask; left != 0; left &= left - 1) {
-                const u32 t = number(lowest_bit(left)) ^ 0x8000u;
-                most = larger(most, t + 1);
-                least = larger(least, 0x10000 - t);
-            }
-            most = team_max(most, s.words);
-            if (most == 0) continue;
-            least = team_max(least, s.words);
-            const bool equal = most - 1 == 0x10000 - least, is_last = marked || !some_are_mixed;
-            const u32 flags = (marked ? marked_layer : 0) | (another && is_last ? another_follows : 0);
-            words += put_layer<u16>(number, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flags,
-                                    to != nullptr ? to + 4 * words : nullptr, s);
-        }
-    });
-    if (to != nullptr && me() == 0) store_as<u32>(to + 4 * words, words);
-    return words + 1;
+    section_of_sum<T> section;
+    section.in_all = in_all;
+    section.count = count;
+    section.to = to;
+    section.room = &s;
+    section.words = 0;
+    for_each_fill(x, p, y, q, [&](const fill_of_sum<T>& one) { section.put(one); });
+    if (to != nullptr && me() == 0) store_as<u32>(section.at(), section.words);
+    return section.words + 1;
 }
 
 /// The values of a chunk that cannot be quanta are taken out of it: fill values, with NaN and infinities, which stay. By all threads; the
@@ -221,8 +258,9 @@ CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, 
         u32 at = f.count++;
         CCOLL_NO_UNROLL
         for (; at > 0 && f.of[at - 1].bits > bits; --at) f.of[at] = f.of[at - 1];
+        f.of[at] = fill_value<T>{};
         f.of[at].bits = bits;
-        f.of[at].in_all.at.mask = same;
+        f.of[at].in_all.mask = same;
     }
     bridge<T>(values, count, beyond, s);
     CCOLL_NO_UNROLL
@@ -339,7 +377,7 @@ __global__ __launch_bounds__(team_threads) void put_average_of_fills(const u8* f
     if (!h.good || h.section == 0 || !read_fills<T>(from.at + 4 * h.words, 4 * h.section, count, f, room)) return;
     CCOLL_NO_UNROLL
     for (u32 v = 0; v < f.count; ++v)
-        for (u32 left = f.of[v].in_all.at.mask; left != 0; left &= left - 1) {
+        for (u32 left = f.of[v].in_all.mask; left != 0; left &= left - 1) {
             const u32 i = lowest_bit(left);
             if (f.of[v].in_all.times_at(i) == times) put_element(x + first + block_elements * me() + i, f.of[v].bits, rounding::of_sums);
         }
