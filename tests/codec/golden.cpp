@@ -338,6 +338,22 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     auto repeated = scaled(wave<T>(64), T(1.25), T(0));
     for (std::size_t i = 64; i < 600; ++i) repeated.push_back(repeated[i - 64] + (i % 37 == 5 ? T(0.5) : T(0)));
     with_rows("lists_and_rows_of_64", 64, repeated, 0.1);
+    const auto missing_in = [](std::vector<T> x, std::size_t row, T value) {  // a coast, and an island
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (i % row < row / 4 + i / row % 3 || i / 2 == 38) x[i] = value;
+        return x;
+    };
+    const auto in_rows = scaled(rough(500, 40), T(1.25), T(0.5));
+    auto of_two_kinds = missing_in(in_rows, 40, T(0x1p70));
+    of_two_kinds[0] = of_two_kinds[55] = of_two_kinds[499] = std::numeric_limits<T>::infinity();
+    with_rows("missing_and_rows_of_40", 40, missing_in(in_rows, 40, T(0x1p70)), 0.01);
+    with_rows("specials_of_two_kinds_and_rows_of_40", 40, of_two_kinds, 0.01);
+    const auto in_long_rows = scaled(rough(700, 150), T(1.25), T(0.5));  // with blocks that have no marker
+    with_rows("marker_and_rows_of_150", 150, missing_in(in_long_rows, 150, T(-9999)), 0.01);
+    with_rows("marker_on_the_grid_and_rows_of_150", 150, missing_in(scaled(in_long_rows, T(16), T(0)), 150, T(-9999)), 1.0);
+    with_rows("lattice_missing_and_rows_of_40", 40, missing_in(rough(500, 40), 40, T(0x1p70)), 1e-4);
+    with_rows("lists_missing_and_rows_of_64", 64, missing_in(repeated, 64, T(0x1p70)), 0.1);
+    with_rows("missing_and_no_gain_by_rows_of_50", 50, missing_in(scaled(wave<T>(300), T(1.25), T(0.5)), 50, T(0x1p70)), 0.003);
     with_rows("no_gain_by_rows_of_50", 50, scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
@@ -381,6 +397,11 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
     with_rows("rows_of_100", 100, rows, 0.003);
     with_rows("smooth_rows_of_60", 60, noisy, 0.03);
     with_rows("rows_of_800", 800, rows, 0.003);
+    auto land = rows;
+    for (std::size_t i = 0; i < land.size(); ++i)
+        if (i % 100 > 70 + i / 100 % 3) land[i] = T(0x1p70);
+    with_rows("missing_and_rows_of_100", 100, land, 0.003);
+    with_rows("missing_and_rows_of_800", 800, land, 0.003);
     check<Codec::SZe, T>(with_type<T>("sze"), w.all);
 }
 

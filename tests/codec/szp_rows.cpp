@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <tuple>
 
 #include <ccoll/exec.hpp>
 
@@ -33,6 +34,20 @@ std::vector<T> field_of_rows(std::size_t n, std::size_t row)
         const double a = static_cast<double>(i % row), b = static_cast<double>(i / row);
         x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b) + 3 * std::sin(0.53 * a) + 280);
     }
+    return x;
+}
+
+/// A continent in all rows, with a coast that is not straight, and islands.
+bool is_land(std::size_t i, std::size_t row)
+{
+    const double a = static_cast<double>(i % row) / static_cast<double>(row), b = static_cast<double>(i / row);
+    return std::fabs(a - 0.3 - 0.05 * std::sin(0.4 * b)) < 0.1 + 0.02 * std::sin(1.9 * b) || i % 701 / 2 == 3;
+}
+template <class T>
+std::vector<T> with_land(std::vector<T> x, std::size_t row, T marker)
+{
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (is_land(i, row)) x[i] = marker;
     return x;
 }
 
@@ -177,6 +192,94 @@ TEMPLATE_TEST_CASE("SZp stores special values, large ones and tight bounds of a 
     }
 }
 
+TEMPLATE_TEST_CASE("SZp predicts from the row before in chunks with special values as well", "[codec][szp][rows][specials]", float, double)
+{
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    const std::size_t n = 6 * chunk + 500;
+    for (const std::size_t row : {100u, 187u, 1440u}) {
+        auto clean = field_of_rows<T>(n, row), lattice = clean;
+        for (T& v : lattice) v = std::nearbyint(v * 16) / 16;
+        for (const auto& [x, eb, expected] : {std::tuple{clean, 0.02, 6u}, std::tuple{lattice, 0.02, sizeof(T) == 4 ? 7u : 6u}})
+            for (const T marker : {limits::quiet_NaN(), -limits::infinity(), T(1e20), T(-1e34), T(-9999)}) {
+                INFO("rows of " << row << ", marker " << marker << ", kind " << expected);
+                const auto land = with_land(x, row, marker);
+                const auto plain = round_trip::frame_of<C>(land, eb), frame = frame_with_rows(land, row, eb);
+                CHECK(100 * frame.size() < 95 * plain.size());
+                ccoll::frame_view view;
+                REQUIRE(ccoll::read_frame(frame, view) == status::ok);
+                const szp::chunk_head head(ccoll::load<std::uint32_t>(view.chunk(1).data, 0));
+                CHECK(head.what == static_cast<szp::kind>(expected));
+                CHECK(head.escaped > 0);
+                const auto y = round_trip::decoded<C, T>(frame, n);
+                CHECK(round_trip::count_outside(y, land, eb) == 0);
+                CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, n)));
+                for (std::size_t i = 0; i < n; ++i)
+                    if (is_land(i, row)) REQUIRE(round_trip::same_bits(y[i], marker));
+            }
+    }
+}
+
+TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, and say how many these are", "[codec][szp][rows][specials]",
+                   float, double)
+{
+    using T = TestType;
+    using limits = std::numeric_limits<T>;
+    const ccoll::isa usual = ccoll::isa_in_use();
+    fields::generator random(11);
+    unsigned with_rows = 0, with_lists = 0, shorter = 0;
+    for (int trial = 0; trial < 600; ++trial) {
+        const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40), row = 20 + random.below(trial % 2 == 0 ? 200 : n);
+        auto x = field_of_rows<T>(n, row);
+        if (trial % 6 == 1)  // all rows alike, but for a few values: lists
+            for (std::size_t i = row; i < n; ++i) x[i] = x[i - row] + (random.below(50) == 0 ? T(1) : T(0));
+        const T noise = trial % 4 == 0 ? T(20) : trial % 6 == 1 ? T(0) : T(0.01);
+        for (T& v : x) {
+            v += noise * static_cast<T>(random.unit());
+            if (trial % 5 == 0) v = std::nearbyint(v * 8) / 8;
+            if (trial % 7 == 0) v = std::nearbyint(v / 20);
+        }
+        const T kinds[] = {limits::quiet_NaN(), T(1e20), T(-9999), limits::infinity(), T(1e9), T(-32768)};
+        const std::size_t first = random.below(6), share = 2 + random.below(60);
+        if (trial % 2 == 0) x = with_land(x, row, kinds[first]);
+        for (std::size_t i = random.below(n); i < n; i += 1 + random.below(20 * share)) {
+            const std::size_t until = std::min(n, i + 1 + random.below(trial % 3 == 1 ? 3 : share));
+            for (; i < until; ++i) x[i] = kinds[random.below(8) == 0 ? random.below(6) : first];
+        }
+        const double eb = std::ldexp(1.5 + 0.5 * random.unit(), -static_cast<int>(random.below(14)));
+        INFO("trial " << trial << ": " << n << " values in rows of " << row << ", bound " << eb);
+        std::vector<std::byte> a(n * sizeof(T)), b = a;
+        const auto plain = szp::chunk_coder<T>::encode_chunk(x, a, eb), shaped = szp::chunk_coder<T>::encode_chunk(x, b, eb, true, row);
+        if (plain.code != status::ok) continue;
+        REQUIRE(shaped.code == status::ok);
+        const szp::chunk_head head(ccoll::load<std::uint32_t>(b, 0));
+        if (shaped.special_values > 0) {
+            CHECK(shaped.bytes <= plain.bytes);
+            CHECK(shaped.special_values == plain.special_values);
+        }
+        if (shaped.special_values > 0 && szp::rows::has_rows(head.what)) {
+            ++with_rows;
+            with_lists += head.lists;
+            shorter += shaped.bytes < plain.bytes;
+        }
+        std::vector<T> y(n), z(n);
+        REQUIRE(szp::chunk_coder<T>::decode_chunk(std::span(a).first(plain.bytes), y, eb) == status::ok);
+        for (const ccoll::isa one : ccoll::every_isa) {
+            if (ccoll::use_isa(one) != one) continue;
+            auto again = a;
+            CHECK(szp::chunk_coder<T>::encode_chunk(x, again, eb, true, row).bytes == shaped.bytes);
+            CHECK(std::memcmp(again.data(), b.data(), shaped.bytes) == 0);
+            REQUIRE(szp::chunk_coder<T>::decode_chunk(std::span(b).first(shaped.bytes), z, eb) == status::ok);
+            CHECK(round_trip::same_bits(y, z));
+        }
+        ccoll::use_isa(usual);
+        CHECK(round_trip::count_outside(z, x, eb) == 0);
+    }
+    CHECK(with_rows > 60);
+    CHECK(with_lists > 0);
+    CHECK(shorter == with_rows);
+}
+
 TEMPLATE_TEST_CASE("SZp encodes rows into any room that is enough for them", "[codec][szp][rows]", float, double)
 {
     using T = TestType;
@@ -222,6 +325,7 @@ TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[co
     CHECK(read(8, 0x7fffffffu) == status::corrupt);
     const auto head = ccoll::load<std::uint32_t>(std::span<const std::byte>(room), 0);
     CHECK(read(0, head | 1u << 30) == status::corrupt);
+    CHECK(read(0, head | 1u << 12) == status::corrupt);                                                // a section that is not there
     CHECK(szp::chunk_coder<T>::decode_addend(std::span(room).first(r.bytes), y, 0.02) == status::ok);  // unless on a lattice
     CHECK(read(0, head | 7) == status::corrupt);
     ccoll::store(room, 0, head | 7);

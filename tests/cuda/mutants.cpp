@@ -175,14 +175,16 @@ void add_szp(std::vector<workload>& all)
     movement("offset", fields::offset<T>(8192), sizeof(T) == 4 ? 1e-2 : 1e-9);
     movement("land", fill(8192, 1, T(1e20), 150), 1e-3);
     movement("markers", fill(8292, 1, T(-9999), 128), 1e-3);
-    // Rows, which device encoders do not write: one chunk on the common grid, and in f32 one on a lattice.
-    for (const double scale : {1.0, 1.0 / 3}) {
+    // Rows, which device encoders do not write: one chunk on the common grid, and in f32 one on a lattice; the last has land.
+    for (const auto& [scale, land] : {std::pair{1.0, false}, std::pair{1.0 / 3, false}, std::pair{1.0 / 3, true}}) {
         std::vector<T> x(8192 + 99);
-        for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(scale * static_cast<double>(i % 700 * 7 % 31 + i / 700 % 10));
+        for (std::size_t i = 0; i < x.size(); ++i)
+            x[i] = land && i % 700 < 90 ? T(1e20) : static_cast<T>(scale * static_cast<double>(i % 700 * 7 % 31 + i / 700 % 10));
         bytes frame(ccoll::max_encoded_bytes<SZp, T>(x.size()));
         frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, 700, x.size()}, frame, 1e-3).bytes);
         const std::size_t n = x.size();
-        all.push_back({"decode rows" + type, [=](const emulator::options& how) { return decoded<SZp, T>(frame, n, how); }, {}});
+        const std::string name = land ? "decode rows and land" : "decode rows";
+        all.push_back({name + type, [=](const emulator::options& how) { return decoded<SZp, T>(frame, n, how); }, {}});
     }
     movement("non-finite", fields::non_finite<T>(8292), 1e-3);
     movement("scattered", scattered<T>(8192), 1e-3);

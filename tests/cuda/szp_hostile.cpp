@@ -49,6 +49,14 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda]
         frame.resize(ccoll::encode_addend<SZp>(of_rows(field), frame, 0.01).bytes);
         read_damaged<SZp, TestType>(std::move(frame), field.size(), random, seed, all);
     }
+    auto field_with_land = field;
+    for (std::size_t i = 0; i < field.size(); ++i)
+        if (i % 100 < 20 + i / 100 % 3) field_with_land[i] = TestType(1e20);
+    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+        bytes frame(ccoll::max_encoded_bytes<SZp, TestType>(field.size()));
+        frame.resize(ccoll::encode<SZp>(of_rows(field_with_land), frame, 0.01).bytes);
+        read_damaged<SZp, TestType>(std::move(frame), field.size(), random, seed, all);
+    }
     CHECK(all.accepted > 20);
     CHECK(all.refused > 20);
     CHECK(all.apart == 0);

@@ -97,6 +97,16 @@ void write_rows(folder& decode, folder& reduce_encoded)
             append(input, frame);
             decode.write(input);
 
+            auto missing = x;  // special values, of two kinds
+            for (std::size_t i = 0; i < x.size(); ++i)
+                if (i / 2 % 150 == 30 || i / 64 == 5) missing[i] = i % 150 == 60 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
+            frame.resize(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
+            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{missing, row, x.size()}, frame, 1e-3).bytes);
+            input.clear();
+            append(input, choice(3, sizeof(T) == 8, turn % 4));
+            append(input, frame);
+            decode.write(input);
+
             bytes one(ccoll::max_addend_bytes<Codec::SZp, T>(x.size())), filled = one;
             one.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, one, 1e-3).bytes);
             auto with_fills = x;

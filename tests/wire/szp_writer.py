@@ -234,6 +234,7 @@ class Encoder:
         best = self.without([False] * len(self.x), common_alone=True)
         if best is None:
             best = self.on_some_grid()
+        special = self.special
         while best and len(best) < in_values and self.steep is not None and len(markers) < 3:
             marker = self.marker()
             if marker is None:
@@ -242,12 +243,28 @@ class Encoder:
             shorter = self.without_from(markers)
             if not shorter or len(shorter) >= len(best):
                 break
-            best = shorter
+            best, special = shorter, self.special
+        if 32 <= row < len(self.x) and any(special) and len(best) < in_values:
+            best = self.with_bridges_in_rows(row, best, special)
         if len(best) < in_values and self.limit_of_specials == self.power(self.digits):
             if 4 * (struct.unpack_from("<I", best)[0] >> 12 & 0x3FFFF) <= in_values // 32:
                 return best
         exact = self.kept()
         return exact if len(exact) < min(len(best), in_values) else best
+
+    def with_bridges_in_rows(self, row, best, special):
+        """A chunk with special values, or the same with rows if that is shorter."""
+        head, step = struct.unpack_from("<I", best)[0], self.step
+        if head & 15 == 2 and self.f32:
+            step = struct.unpack_from("<f", best, 8)[0]
+        if head & 15 not in (0, 2) or (head & 15 == 2 and math.frexp(step)[0] != 0.5):
+            return best
+        self.x, self.raw, self.special = list(self.all_x), list(self.all_raw), special
+        self.bridge()
+        chunk, behind = self.rows_on(row, step, head & 15 == 2), best[len(best) - 4 * (head >> 12 & 0x3FFFF):]
+        if not chunk or len(chunk) + len(behind) >= len(best):
+            return best
+        return words([struct.unpack_from("<I", chunk)[0] | len(behind) // 4 << 12]) + chunk[4:] + behind
 
     def on_some_grid(self):
         """The best chunk for values that the common grid cannot hold. Sets what later rules need to know about it."""
@@ -406,9 +423,12 @@ class Encoder:
     def rows(self, row, addend=False):
         """A chunk with rows of that length, or None if the chunk should have none."""
         lattice = self.lattice() if self.f32 and any(self.x[:32]) and not addend else 0.0
-        step = lattice if lattice > self.step else self.step
+        return self.rows_on(row, max(lattice, self.step), lattice > self.step, addend)
+
+    def rows_on(self, row, step, own, addend=False):
+        """The same on a grid that is the chunk's own, a power of two, or the common one."""
         most = max(abs(v) if math.isfinite(v) else math.inf for v in self.x)
-        if not most < math.ldexp(step, 22 if step == lattice else 14 if self.f32 else 28):
+        if not most < math.ldexp(step, 22 if own else 14 if self.f32 else 28):
             return None
         inverse = rounded(1 / step, self.dtype)
         q = [round(rounded(v * inverse, self.dtype)) for v in self.x]
@@ -425,8 +445,8 @@ class Encoder:
         if not any(d):
             return None
         largest = int(most * (1 / step)) + 2 if most else 0
-        middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if step == lattice else b"")
-        return self.finish(7 if step == lattice else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
+        middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if own else b"")
+        return self.finish(7 if own else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
 
     def is_noise(self):
         count = min(len(self.x) // 32, 256 // self.s)

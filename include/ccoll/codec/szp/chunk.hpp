@@ -69,9 +69,7 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.step = from + (has_rows ? 16 : 4 + element_bytes);
     if (has_rows) {
         view.distance = get<u32>(from + 12);
-        if ((!addend && head.escaped != 0) || !rows::is_distance(view.distance, n) ||
-            view.largest >= rows::limit(view.what, element_bytes, addend))
-            return status::corrupt;
+        if (!rows::is_distance(view.distance, n) || view.largest >= rows::limit(view.what, element_bytes, addend)) return status::corrupt;
     }
     view.count = blocks_of(n);
     if (view.what == kind::flat || view.what == kind::wide_flat) {

@@ -13,33 +13,12 @@
 #include <ccoll/codec/szp/guess.hpp>
 #include <ccoll/codec/szp/kept.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/marker.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/rows.hpp>
 #include <ccoll/codec/szp/writing.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
-
-CCOLL_EXACT_BEGIN  // for its optimisation
-
-/// The first place from `begin` on, 1 or more, whose value is farthest from the one before it; 0 if there is no place.
-/// @param end  at most begin + block_elements
-template <element T>
-std::size_t farthest_jump(const T* x, std::size_t begin, std::size_t end) noexcept
-{
-    CCOLL_EXACT_BODY
-    if (end <= begin) return 0;
-    double jumps[block_elements] = {}, most[4] = {};
-    for (std::size_t i = 0; i < end - begin; ++i)
-        jumps[i] = std::fabs(static_cast<double>(x[begin + i]) - static_cast<double>(x[begin + i - 1]));
-    for (std::size_t i = 0; i < block_elements; i += 4)
-        for (std::size_t j = 0; j < 4; ++j) most[j] = jumps[i + j] > most[j] ? jumps[i + j] : most[j];
-    const double farthest = std::max(std::max(most[0], most[1]), std::max(most[2], most[3]));
-    std::size_t i = 0;
-    while (jumps[i] != farthest) ++i;
-    return begin + i;
-}
-
-CCOLL_EXACT_END
 
 /// Encodes one chunk. Every choice depends on the values alone (docs/wire_format.md).
 ///
@@ -48,8 +27,10 @@ CCOLL_EXACT_END
 /// - Where the ulp of many values is above any step that is within the bound, a power of two is tried as a step. It keeps them exactly.
 /// - A value that occurs again and again, and stands alone at one side of the steepest jump, is a marker (-9999). It becomes special if the
 ///   chunk is shorter without it.
+/// - If the caller knows the rows of the field, values are predicted from the row before as well (szp/rows.hpp), where a few blocks say
+///   that it pays. Special values are bridged for that, and then the shorter chunk is taken.
 /// - What all this hardly shortens is kept exactly (szp/kept.hpp) if that is shorter.
-/// Chunks without special values are encoded in one pass. Others take two or three.
+/// Chunks without special values are encoded in one pass. Others take two or three, and one more if rows pay.
 template <element T>
 class movement {
 public:
@@ -69,14 +50,16 @@ public:
         taken_out<T> apart;
         if (row_ != 0)
             if (const attempt a = with_rows(out, room);
-                is_shorter(a) && (a.steep == nowhere || marker_at(in_.data(), a.steep, apart.gone) == specials::rule<T>::nothing))
+                is_shorter(a) &&
+                (a.steep == nowhere || find_marker(in_.data(), in_.size(), a.steep, apart.gone) == specials::rule<T>::nothing))
                 return a.result;
         attempt first = common(sequence(in_), out, room, &apart);
         if (apart.gone.values > 0) [[unlikely]]
             first = apart.guessed ? with_marker(first, apart, out, room) : with_section(first, apart, out, room);
         if (is_shorter(first) && !is_section_long(out, apart) &&
-            (first.steep == nowhere || marker_at(values_around(first.steep, apart), first.steep, apart.gone) == specials::rule<T>::nothing))
-            return first.result;
+            (first.steep == nowhere ||
+             find_marker(values_around(first.steep, apart), in_.size(), first.steep, apart.gone) == specials::rule<T>::nothing))
+            return row_ == 0 || apart.gone.values == 0 ? first.result : bridged_in_rows(first, apart, out, room);
         return unusual(first, apart, out, room);
     }
 
@@ -174,14 +157,22 @@ private:
     /// that need another grid
     [[gnu::noinline]] attempt with_rows(u8* out, std::size_t room) const noexcept
     {
-        CCOLL_EXACT_BODY
         const T* const x = in_.data();
+        const std::size_t n = in_.size();
+        T lattice = 0;
+        if constexpr (is_f32<T>)
+            if (rows::is_distance(row_, n) && find_lattice(x, std::min(n, block_elements), z_.step).step > 0)
+                lattice = find_lattice(x, n, z_.step).step;
+        return in_rows(x, lattice, out, room);
+    }
+    /// @param x        as many values as the chunk has
+    /// @param lattice  a power of two; 0: the common grid
+    attempt in_rows(const T* x, T lattice, u8* out, std::size_t room) const noexcept
+    {
+        CCOLL_EXACT_BODY
         const std::size_t n = in_.size();
         const attempt no{{0, status::unsupported}};
         if (!rows::is_distance(row_, n)) return no;
-        T lattice = 0;
-        if constexpr (is_f32<T>)
-            if (find_lattice(x, std::min(n, block_elements), z_.step).step > 0) lattice = find_lattice(x, n, z_.step).step;
         const quantiser<T> z = lattice > 0 ? z_.of_rows_on(lattice) : z_.of_rows();
         if (!rows::judges<T>.in_use()(x, n, row_, z)) return no;
         const kind what = lattice > 0 ? kind::fine_rows : kind::rows;
@@ -194,6 +185,36 @@ private:
         put(out + 12, static_cast<u32>(row_));
         if (lattice > 0) put(out + 16, lattice);
         return end_of(chunk_head(what, 0), blocks, all.end, codes, n, out, room);
+    }
+    /// A chunk with special values as it is, or with rows, if it is shorter with them. A grid of its own has to be a power of two.
+    /// @param x      the values that quanta stand for: those of the chunk, and bridges
+    /// @param other  `room` bytes
+    attempt or_in_rows(attempt a, const T* x, u8* out, u8* other, std::size_t room) const noexcept
+    {
+        T lattice = 0;
+        const kind what = chunk_head(get<u32>(out)).what;
+        if constexpr (is_f32<T>) {
+            int exponent = 0;
+            if (what == kind::fine) lattice = get<T>(out + 8);
+            if (what == kind::fine && std::frexp(lattice, &exponent) != T(0.5)) return a;
+        }
+        if (what != kind::narrow && lattice == 0) return a;
+        const std::size_t in_section = section_bytes(out), plain = a.result.bytes - in_section;
+        const encode_result shorter = in_rows(x, lattice, other, room).result;
+        if (shorter.code != status::ok || shorter.bytes >= plain) return a;
+        u8* const section = out + shorter.bytes;
+        std::memmove(section, out + plain, in_section);
+        std::memcpy(out, other, shorter.bytes);
+        a.result.bytes = shorter.bytes;
+        return behind(a, section, section + in_section, out);
+    }
+    /// The same for a chunk whose special values common() has taken out.
+    [[gnu::noinline]] encode_result bridged_in_rows(const attempt& a, taken_out<T>& apart, u8* out, std::size_t room) const noexcept
+    {
+        u8 other[most_chunk_bytes<T>(chunk_elements)];
+        for (std::size_t k = 0; k < apart.gone.blocks; ++k)
+            if (apart.gone.masks[k] == 0) copy_block(k, apart);
+        return or_in_rows(a, apart.copy, out, other, std::min(room, sizeof other)).result;
     }
     /// On a grid of the chunk's own. @return unsupported: there is none
     /// @param most  bits of the largest |x|
@@ -270,7 +291,8 @@ private:
                     a = behind(a, section, end, out);
                     const std::size_t steep =
                         guess::steepest_block(in_.data(), in_.size(), z_, apart.gone, apart.one, out, a.result.bytes, steepness);
-                    if (steep != guess::not_certain && marker_at(in_.data(), steep, specials::places{}) == apart.one) return a;
+                    if (steep != guess::not_certain && find_marker(in_.data(), in_.size(), steep, specials::places{}) == apart.one)
+                        return a;
                 }
             }
         apart.gone.values = 0;
@@ -295,11 +317,13 @@ private:
         if (apart.gone.values == 0) return in_.data();
         const std::size_t end = std::min(k + 2, apart.gone.blocks);
         for (std::size_t j = k > 0 ? k - 1 : 0; j < end; ++j)
-            if (apart.gone.masks[j] == 0) {
-                const std::size_t at = block_elements * j;
-                std::memcpy(apart.copy + at, in_.data() + at, std::min(block_elements, in_.size() - at) * sizeof(T));
-            }
+            if (apart.gone.masks[j] == 0) copy_block(j, apart);
         return apart.copy;
+    }
+    void copy_block(std::size_t k, taken_out<T>& apart) const noexcept
+    {
+        const std::size_t at = block_elements * k;
+        std::memcpy(apart.copy + at, in_.data() + at, std::min(block_elements, in_.size() - at) * sizeof(T));
     }
 
     /// The chunk without the values that a rule finds, and these behind it.
@@ -377,11 +401,21 @@ private:
                 continue;
             }
             if (!is_shorter(best) || best.steep == nowhere) break;
-            marker = marker_at(values_around(best.steep, apart), best.steep, gone);
+            marker = find_marker(values_around(best.steep, apart), in_.size(), best.steep, gone);
             if (marker == rule.nothing) break;
+            specials::places of_best{};
+            if (row_ != 0 && gone.values > 0) of_best = gone;
             const attempt next = without(rule, copy, gone, other, of_other);
-            if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) break;
+            if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) {
+                if (row_ != 0) gone = of_best;
+                break;
+            }
             take(next);
+        }
+        if (row_ != 0 && is_shorter(best) && gone.values > 0) {
+            std::memcpy(copy, in_.data(), in_.size_bytes());
+            specials::bridge(copy, in_.size(), gone);
+            best = or_in_rows(best, copy, out, other, of_other);
         }
         const bool below_ulp = rule.limit > fine_limit(z_);
         if (keep_ && (!is_shorter(best) || below_ulp || section_bytes(out) > in_.size_bytes() / many)) {
@@ -389,37 +423,6 @@ private:
             if (exact.result.code == status::ok && (!is_shorter(best) || exact.result.bytes < best.result.bytes)) take(exact);
         }
         return is_shorter(best) ? best.result : encode_result{0, status::out_of_space};
-    }
-
-    /// The values around block k that are not special are those nearer to the one side of its largest jump, and those nearer to the other.
-    /// A marker is a side where all values are equal, bit for bit, and there are two at least; of two such sides the one with more values.
-    /// @param x  with bridges in the places of `gone`    @return its bits, or rule::nothing
-    [[gnu::noinline]] word marker_at(const T* x, std::size_t k, const specials::places& gone) const noexcept
-    {
-        CCOLL_EXACT_BODY
-        const std::size_t n = in_.size(), begin = block_elements * k, end = std::min(n, begin + block_elements);
-        const std::size_t at = farthest_jump(x, std::max<std::size_t>(begin, 1), end);
-        if (at == 0) return specials::rule<T>::nothing;
-        struct side {
-            double value;
-            word bits;
-            std::size_t values = 0;
-            bool equal = true;
-
-            explicit side(const T* one) noexcept : value(static_cast<double>(*one)), bits(specials::bits_at(one, 0)) {}
-        };
-        side before(x + at - 1), behind(x + at);
-        for (std::size_t i = begin - std::min(begin, block_elements); i < std::min(n, end + block_elements); ++i) {
-            if (gone.values > 0 && (gone.masks[i / block_elements] >> i % block_elements & 1) != 0) continue;
-            const double value = static_cast<double>(x[i]);
-            side& nearer = std::fabs(value - before.value) < std::fabs(value - behind.value) ? before : behind;
-            ++nearer.values;
-            nearer.equal = nearer.equal && specials::bits_at(x, i) == nearer.bits;
-            if (!before.equal && !behind.equal) break;
-        }
-        const bool is_before = before.equal && before.values > 1, is_behind = behind.equal && behind.values > 1;
-        if (!is_before && !is_behind) return specials::rule<T>::nothing;
-        return is_behind && (!is_before || behind.values >= before.values) ? behind.bits : before.bits;
     }
 
     std::span<const T> in_;

@@ -76,7 +76,7 @@ CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 co
     if (in_rows) {
         h.distance = from[3];
         if (h.kind == fine_rows) h.step = from[4];
-        if ((!Addend && h.section != 0) || h.distance < least_row || h.distance >= count) return h;
+        if (h.distance < least_row || h.distance >= count) return h;
         if (h.largest >= (Addend ? limit_of_rows_of_addends : h.kind == rows ? limit_of_rows<T> : limit_of_fine_rows)) return h;
     }
     if (h.is_flat()) {
