@@ -7,6 +7,7 @@
 #include <fstream>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "fields.hpp"
 #include "fuzz/chunks.hpp"
@@ -211,12 +212,16 @@ void write_all(folder& decode, folder& reduce_encoded, folder& encode)
                 const bytes one = addend<Codec::SZp>(field.values, eb), other = addend<Codec::SZp>(fields::non_finite<T>(n, 3), eb);
                 auto elsewhere = fields::smooth<T>(n);  // a fill value, also in other places
                 for (std::size_t i = n / 3; i < n; i += 1 + n / 9) elsewhere[i] = T(1e20);
-                for (const bytes& second : {one, other, addend<Codec::SZp>(elsewhere, eb)}) {
+                auto several = elsewhere;
+                for (std::size_t i = n / 4; i < n; i += 1 + n / 7) several[i] = T(-7e30);
+                const bytes filled = addend<Codec::SZp>(elsewhere, eb), with_two = addend<Codec::SZp>(several, eb);
+                const std::pair<const bytes&, const bytes&> pairs[] = {{one, one}, {one, other}, {one, filled}, {filled, with_two}};
+                for (const auto& [first, second] : pairs) {
                     ++turn;
                     bytes input;
                     append(input, static_cast<std::uint8_t>(choice(3, f64, turn % 4) | turn / 4 % 8 << 5));  // and a pair of factors
-                    append(input, static_cast<std::uint16_t>(one.size()));
-                    append(input, one);
+                    append(input, static_cast<std::uint16_t>(first.size()));
+                    append(input, first);
                     append(input, second);
                     reduce_encoded.write(input);
                 }

@@ -72,44 +72,45 @@ struct fill_values {
         return sum;
     }
 };
-/// A fill value of p x + q y.
+/// The fill values of p x + q y, one after another, in ascending order. In memory and not inlined, because a function needs registers
+/// beside those of its callers, and takes them from all kernels that call the same functions.
 template <class T>
-struct fill_of_sum {
-    const fill_value<T>*x, *y;  ///< the same one of the operands; null: that one does not have it
+struct fills_of_sum {
+    const fill_values<T>*x, *y;
     i64 p, q;
+    u32 i = 0, j = 0;     ///< how many of those of x and y have been taken
+    word_of<T> bits;      ///< of the present one
+    u32 mask;             ///< its places in this thread's block
+    u16 times[32];        ///< how many times it has been added there
+    bool can_be_counted;  ///< these are the numbers, and not their lowest bits
     bool another_follows;
 
-    CCOLL_DEVICE word_of<T> bits() const { return x != nullptr ? x->bits : y->bits; }
-    CCOLL_DEVICE u32 mask() const { return (x != nullptr ? x->mask() : 0) | (y != nullptr ? y->mask() : 0); }
-    /// How many times it has been added, in the places of the mask. @return false: more than can be counted
-    CCOLL_DEVICE_RARE bool get_times(u16 (&times)[32]) const
+    CCOLL_DEVICE fills_of_sum(const fill_values<T>& of_x, i64 factor_x, const fill_values<T>& of_y, i64 factor_y)
+        : x(&of_x), y(&of_y), p(factor_x), q(factor_y)
+    {}
+    /// @return false: there are no more
+    CCOLL_DEVICE_RARE bool next()
     {
-        bool good = true;
-        CCOLL_NO_UNROLL
-        for (u32 left = mask(); left != 0; left &= left - 1) {
-            const u32 i = lowest_bit(left);
-            const i64 t = (x != nullptr ? p * x->times_at(i) : 0) + (y != nullptr ? q * y->times_at(i) : 0);
-            times[i] = static_cast<u16>(t);
-            good = good && t == static_cast<std::int16_t>(t);
-        }
-        return good;
-    }
-};
-/// Calls f(fill_of_sum) for each fill value of p x + q y, in ascending order.
-template <class T, class F>
-CCOLL_DEVICE void for_each_fill(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, F f)
-{
-    CCOLL_NO_UNROLL
-    for (u32 i = 0, j = 0; i < x.count || j < y.count;) {
-        const bool in_x = i < x.count && (j == y.count || x.of[i].bits <= y.of[j].bits);
-        const bool in_y = j < y.count && (i == x.count || y.of[j].bits <= x.of[i].bits);
-        fill_of_sum<T> one{in_x ? &x.of[i] : nullptr, in_y ? &y.of[j] : nullptr, p, q, false};
+        if (i == x->count && j == y->count) return false;
+        const bool in_x = i < x->count && (j == y->count || x->of[i].bits <= y->of[j].bits);
+        const bool in_y = j < y->count && (i == x->count || y->of[j].bits <= x->of[i].bits);
+        const fill_value<T>*const of_x = in_x ? &x->of[i] : nullptr, *const of_y = in_y ? &y->of[j] : nullptr;
         i += u32{in_x};
         j += u32{in_y};
-        one.another_follows = i < x.count || j < y.count;
-        f(one);
+        another_follows = i < x->count || j < y->count;
+        bits = in_x ? of_x->bits : of_y->bits;
+        mask = (in_x ? of_x->mask() : 0) | (in_y ? of_y->mask() : 0);
+        can_be_counted = true;
+        CCOLL_NO_UNROLL
+        for (u32 left = mask; left != 0; left &= left - 1) {
+            const u32 k = lowest_bit(left);
+            const i64 t = (in_x ? p * of_x->times_at(k) : 0) + (in_y ? q * of_y->times_at(k) : 0);
+            times[k] = static_cast<u16>(t);
+            can_be_counted = can_be_counted && t == static_cast<std::int16_t>(t);
+        }
+        return true;
     }
-}
+};
 
 /// Any bytes are safe. By all threads.
 /// @param from  `bytes` bytes, a multiple of 4; none: there is no section    @return  false if this is no section of so many values
@@ -153,58 +154,52 @@ CCOLL_DEVICE_RARE bool read_fills(const u8* from, u32 bytes, u32 count, fill_val
 template <class T>
 CCOLL_DEVICE_RARE bool fills_fit(const fill_values<T>& x, i64 p, const fill_values<T>& y, i64 q, u32 count, specials_room& s)
 {
+    fills_of_sum<T> sum(x, p, y, q);
     u32 values = 0, pairs = 0;
     bool good = true;
-    for_each_fill(x, p, y, q, [&](const fill_of_sum<T>& one) {
-        u16 times[32];
+    while (sum.next()) {
         ++values;
-        pairs += ones_of(one.mask());
-        good = one.get_times(times) && good;
-    });
+        pairs += ones_of(sum.mask);
+        good = good && sum.can_be_counted;
+    }
     const u32 all_pairs = team_sum(pairs, s.words);
     return !team_any(!good, s.words) && values <= most_fills && all_pairs <= most_fills_per_place * count;
 }
 
-/// What the section of a sum is written from. In memory, because each function needs registers beside those of its callers.
+/// The section of p x + q y, which can be held, as it is being written.
 template <class T>
 struct section_of_sum {
+    fills_of_sum<T> sum;
     u32 in_all, count;  ///< the places where every addend had a fill value; values of the chunk
     u8* to;             ///< null: only the size is asked for
-    specials_room* room;
-    u32 words;
-    u16 times[32];  ///< of the fill value that is being written, in this thread's block
-    u32 places;
+    u32 words = 0;
 
     CCOLL_DEVICE u8* at() const { return to != nullptr ? to + 4 * words : nullptr; }
-    /// The places of one kind, if there are any. By all threads.
-    CCOLL_DEVICE_RARE void put_layer_of(u32 mask, u32 flags)
+    /// Writes the present fill value and its layers. By all threads.
+    CCOLL_DEVICE_RARE void put(specials_room& s)
     {
-        u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
-        CCOLL_NO_UNROLL
-        for (u32 left = mask; left != 0; left &= left - 1) {
-            const u32 t = times[lowest_bit(left)] ^ 0x8000u;
-            most = larger(most, t + 1);
-            least = larger(least, 0x10000 - t);
-        }
-        most = team_max(most, room->words);
-        if (most == 0) return;
-        least = team_max(least, room->words);
-        const bool equal = most - 1 == 0x10000 - least;
-        const u16* const numbers = times;
-        words += put_layer<u16>([=](u32 i) { return numbers[i]; }, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flags, at(),
-                                *room);
-    }
-    /// A fill value with its layers. By all threads.
-    CCOLL_DEVICE_RARE void put(const fill_of_sum<T>& one)
-    {
-        one.get_times(times);
-        places = one.mask();
-        if (to != nullptr && me() == 0) put_value(at(), one.bits());
+        if (to != nullptr && me() == 0) put_value(at(), sum.bits);
         words += static_cast<u32>(sizeof(T)) / 4;
-        const bool some_are_mixed = team_any((places & ~in_all) != 0, room->words);
-        const u32 following = one.another_follows ? another_follows : 0;
-        put_layer_of(places & in_all, some_are_mixed ? 0 : following);
-        if (some_are_mixed) put_layer_of(places & ~in_all, marked_layer | following);
+        const bool some_are_mixed = team_any((sum.mask & ~in_all) != 0, s.words);
+        CCOLL_NO_UNROLL
+        for (u32 marked = 0; marked < 2; ++marked) {
+            const u32 mask = sum.mask & (marked != 0 ? ~in_all : in_all);
+            u32 most = 0, least = 0;  // of times + 2^15, and of ~(times + 2^15): 0 where there are none
+            CCOLL_NO_UNROLL
+            for (u32 left = mask; left != 0; left &= left - 1) {
+                const u32 t = sum.times[lowest_bit(left)] ^ 0x8000u;
+                most = larger(most, t + 1);
+                least = larger(least, 0x10000 - t);
+            }
+            most = team_max(most, s.words);
+            if (most == 0) continue;
+            least = team_max(least, s.words);
+            const bool equal = most - 1 == 0x10000 - least, is_last = (marked != 0) == some_are_mixed;
+            const u32 flags = (marked != 0 ? marked_layer : 0) | (is_last && sum.another_follows ? another_follows : 0);
+            const u16* const times = sum.times;
+            words += put_layer<u16>([=](u32 i) { return times[i]; }, count, mask, !equal, static_cast<u16>((most - 1) ^ 0x8000u), flags,
+                                    at(), s);
+        }
     }
 };
 /// Writes the section of p x + q y, which can be held, and its length behind a chunk. By all threads.
@@ -215,14 +210,9 @@ CCOLL_DEVICE_RARE u32 put_fills(const fill_values<T>& x, i64 p, const fill_value
                                 specials_room& s)
 {
     if (x.count == 0 && y.count == 0) return 0;
-    section_of_sum<T> section;
-    section.in_all = in_all;
-    section.count = count;
-    section.to = to;
-    section.room = &s;
-    section.words = 0;
-    for_each_fill(x, p, y, q, [&](const fill_of_sum<T>& one) { section.put(one); });
-    if (to != nullptr && me() == 0) store_as<u32>(section.at(), section.words);
+    section_of_sum<T> section{fills_of_sum<T>(x, p, y, q), in_all, count, to};
+    while (section.sum.next()) section.put(s);
+    if (section.to != nullptr && me() == 0) store_as<u32>(section.at(), section.words);
     return section.words + 1;
 }
 
