@@ -450,12 +450,14 @@ TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so 
 {
     using T = TestType;
     const double eb = 1e-3, step = step_of<T>(eb);
-    for (const std::size_t n : {2u, 100u, 8192u + 100u}) {
+    for (const std::size_t n : {5u, 100u, 8192u + 100u}) {
         INFO("n = " << n);
         auto x = fields::smooth<T>(n);
         for (const double steps : {0x1p52, -0x1p52, 0x1p53, 0x1p60, -0x1p61}) {
-            x.back() = static_cast<T>(steps * step);
-            x[n - 2] = -x.back();  // one such value alone can be added
+            for (int k = 0; k < 5; ++k) x[n - 5 + static_cast<std::size_t>(k)] = static_cast<T>(steps * (1 + k) * step);
+            auto four = x;
+            four.back() = four[n - 2];
+            CHECK(addend(four, eb).code == status::ok);
             const result refused = addend(x, eb);
             CHECK(refused.code == status::too_large);
             CHECK(refused.frame.size() == frame_edit::start((n + 8191) / 8192));
@@ -467,8 +469,8 @@ TEMPLATE_TEST_CASE("an addend of SZp that holds too much says too_large, and so 
             CHECK(order_dependent<T>(frames, n, sum) == 0);
             CHECK(sum == refused.frame);
         }
-        x.back() = std::nextafter(static_cast<T>(0x1p52 * step), T(0));
-        x[n - 2] = -x.back();
+        T below = static_cast<T>(0x1p52 * step);
+        for (std::size_t k = 0; k < 5; ++k) x[n - 5 + k] = below = std::nextafter(below, T(0));  // these are held as quanta
         CHECK(addend(x, eb).code == status::ok);
     }
 }

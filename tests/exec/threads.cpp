@@ -143,7 +143,7 @@ TEST_CASE("threads report what one thread would", "[codec][threads]")
     CHECK(ccoll::decode<Codec::SZp>(frame, back, Exec::Threads<2>{}) == status::corrupt);
     CHECK(ccoll::encode<Codec::SZp>(x, ccoll::byte_span(frame).first(100), 1e-3, Exec::Threads<2>{}).code == status::out_of_space);
     CHECK(ccoll::encode<Codec::SZp>(x, frame, 0.0, Exec::Threads<2>{}).code == status::bad_bound);
-    x[n - 1] = 1e30f, x[n - 2] = 2e30f;
+    for (std::size_t k = 0; k < 5; ++k) x[n - 1 - k] = 1e30f * static_cast<float>(1 + k);
     bytes addend(ccoll::max_addend_bytes<Codec::SZp, float>(n));
     const auto refused = ccoll::encode_addend<Codec::SZp>(x, addend, 1e-3, Exec::Threads<2>{});
     CHECK(refused.code == status::too_large);

@@ -26,8 +26,10 @@ struct fill_values {
         lowest = std::min(mine.lowest, theirs.lowest);
         highest = std::max(mine.highest, theirs.highest);
         const auto is_between = [this](double one) { return one != lowest && one != highest; };
-        for (const fill_values& part : {mine, theirs})
-            if (part.any() && (part.others != 0 || is_between(part.lowest) || is_between(part.highest))) others = 1;
+        const auto has_others = [&](const fill_values& part) {
+            return part.any() && (part.others != 0 || is_between(part.lowest) || is_between(part.highest));
+        };
+        others = std::uint32_t{has_others(mine) || has_others(theirs)};
     }
 };
 
