@@ -179,43 +179,43 @@ TEMPLATE_TEST_CASE("only the slices that have values which quanta cannot hold ar
     using T = TestType;
     using E = ErrorBound<1e-3>;
     const std::size_t n = 300001;
-    for (const int p : {2, 3, 5})
-        for (const bool on_one : {true, false}) {
-            const setting s{p, 0, n, false};
-            auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
-            const std::size_t places[] = {3, 150000, n - 9};
-            for (const std::size_t at : places) put_large_values(inputs, at, 0, on_one ? 1 : 2);
-            INFO("p " << p << (on_one ? ", on one rank" : ", on two ranks"));
-            const auto look = [&]<class... P>(plan<P...>, bool average) {
-                const auto all = collect<all_reduce, T, Codec::SZp, E, P...>(s, inputs);
-                for (const auto& each : all) {
-                    CHECK(each.facts.codec == std::string("SZp"));
-                    CHECK(each.facts.placement == std::string("Homomorphic"));
-                    CHECK_FALSE(each.facts.exact);
-                    CHECK(each.facts.fallback_blocks >= 3);
-                    CHECK(each.facts.fallback_blocks <= 3 * 9);
-                    CHECK(each.guards);
-                    CHECK(each.send_kept);
-                    CHECK(oracle::same_bits(each.result, all[0].result));
-                }
-                const long double divisor = average ? p : 1;
-                std::size_t wrong = 0, inexact = 0;
-                for (std::size_t i = 0; i < n; ++i) {
-                    long double exact = 0, magnitude = 0;
-                    for (const auto& x : inputs) exact += x[i], magnitude += std::fabs(static_cast<long double>(x[i]));
-                    const long double error = std::fabs(static_cast<long double>(all[0].result[i]) - exact / divisor);
-                    const long double rounding = p * static_cast<long double>(std::numeric_limits<T>::epsilon()) * magnitude / divisor;
-                    wrong += !(error <= static_cast<long double>(all[0].facts.worst_case_error) + rounding);
-                    for (const std::size_t at : places) inexact += i >= at && i < at + 5 && !(error <= rounding);
-                }
-                CHECK(wrong == 0);
-                CHECK(inexact == 0);
-            };
-            look(plan<Algo::Ring>{}, false);
-            look(plan<Algo::RecursiveDoubling, Op::Average>{}, true);
-            look(plan<Algo::Rabenseifner>{}, false);
-            look(plan<Algo::Ring, Check::Collective>{}, false);
-        }
+    for (const int p : {2, 5}) {
+        const bool on_one = p == 2;
+        const setting s{p, 0, n, false};
+        auto inputs = inputs_of<all_reduce, T>(s, &fields::smooth<T>);
+        const std::size_t places[] = {3, 150000, n - 9};
+        for (const std::size_t at : places) put_large_values(inputs, at, 0, on_one ? 1 : 2);
+        INFO("p " << p << (on_one ? ", on one rank" : ", on two ranks"));
+        const auto look = [&]<class... P>(plan<P...>, bool average) {
+            const auto all = collect<all_reduce, T, Codec::SZp, E, P...>(s, inputs);
+            for (const auto& each : all) {
+                CHECK(each.facts.codec == std::string("SZp"));
+                CHECK(each.facts.placement == std::string("Homomorphic"));
+                CHECK_FALSE(each.facts.exact);
+                CHECK(each.facts.fallback_blocks >= 3);
+                CHECK(each.facts.fallback_blocks <= 3 * 9);
+                CHECK(each.guards);
+                CHECK(each.send_kept);
+                CHECK(oracle::same_bits(each.result, all[0].result));
+            }
+            const long double divisor = average ? p : 1;
+            std::size_t wrong = 0, inexact = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                long double exact = 0, magnitude = 0;
+                for (const auto& x : inputs) exact += x[i], magnitude += std::fabs(static_cast<long double>(x[i]));
+                const long double error = std::fabs(static_cast<long double>(all[0].result[i]) - exact / divisor);
+                const long double rounding = p * static_cast<long double>(std::numeric_limits<T>::epsilon()) * magnitude / divisor;
+                wrong += !(error <= static_cast<long double>(all[0].facts.worst_case_error) + rounding);
+                for (const std::size_t at : places) inexact += i >= at && i < at + 5 && !(error <= rounding);
+            }
+            CHECK(wrong == 0);
+            CHECK(inexact == 0);
+        };
+        look(plan<Algo::Ring>{}, false);
+        look(plan<Algo::RecursiveDoubling, Op::Average>{}, true);
+        look(plan<Algo::Rabenseifner>{}, false);
+        look(plan<Algo::Ring, Check::Collective>{}, false);
+    }
 }
 
 TEST_CASE("a value that is too large is found wherever it is, even if only some ranks reduce in place", "[homomorphic][too_large]")

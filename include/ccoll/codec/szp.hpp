@@ -236,8 +236,7 @@ private:
         const std::span<const T> others(copy, in.size());
         encode_result r = encode_near(others, z, row, dst);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
-        for (std::size_t k = 0; k < blocks_of(in.size()); ++k)
-            r.special_values += static_cast<std::size_t>(std::popcount(fills.in_block(k)));
+        r.special_values += fills.values;
         return missing::append_once<T>(address(dst), r, fills, in.size());
     }
 

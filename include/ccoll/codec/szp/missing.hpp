@@ -50,13 +50,7 @@ struct own_fills {
     u64 bits[most_fills];  ///< in the order in which they were found
     u32 places[most_fills][specials::most_blocks];
     std::size_t count = 0;
-
-    u32 in_block(std::size_t k) const noexcept
-    {
-        u32 all = 0;
-        for (std::size_t v = 0; v < count; ++v) all |= places[v][k];
-        return all;
-    }
+    std::size_t values = 0;  ///< places of all
 };
 
 inline bool has_fills(const_byte_span chunk) noexcept
@@ -98,7 +92,7 @@ template <element T>
             }
             if (found.count == most_fills) return status::too_large;
             u32* const same = found.places[found.count];
-            specials::match(in.data(), in.size(), untried, bits, same);
+            found.values += specials::match(in.data(), in.size(), untried, bits, same);
             for (std::size_t j = k; j < beyond.blocks; ++j) untried[j] &= ~same[j];
             found.bits[found.count++] = bits;
         }
