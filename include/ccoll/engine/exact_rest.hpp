@@ -47,7 +47,7 @@ public:
         rest.count = rest.own = n;
         std::size_t at = 0;
         for (const part& each : parts_) elements.copy(all.send + each.offset, input + std::exchange(at, at + each.count), each.count);
-        rest_ = rest;
+        result_ = rest.recv;
         return rest;
     }
     /// Begins to copy the results to their places. @return the buffers of the call
@@ -55,7 +55,7 @@ public:
     {
         std::size_t at = 0;
         for (const part& each : std::exchange(parts_, {}))
-            elements.copy(rest_.recv + std::exchange(at, at + each.count), all_.recv + each.offset, each.count);
+            elements.copy(result_ + std::exchange(at, at + each.count), all_.recv + each.offset, each.count);
         return all_;
     }
 
@@ -70,7 +70,8 @@ private:
     }
 
     std::vector<part> parts_;
-    call_buffers<T> all_, rest_;
+    call_buffers<T> all_;
+    const T* result_ = nullptr;  ///< of the second pass
 };
 
 }  // namespace ccoll

@@ -58,6 +58,14 @@ inline bool has_fills(const_byte_span chunk) noexcept
     return chunk.size() >= 12 && chunk_head(get<u32>(reinterpret_cast<const u8*>(chunk.data()))).alone;
 }
 
+/// Calls f(k, i) for each place of some masks: i in the chunk, in block k.
+template <class F>
+void for_each_place(const u32* masks, std::size_t blocks, F f) noexcept
+{
+    for (std::size_t k = 0; k < blocks; ++k)
+        for (u32 left = masks[k]; left != 0; left &= left - 1) f(k, block_elements * k + static_cast<std::size_t>(std::countr_zero(left)));
+}
+
 CCOLL_EXACT_BEGIN
 
 /// Bits of the least |x| that cannot be added as a quantum.
@@ -98,11 +106,7 @@ template <element T>
         }
     if (found.count == 0) return status::ok;
     specials::bridge(copy, in.size(), beyond);
-    for (std::size_t k = 0; k < beyond.blocks; ++k)
-        for (u32 left = not_finite[k]; left != 0; left &= left - 1) {
-            const std::size_t i = block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
-            std::memcpy(copy + i, in.data() + i, sizeof(T));
-        }
+    for_each_place(not_finite, beyond.blocks, [&](std::size_t, std::size_t i) { std::memcpy(copy + i, in.data() + i, sizeof(T)); });
     return status::ok;
 }
 
@@ -187,7 +191,7 @@ public:
         using word = typename fields_of<T>::word;
         if (static_cast<std::size_t>(end_ - from_) < sizeof(word)) return false;
         const auto value = get<word>(from_);
-        if (!is_fill(value) || (count_ > 0 && value <= to_word(last_)) || ++count_ > most_fills) return false;
+        if (!is_fill(value) || (count_ > 0 && value <= last_) || ++count_ > most_fills) return false;
         to.bits = last_ = value;
         from_ += sizeof value;
         std::memset(to.places, 0, sizeof to.places);
@@ -212,8 +216,6 @@ public:
     }
 
 private:
-    static typename fields_of<T>::word to_word(u64 bits) noexcept { return static_cast<typename fields_of<T>::word>(bits); }
-
     bool take_layer(fill_value& to, u32& head) noexcept
     {
         specials::layer l;
@@ -243,7 +245,7 @@ private:
 
     const u8 *from_, *end_;
     std::size_t n_, count_ = 0, pairs_ = 0;
-    u64 last_ = 0;
+    typename fields_of<T>::word last_ = 0;
     fill_places places_;
 };
 
@@ -257,14 +259,6 @@ template <element T>
         if (!from.next(one)) return false;
     to = from.places();
     return true;
-}
-
-/// Calls f(k, i, place) for each place of a mask for each block.
-template <class F>
-void for_each_place(const u32* masks, std::size_t blocks, F f) noexcept
-{
-    for (std::size_t k = 0; k < blocks; ++k)
-        for (u32 left = masks[k]; left != 0; left &= left - 1) f(k, block_elements * k + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
 /// Puts the fill value where it is, if there is only one, and every addend had it there, equally often. Total: any bytes are safe.

@@ -99,7 +99,8 @@ template <element T>
     section_reader<T> of_x(x.section(), n), of_y(y.section(), n);
     section_writer<T> section(out, chunk, n);
     fill_value from_x, from_y, sum;
-    bool more_x = of_x.has_more() && of_x.next(from_x), more_y = of_y.has_more() && of_y.next(from_y);
+    const auto take = [](section_reader<T>& from, fill_value& to) { return from.has_more() && from.next(to); };
+    bool more_x = take(of_x, from_x), more_y = take(of_y, from_y);
     for (std::size_t values = 0, pairs = 0; more_x || more_y; ++values) {
         const bool in_x = more_x && (!more_y || from_x.bits <= from_y.bits), in_y = more_y && (!more_x || from_y.bits <= from_x.bits);
         if (!add_times(in_x ? &from_x : nullptr, x.factor, in_y ? &from_y : nullptr, y.factor, blocks, sum, pairs) ||
@@ -115,8 +116,8 @@ template <element T>
             section.add_layer(all ? 0 : specials::marked_layer,
                               [&](u8* to, const u8* end) { return put_places(sum.times, n, masks, to, end); });
         }
-        if (in_x) more_x = of_x.has_more() && of_x.next(from_x);
-        if (in_y) more_y = of_y.has_more() && of_y.next(from_y);
+        if (in_x) more_x = take(of_x, from_x);
+        if (in_y) more_y = take(of_y, from_y);
     }
     return section.end();
 }

@@ -238,12 +238,7 @@ CCOLL_DEVICE_RARE status take_out_fills(const E* x, u32 count, double farthest, 
         if (first == ~0u) break;
         if (f.count == most_fills) return status::too_large;
         const word_of<T> bits = bits_at(x, first);
-        u32 same = 0;
-        CCOLL_NO_UNROLL
-        for (u32 left = untried; left != 0; left &= left - 1) {
-            const u32 i = lowest_bit(left);
-            same |= u32{bits_at(x, block_elements * me() + i) == bits} << i;
-        }
+        const u32 same = places_of(x, bits, untried);
         untried &= ~same;
         u32 at = f.count++;
         CCOLL_NO_UNROLL

@@ -195,6 +195,18 @@ CCOLL_DEVICE_RARE u32 put_layer(Value value, u32 count, u32 mask, bool own, Word
     return bytes / 4;
 }
 
+/// Those of some places of this thread's block that have these bits.
+template <class E, class Word>
+CCOLL_DEVICE u32 places_of(const E* x, Word bits, u32 mask)
+{
+    u32 equal = 0;
+    CCOLL_NO_UNROLL
+    for (u32 left = mask; left != 0; left &= left - 1) {
+        const u32 i = lowest_bit(left);
+        equal |= u32{bits_at(x, block_elements * me() + i) == bits} << i;
+    }
+    return equal;
+}
 /// The section of a chunk: a layer for each value that occurs often, one for all others. By all threads.
 /// @param mask  the special values of this block    @param to  null: only the size is asked for    @return words
 template <class E>
@@ -206,12 +218,7 @@ CCOLL_DEVICE_RARE u32 put_section(const E* x, u32 count, u32 mask, u8* to, speci
     for (u32 candidate = 0; left > 0 && candidate < static_cast<u32>(specials::most_candidates); ++candidate) {
         const u32 first = team_min(untried != 0 ? block_elements * me() + lowest_bit(untried) : ~0u, s.words);
         const element_word<E> bits = bits_at(x, first);
-        u32 equal = 0;
-        CCOLL_NO_UNROLL
-        for (u32 rest = untried; rest != 0; rest &= rest - 1) {
-            const u32 i = lowest_bit(rest);
-            equal |= u32{bits_at(x, block_elements * me() + i) == bits} << i;
-        }
+        const u32 equal = places_of(x, bits, untried);
         untried &= ~equal;
         const u32 found = team_sum(ones_of(equal), s.words);
         left -= found;
