@@ -35,6 +35,9 @@ template <element T>
 inline constexpr by_isa writers{CCOLL_EACH_ISA(write<T>)};
 template <element T>
 inline constexpr by_isa readers{CCOLL_EACH_ISA(read<T>)};
+inline constexpr by_isa block_readers{CCOLL_EACH_ISA(read_blocks)};
+template <element T>
+inline constexpr by_isa putters{CCOLL_EACH_ISA(put_in_blocks<T>)};
 
 // What these do, specials/loops.inl says.
 
@@ -62,6 +65,16 @@ template <element T>
 bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     return readers<T>.in_use()(from, bytes, x, n);
+}
+inline std::size_t read_blocks(const u8* from, std::size_t bytes, std::size_t n, u32 flags, layer& l, bool& own, u32* masks,
+                               named_blocks& named) noexcept
+{
+    return block_readers.in_use()(from, bytes, n, flags, l, own, masks, named);
+}
+template <element T>
+void put_one(T* x, std::size_t n, const u32* masks, const named_blocks& named, typename fields_of<T>::word one) noexcept
+{
+    putters<T>.in_use()(x, n, masks, named, one);
 }
 
 }  // namespace ccoll::detail::specials

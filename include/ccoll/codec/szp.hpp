@@ -6,6 +6,7 @@
 
 #include <ccoll/codec/declared/szp.hpp>
 #include <ccoll/codec/szp/chunk.hpp>
+#include <ccoll/codec/szp/constant.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/missing_sums.hpp>
 #include <ccoll/codec/szp/movement.hpp>
@@ -93,7 +94,9 @@ struct chunk_coder {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::too_large};
-        const encode_result narrow = encode_near(in, z, row, dst);
+        if (is_constant(in))
+            if (const encode_result flat = encode_flat(in[0], z, address(dst)); flat.code == status::ok) return flat;
+        const encode_result narrow = encode_near(in, z, row, dst, row == 0);
         return narrow.code == status::ok ? narrow : encode_far(in, z, row, dst);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
@@ -175,12 +178,13 @@ private:
         return finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
     }
 
-    /// @return unsupported: there are values of 2^30 steps or more
-    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
+    /// @param fills  may a fill value be taken out? Not if the chunk may have rows, because these are tried on bridges
+    /// @return       unsupported: there are other values of 2^30 steps or more
+    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst, bool fills) noexcept
     {
         if (row != 0)
             if (const encode_result r = encode_rows(in, z, row, dst); r.code == status::ok) return r;
-        return encode_narrow(in, z, dst);
+        return encode_narrow(in, z, dst, fills);
     }
     /// @return unsupported: rows do not pay, or their quanta are too large
     [[gnu::noinline]] static encode_result encode_rows(std::span<const T> in, const quantiser<T>& z, std::size_t row,
@@ -201,18 +205,23 @@ private:
         return finish_addend(out, {kind::rows, 0}, blocks, r.end, codes, in.size());
     }
     /// @return unsupported: there are values of 2^30 steps or more
-    static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
+    static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst, bool fills) noexcept
     {
         u8* const out = address(dst);
         block_codes codes;
         u8* const blocks = blocks_at<T>(out, kind::narrow, in.size());
-        const i32 base = narrow_base_of(in[0], z);
-        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{base}, blocks,
-                                                      last_begin(out, dst.size()), codes.of, nullptr);
+        taken_out<T> apart;
+        apart.base = narrow_base_of(in[0], z);
+        apart.least_fill = missing::least_fill(z);
+        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{apart.base}, blocks,
+                                                      last_begin(out, dst.size()), codes.of, fills ? &apart : nullptr);
         if (r.code != status::ok || r.largest >= narrow_limit) return {0, status::unsupported};
-        put(out + 4, base);
+        put(out + 4, apart.base);
         put(out + 8, r.largest);
-        return finish_addend(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
+        encode_result chunk = finish_addend(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
+        if (apart.gone.values == 0) return chunk;
+        chunk.special_values = apart.gone.values;
+        return missing::append_once(out, chunk, apart, in.size());
     }
     static encode_result encode_wide(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
     {
@@ -234,7 +243,7 @@ private:
         if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
         if (fills.count == 0) return encode_wide(in, z, dst);
         const std::span<const T> others(copy, in.size());
-        encode_result r = encode_near(others, z, row, dst);
+        encode_result r = encode_near(others, z, row, dst, false);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
         r.special_values += fills.values;
         return missing::append_once<T>(address(dst), r, fills, in.size());
@@ -319,7 +328,9 @@ private:
     }
     static status decode(const chunk_view& view, T step, std::span<T> out, bool addend, stores how) noexcept
     {
-        if (const status s = decode_blocks(view, step, out, view.specials.empty() ? how : stores::cached); s != status::ok) return s;
+        if (const status s = decode_blocks(view, step, out, view.specials.empty() && view.escaped == 0 ? how : stores::cached);
+            s != status::ok)
+            return s;
         if (view.specials.empty()) return status::ok;
         if (addend) return missing::apply(view, static_cast<double>(step), out) ? status::ok : status::corrupt;
         const auto* const section = reinterpret_cast<const u8*>(view.specials.data());

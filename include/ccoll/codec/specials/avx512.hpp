@@ -99,13 +99,14 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
 }
 
 struct ramp_512 {
-    __m512d from, until, low, high, steps;
+    __m512d from, until, low, high, steps, per_step;
 
     CCOLL_INLINE __m512d values(int number) const noexcept
     {
         const __m512d one = _mm512_set1_pd(1);
         const __m512d numbers = _mm512_cvtepi32_pd(_mm256_add_epi32(_mm256_set1_epi32(number), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
-        const __m512d share = _mm512_div_pd(numbers, steps);
+        const __m512d quotient = _mm512_mul_pd(numbers, per_step);
+        const __m512d share = _mm512_fmadd_pd(_mm512_fnmadd_pd(quotient, steps, numbers), per_step, quotient);
         // clang -ffp-contract=fast makes FMA of products and sums, but not if the products say how they are rounded.
         constexpr int nearest = _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC;
         const __m512d descent = _mm512_mul_round_pd(from, _mm512_sub_pd(one, share), nearest);
@@ -125,8 +126,12 @@ CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T
     using word = typename rule<T>::word;
     constexpr unsigned lanes_of_T = 64 / sizeof(T);
     const __m512d from = _mm512_set1_pd(static_cast<double>(a)), until = _mm512_set1_pd(static_cast<double>(b));
-    const ramp_512 r{from, until, _mm512_min_pd(until, from), _mm512_max_pd(until, from),
-                     _mm512_set1_pd(static_cast<double>(static_cast<int>(count + 1)))};
+    const ramp_512 r{from,
+                     until,
+                     _mm512_min_pd(until, from),
+                     _mm512_max_pd(until, from),
+                     _mm512_set1_pd(static_cast<double>(static_cast<int>(count + 1))),
+                     _mm512_set1_pd(reciprocals.of[count + 1])};
     for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / lanes_of_T * lanes_of_T; i < block_elements && mask >> i != 0;
          i += lanes_of_T)
         _mm512_storeu_si512(block + i,

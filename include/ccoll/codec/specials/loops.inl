@@ -208,10 +208,6 @@ CCOLL_INLINE u32 even_bits(u32 v) noexcept
     return (v | v >> 8) & 0x0000ffffu;
 }
 
-/// The blocks of a layer that have special values.
-struct named_blocks {
-    block_bits partial, throughout;
-};
 /// The blocks of a layer. Total: any bytes are safe.
 /// @param flags  bits of the head that may be set besides those that every layer has
 /// @param masks  gets the mask of each block; 0 if it has no special value
@@ -281,6 +277,26 @@ CCOLL_TARGET inline std::size_t read_blocks(const u8* from, std::size_t bytes, s
     return valid ? values : 0;
 }
 
+/// Puts one value in all places of a layer.
+/// @param masks, named  from read_blocks()
+template <element T>
+CCOLL_TARGET inline void put_in_blocks(T* x, std::size_t n, const u32* masks, const named_blocks& named,
+                                       typename fields_of<T>::word one) noexcept
+{
+    const auto one_by_one = [&](std::size_t k) {
+        for (u32 left = masks[k]; left != 0; left &= left - 1)
+            std::memcpy(x + block_elements * k + std::countr_zero(left), &one, sizeof one);
+    };
+    named.partial.for_each([&](std::size_t k) CCOLL_TARGET {
+        if (length_of(n, k) == block_elements) put(x + block_elements * k, masks[k], one);
+        else one_by_one(k);
+    });
+    named.throughout.for_each([&](std::size_t k) CCOLL_TARGET {
+        if (length_of(n, k) == block_elements) put_all(x + block_elements * k, one);
+        else one_by_one(k);
+    });
+}
+
 /// Puts the special values of a section in their places. Total: any bytes are safe.
 /// @return  false if these are not the layers of a chunk of n values
 template <element T>
@@ -295,23 +311,15 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
         const std::size_t in_all = l.values + (own ? values : 1) * sizeof(T);
         if (values == 0 || bytes < in_all) return false;
         const u8* value = from + l.values;
-        const auto one_by_one = [&](std::size_t k) {
-            for (u32 left = masks[k]; left != 0; left &= left - 1, value += own ? sizeof(T) : 0)
-                std::memcpy(x + block_elements * k + std::countr_zero(left), value, sizeof(T));
-        };
         if (own) {
-            named.partial.or_with(named.throughout).for_each(one_by_one);
+            named.partial.or_with(named.throughout).for_each([&](std::size_t k) {
+                for (u32 left = masks[k]; left != 0; left &= left - 1, value += sizeof(T))
+                    std::memcpy(x + block_elements * k + std::countr_zero(left), value, sizeof(T));
+            });
         } else {
             typename fields_of<T>::word one;
             std::memcpy(&one, value, sizeof one);
-            named.partial.for_each([&](std::size_t k) CCOLL_TARGET {
-                if (length_of(n, k) == block_elements) put(x + block_elements * k, masks[k], one);
-                else one_by_one(k);
-            });
-            named.throughout.for_each([&](std::size_t k) CCOLL_TARGET {
-                if (length_of(n, k) == block_elements) put_all(x + block_elements * k, one);
-                else one_by_one(k);
-            });
+            put_in_blocks(x, n, masks, named, one);
         }
         from += in_all;
         bytes -= in_all;

@@ -11,7 +11,7 @@ CCOLL_TARGET inline void decode_alone(const chunk_view& view, T step, T* x, std:
         const u8* p = runs.planes;
         for (std::size_t k = 0; k < runs.blocks; ++k) {
             T* const to = runs.to + block_elements * k;
-            const unsigned width = runs.widths[k];
+            const unsigned width = runs.codes[k];
             fetch_ahead(to, sizeof(T) * block_elements);
             fetch_ahead(p, 1);
             differences d{};

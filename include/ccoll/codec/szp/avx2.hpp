@@ -244,6 +244,11 @@ CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
 {
     for (int i = 0; i < 4; ++i) q.v[i] = load_256(values + 8 * i);
 }
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept
+{
+    for (int i = 0; i < 4; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + 8 * i), q.v[i]);
+}
+#include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
 {
@@ -428,11 +433,12 @@ CCOLL_INLINE void repeat(running r, quanta& q) noexcept
 }
 #include <ccoll/codec/szp/avx2_fill.inl>
 #include <ccoll/codec/szp/restore.inl>
+namespace by_mask = specials::avx2;
+#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64_avx2.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
-namespace by_mask = specials::avx2;
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 

@@ -50,7 +50,6 @@ CCOLL_INLINE __m512i all_64(u64 v) noexcept { return _mm512_set1_epi64(static_ca
 CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
 
 CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm512_set1_epi32(base); }
-CCOLL_INLINE i32 last_of(running r) noexcept { return _mm_extract_epi32(_mm512_extracti32x4_epi32(r, 3), 3); }
 
 template <class T>
 CCOLL_INLINE void clear(magnitudes<T>& m) noexcept
@@ -111,6 +110,27 @@ CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
 {
     q.a = _mm512_loadu_si512(values);
     q.b = _mm512_loadu_si512(values + 16);
+}
+/// The quantum `Distance` places before, for those that are still missing.
+template <int Distance>
+CCOLL_INLINE void hold_from(u32& missing, __m512i before, quanta& q) noexcept
+{
+    const auto low = static_cast<__mmask16>(missing), high = static_cast<__mmask16>(missing >> 16);
+    q.b = _mm512_mask_alignr_epi32(q.b, high, q.b, q.a, 16 - Distance);
+    q.a = _mm512_mask_alignr_epi32(q.a, low, q.a, before, 16 - Distance);
+    missing &= missing << Distance;
+}
+CCOLL_INLINE u32 hold(quanta& q, u32 missing, running r) noexcept
+{
+    const __m512i before = _mm512_permutexvar_epi32(all_32(15), r);
+    hold_from<1>(missing, before, q);
+    hold_from<2>(missing, before, q);
+    hold_from<4>(missing, before, q);
+    hold_from<8>(missing, before, q);
+    const auto low = static_cast<__mmask16>(missing), high = static_cast<__mmask16>(missing >> 16);
+    q.a = _mm512_mask_mov_epi32(q.a, low, before);
+    q.b = _mm512_mask_permutexvar_epi32(q.b, high, all_32(15), q.a);
+    return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(_mm512_abs_epi32(q.a), _mm512_abs_epi32(q.b))));
 }
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
@@ -241,8 +261,9 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
 #include <ccoll/codec/szp/restore.inl>
-#include <ccoll/codec/szp/loops.inl>
 namespace by_mask = specials::avx512;
+#include <ccoll/codec/szp/classes.inl>
+#include <ccoll/codec/szp/loops.inl>
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 #include <ccoll/codec/szp/quanta64_512.inl>

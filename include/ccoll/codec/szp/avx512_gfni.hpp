@@ -36,7 +36,7 @@ using avx512::dequantise;
 using avx512::difference;
 using avx512::differences;
 using avx512::halves;
-using avx512::last_of;
+using avx512::hold;
 using avx512::lines_of;
 using avx512::load;
 using avx512::look_ahead;
@@ -233,8 +233,9 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& 
     dequantise(q, step, x);
 }
 
-#include <ccoll/codec/szp/loops.inl>
 namespace by_mask = specials::avx512_gfni;
+#include <ccoll/codec/szp/classes.inl>
+#include <ccoll/codec/szp/loops.inl>
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 #include <ccoll/codec/szp/quanta64_512.inl>

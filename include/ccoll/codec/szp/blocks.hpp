@@ -57,8 +57,10 @@ struct taken_out {
     typename fields_of<T>::word one;  ///< bits of the first special value
     bool equal;                       ///< all special values are that one
     bool guessed = false;             ///< it may be a marker: values that a grid of the chunk's own would hold
-    i32 base;                         ///< the quantum before the first one
-    T copy[chunk_elements];           ///< the blocks that have special values, with bridges in their places. Other blocks are not in it
+    /// Not 0, for an addend: the bits of the least |x| that is a fill value. All special values must be the same one then.
+    typename fields_of<T>::word least_fill = 0;
+    i32 base;                ///< the quantum before the first one
+    T copy[chunk_elements];  ///< the blocks that have special values, with bridges in their places. Other blocks are not in it
 };
 
 /// How quanta of 64 bits are found: rint(x inverse), and for |x| from `direct` on this corrected by its exact remainder.
@@ -111,6 +113,12 @@ inline void skip_class(const u8*& block, unsigned& code) noexcept
     block += 8;
     code -= class_code;
 }
+/// The same without a branch. @return the width
+inline unsigned width_behind_classes(const u8*& block, unsigned code) noexcept
+{
+    block += code / class_code * 8;
+    return code % class_code;
+}
 
 /// Kernels read whole registers: up to `reach` bytes from the beginning of a block. Blocks near the end are read from a copy.
 class block_source {
@@ -151,8 +159,8 @@ private:
     u8 copy_[2 * reach];
 };
 
-/// The blocks of a chunk in runs that a decoder can restore without any special case. Blocks that have classes or are not whole are dealt
-/// with here.
+/// The blocks of a chunk in runs that a decoder can restore without any special case. A block that is not whole is dealt with here. Class
+/// planes are stepped over by width_behind_classes(); what they say comes last (put_classes in szp/classes.inl).
 ///
 ///     for (block_runs<T> runs(view, x, n); runs.next();) runs.planes = <restore runs.blocks blocks from runs.planes to runs.to>;
 template <class T>
@@ -163,50 +171,31 @@ public:
     {}
 
     const u8* planes;
-    const u8* widths = nullptr;
+    const u8* codes = nullptr;
     std::size_t blocks = 0;
     T* to = nullptr;
 
     /// @return whether there is another run, which may have no blocks
     [[gnu::noinline]] bool next() noexcept
     {
-        if ((a_ | b_) != 0) apply_class(a_, b_, to);
         if (to == tail_) std::memcpy(x_ + block_elements * (n_ / block_elements), tail_, n_ % block_elements * sizeof(T));
-        a_ = b_ = 0;
         if (k_ == view_.count) return false;
 
         planes = from_.readable(planes);
-        widths = view_.codes.of + k_;
-        to = x_ + block_elements * k_;
+        codes = view_.codes.of + k_;
         const std::size_t whole = n_ / block_elements, end = std::min(k_ < plain_ ? plain_ : view_.count, whole);
-        blocks = 0;
-        if (view_.escaped == 0 && k_ < end) blocks = end - k_;
-        while (view_.escaped != 0 && k_ + blocks < end && widths[blocks] < class_code) ++blocks;
+        to = k_ == whole ? tail_ : x_ + block_elements * k_;
+        blocks = k_ == whole ? 1 : end - k_;
         k_ += blocks;
-        if (blocks == 0) take_one();
         return true;
     }
 
 private:
-    void take_one() noexcept
-    {
-        if (k_ == n_ / block_elements) to = tail_;
-        unsigned code = view_.codes.of[k_++];
-        a_ = class_plane(planes, code, 0);
-        b_ = class_plane(planes, code, 1);
-        skip_class(planes, code);
-        width_ = static_cast<u8>(code);
-        widths = &width_;
-        blocks = 1;
-    }
-
     const chunk_view& view_;
     block_source from_;
     T* const x_;
     const std::size_t n_, plain_;
     std::size_t k_ = 0;
-    u32 a_ = 0, b_ = 0;  // class planes of the one block of the run
-    u8 width_ = 0;
     T tail_[block_elements];
 };
 

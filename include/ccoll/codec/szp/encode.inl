@@ -23,14 +23,16 @@ CCOLL_TARGET inline bool others_are_noise(const T* x, std::size_t n, const quant
 /// Goes on where encode_while_room() has met a value that the common grid does not hold: takes the special values out, puts bridges in
 /// their places (specials::bridge), and encodes these and all others. Blocks that only repeat the value before them have no differences,
 /// so nothing is computed for them.
-/// @param at  code unsupported: the chunk has a value that is neither special nor on the grid, or looks like noise or (f32) a lattice
-///            without its special values. Code out_of_space: it may need more room. The caller starts again in both cases
+/// @param at  code unsupported: the chunk has a value that is neither special nor on the grid; or it looks like noise or (f32) a lattice
+///            without its special values; or it is an addend that has NaN, infinities or several fill values. Code out_of_space: it may
+///            need more room. The caller starts again in all cases
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline void encode_others(const T* x, std::size_t n, const quantiser<T>& z, const u8* last, u8* codes,
                                                          encoding<T>& at, taken_out<T>& apart) noexcept
 {
     CCOLL_EXACT_BODY
-    specials::rule<T> rule{fine_limit(z)};
+    const bool addend = apart.least_fill != 0;
+    specials::rule<T> rule{addend ? apart.least_fill : fine_limit(z)};
     const std::size_t blocks = blocks_of(n), from = at.k, all_whole = n / block_elements;
     T tail[block_elements] = {};
     std::memcpy(tail, x + block_elements * all_whole, n % block_elements * sizeof(T));
@@ -38,7 +40,7 @@ template <class T>
     by_mask::peak<T> unused;
     u32 of_first = by_mask::beyond_limit(first, rule.limit, unused);
     if (of_first == 0) {
-        if constexpr (!is_f32<T>) return;
+        if (!is_f32<T> || addend) return;
         of_first = by_mask::beyond_limit(first, z.safe, unused);
         // A single value is hardly a marker, by the rules.
         if (std::popcount(of_first) < 2 && of_first >> (block_elements - 1) == 0) return;
@@ -47,13 +49,14 @@ template <class T>
     }
     const bool guessed = rule.has_markers();
     apart.one = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
-    if (others_are_noise(x, n, z, rule)) return;
+    if (addend ? at.all.escaped > 0 || (apart.one & ~fields_of<T>::sign) >= fields_of<T>::exponent : others_are_noise(x, n, z, rule))
+        return;
     bridge_builder<T> others(x, n, guessed ? z.safe : rule.limit, apart.one, apart);
     const auto most = others.find(from);
     if (most >= z.safe) return;
     const u32 first_mask = apart.gone.masks[0];
     if constexpr (is_f32<T>)
-        if (from == 0) {
+        if (from == 0 && !addend) {
             T front[block_elements];
             const std::size_t count = std::min(n, block_elements);
             for (std::size_t i = 0; i < count; ++i) front[i] = (first_mask >> i & 1) != 0 ? T(0) : x[i];
@@ -63,6 +66,7 @@ template <class T>
     others.bridge(from, constant);
     // A guess is only worth it if there are enough blocks with markers and other values to be certain in the end (szp/guess.hpp).
     if (guessed && (!others.are_equal() || 16 * others.partial() <= blocks)) return;
+    if (addend && !others.are_equal()) return;
     apart.gone.values = others.values();
     apart.guessed = guessed;
     apart.equal = others.are_equal();
@@ -91,7 +95,8 @@ template <class T>
 /// @param last   the last address at which a block may begin: block_room behind it, the room of the chunk ends
 /// @return       code out_of_space: the blocks do not fit that room
 /// @param codes  gets a code per block
-/// @param apart  null: no value is taken out. Else gets the special values, if there are any, and the base that is right without them
+/// @param apart  null: no value is taken out. Else gets the special values, if there are any, and the base that is right without them;
+///               its base and least_fill have been set
 template <class T>
 CCOLL_TARGET inline encoded_blocks encode_blocks(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, predictor base,
                                                  u8* out, const u8* last, u8* codes, [[maybe_unused]] taken_out<T>* apart) noexcept

@@ -6,6 +6,7 @@
 //   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
 //   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
 //   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
+//   hold(q, mask, r) -> largest |q|                     quanta of the mask repeat the one before them
 //   clear(m), merge, top, over                          maxima of |x| as integers: Inf and NaN are large
 //   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
 //   streams, lines_of<T>                                is there a line writer, and which one: the other destination of restore
@@ -26,13 +27,13 @@ concept set_for = requires(Block& b, magnitudes<T>& m, const T* x, T* to, T step
                            const typename Block::byte* in, typename Block::byte* out, unsigned width, std::size_t n, const quantiser<T>& z,
                            look_ahead<T>& ahead) {
     start(b.r, *values);
-    { last_of(b.r) } -> std::same_as<i32>;
     clear(m);
     merge(m, m);
     { top(m) } -> std::same_as<typename fields_of<T>::word>;
     { over(m, limit) } -> std::same_as<bool>;
     ahead.quantise(x, n, n, x, z, b.q, m);
     load(values, b.q);
+    { hold(b.q, width, b.r) } -> std::same_as<u32>;
     difference(b.q, b.r, b.d);
     alone(b.q, b.d);
     { put_planes(b.d, streams, out) } -> std::same_as<unsigned>;
@@ -97,9 +98,13 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
                 at.all.code = status::unsupported;
                 break;
             }
+            if constexpr (is_f32<T>) {
+                quanta precise;
+                quantise_f64(block, z.inverse_f64, precise);
+                replace_from(block, z.safe, precise, q);  // value by value: sums must not depend on where blocks begin
+            }
             if (over(m, z.narrow)) {
-                i32 spelled[block_elements];
-                const block_class c = classify(block, z, last_of(r), spelled, at.all.largest);
+                const block_class c = class_of(block, z);
                 if (!c.fits) {
                     at.all.code = status::unsupported;
                     break;
@@ -109,12 +114,8 @@ CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quan
                 p += 8;
                 escape = class_code;
                 ++at.all.escaped;
-                load(spelled, q);
+                at.all.largest = std::max(at.all.largest, hold(q, c.a | c.b, r));
                 clear(m);
-            } else if constexpr (is_f32<T>) {
-                quanta precise;
-                quantise_f64(block, z.inverse_f64, precise);
-                replace_from(block, z.safe, precise, q);  // value by value: sums must not depend on where blocks begin
             }
         }
         merge(most, m);
@@ -143,7 +144,7 @@ CCOLL_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std
     running r;
     start(r, static_cast<i32>(view.base));
     for (block_runs<T> runs(view, x, n); runs.next();) {
-        const u8* const widths = runs.widths;
+        const u8* const codes = runs.codes;
         const u8* p = runs.planes;
         T* to = runs.to;
         std::size_t k = 0;
@@ -152,22 +153,25 @@ CCOLL_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std
         for (const std::size_t cached = past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks; k < cached; ++k) {
             fetch(to, ahead, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
             fetch_ahead(p, 1);                             // a tenth faster if the frame is in no cache
-            restore(p, widths[k], r, step, to);
-            p += 4 * widths[k];
+            const unsigned width = width_behind_classes(p, codes[k]);
+            restore(p, width, r, step, to);
+            p += 4 * width;
             to += block_elements;
         }
         if constexpr (streams) {
             if (k < runs.blocks) {
                 lines_of<T> lines(to);
                 for (; k < runs.blocks; ++k) {
-                    restore(p, widths[k], r, step, lines);
-                    p += 4 * widths[k];
+                    const unsigned width = width_behind_classes(p, codes[k]);
+                    restore(p, width, r, step, lines);
+                    p += 4 * width;
                 }
                 lines.finish();
             }
         }
         runs.planes = p;
     }
+    if (view.escaped != 0) put_classes(view, x, n);
 }
 
 /// Sums of two chunks of equal length (portable: of any width; else narrow). `slack` bytes are writable behind the result's planes.

@@ -177,6 +177,16 @@ template <element T>
     return section.end();
 }
 
+/// The same for one fill value whose places an encoder has found on its way.
+template <element T>
+encode_result append_once(u8* out, encode_result chunk, const taken_out<T>& fill, std::size_t n) noexcept
+{
+    section_writer<T> section(out, chunk, n);
+    section.begin(fill.one);
+    section.add_layer(0, [&](u8* to, const u8* end) { return fill.layer.put_equal(fill.gone.blocks, times_added{1}, to, end); });
+    return section.end();
+}
+
 /// Reads the fill values of a section one after another. Total: any bytes are safe.
 template <element T>
 class section_reader {
@@ -221,9 +231,9 @@ private:
         specials::layer l;
         bool own = false;
         u32 masks[specials::most_blocks];
-        specials::portable::named_blocks named;
-        const std::size_t values = specials::portable::read_blocks(from_, static_cast<std::size_t>(end_ - from_), n_,
-                                                                   specials::marked_layer | another_follows, l, own, masks, named);
+        specials::named_blocks named;
+        const std::size_t values = specials::read_blocks(from_, static_cast<std::size_t>(end_ - from_), n_,
+                                                         specials::marked_layer | another_follows, l, own, masks, named);
         pairs_ += values;
         if (values == 0 || pairs_ > most_pairs(n_)) return false;
         head = get<u32>(from_);
@@ -276,14 +286,12 @@ template <element T>
     specials::layer l;
     bool own = false;
     u32 masks[specials::most_blocks];
-    specials::portable::named_blocks named;
-    if (specials::portable::read_blocks(from + sizeof value, bytes, n, 0, l, own, masks, named) == 0 || own) return false;
+    specials::named_blocks named;
+    if (specials::read_blocks(from + sizeof value, bytes, n, 0, l, own, masks, named) == 0 || own) return false;
     if (bytes != specials::padded(l.values + sizeof(times_added))) return false;
     const auto times = get<times_added>(from + sizeof value + l.values);
     const word all = fields_of<T>::of(static_cast<T>(static_cast<double>(times) * static_cast<double>(std::bit_cast<T>(value))));
-    const auto put_value = [&](std::size_t k) { specials::portable::put(x.data() + block_elements * k, masks[k], all); };
-    named.partial.for_each(put_value);
-    named.throughout.for_each(put_value);
+    specials::put_one(x.data(), n, masks, named, all);
     return true;
 }
 

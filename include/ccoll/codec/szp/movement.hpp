@@ -10,6 +10,7 @@
 #include <span>
 
 #include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/szp/constant.hpp>
 #include <ccoll/codec/szp/guess.hpp>
 #include <ccoll/codec/szp/kept.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
@@ -45,7 +46,7 @@ public:
     encode_result encode(u8* out, std::size_t room) const noexcept
     {
         if (room < most_chunk_bytes<T>(1)) return {0, status::out_of_space};
-        if (is_constant())
+        if (is_constant(in_))
             if (const encode_result r = constant(out); r.code == status::ok) return r;
         taken_out<T> apart;
         if (row_ != 0)
@@ -74,21 +75,12 @@ private:
         std::size_t steep = nowhere;  ///< the first of the widest blocks, if that is steep
     };
 
-    bool is_constant() const noexcept
-    {
-        constexpr std::size_t enough = 1024;  // fewer are encoded at once in any case
-        const T* const x = in_.data();
-        return in_.size() >= enough && std::memcmp(x, x + 1, block_elements * sizeof(T)) == 0 &&
-               std::memcmp(x, x + 1, (in_.size() - 1) * sizeof(T)) == 0;
-    }
     /// What common() makes of values that are all equal, without looking at each. @return unsupported: its grids do not hold them
     encode_result constant(u8* out) const noexcept
     {
         CCOLL_EXACT_BODY
-        using fields = fields_of<T>;
         const T value = in_[0];
-        const word w = fields::magnitude(value);
-        if (w >= z_.safe) return {0, status::unsupported};
+        if (fields_of<T>::magnitude(value) >= z_.safe) return {0, status::unsupported};
         if constexpr (is_f32<T>)
             if (const fine_grid<T> grid = find_lattice(&value, 1, z_.step); grid.step > 0) {
                 const std::size_t codes = head_bytes(kind::fine, sizeof(T)), bytes = codes + width_bytes(blocks_of(in_.size()), true);
@@ -100,10 +92,7 @@ private:
                 std::memset(out + codes, 0, bytes - codes);
                 return {bytes};
             }
-        put(out, chunk_head(kind::flat, 0).word());
-        put(out + 4, narrow_base_of(value, z_));
-        put(out + 8, z_.largest_quantum(w));
-        return {head_bytes(kind::flat, sizeof(T))};
+        return encode_flat(value, z_, out);
     }
 
     bool is_shorter(const attempt& a) const noexcept { return a.result.code == status::ok && a.result.bytes < in_.size_bytes(); }

@@ -141,6 +141,11 @@ CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
 {
     for (int i = 0; i < 8; ++i) q.v[i] = vld1q_s32(values + 4 * i);
 }
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept
+{
+    for (int i = 0; i < 8; ++i) vst1q_s32(values + 4 * i, q.v[i]);
+}
+#include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
 {
@@ -387,12 +392,13 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 
 #include <ccoll/codec/szp/restore.inl>
 
+namespace by_mask = specials::neon;
+#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64.inl>
 
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
-namespace by_mask = specials::neon;
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 

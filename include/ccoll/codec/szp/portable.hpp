@@ -141,6 +141,8 @@ CCOLL_INLINE void replace_from(const float* x, u32 limit, const quanta& with, qu
     for (std::size_t i = 0; i < block_elements; ++i) to[i] = fields_of<float>::magnitude(x[i]) < limit ? from[i] : with.values[i];
 }
 CCOLL_INLINE void load(const i32* values, quanta& q) noexcept { std::memcpy(q.own(), values, sizeof(i32) * block_elements); }
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept { std::memcpy(values, q.values, sizeof(i32) * block_elements); }
+#include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
 CCOLL_INLINE void difference(quanta& q, running& r, differences& d) noexcept
@@ -359,11 +361,12 @@ inline constexpr bool streams = false;
 template <class T>
 struct lines_of;
 
+namespace by_mask = specials::portable;
+#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
 #include <ccoll/codec/szp/survey.inl>
-namespace by_mask = specials::portable;
 inline constexpr bool takes_out = false;  // quantises ahead; and two passes are faster
 #include <ccoll/codec/szp/encode.inl>
 

@@ -235,29 +235,6 @@ struct block_class {
     }
 };
 
-/// Quanta of a block with values that are not finite: these repeat the quantum before them.
-/// @param q  gets 32 quanta    @param largest  is raised to the largest |q|
-template <element T>
-[[gnu::noinline]] inline block_class classify(const T* x, const quantiser<T>& z, i32 before, i32* q, u32& largest) noexcept
-{
-    CCOLL_EXACT_BODY
-    using fields = fields_of<T>;
-    block_class c;
-    for (unsigned i = 0; i < block_elements; ++i) {
-        const auto w = fields::magnitude(x[i]);
-        q[i] = i > 0 ? q[i - 1] : before;
-        if (w >= fields::exponent) {
-            c.mark(i, x[i]);
-        } else if (w >= z.narrow) {
-            c.fits = false;
-        } else {
-            q[i] = static_cast<i32>(quantum_of(x[i], z));
-            largest = std::max(largest, static_cast<u32>(q[i] < 0 ? -q[i] : q[i]));
-        }
-    }
-    return c;
-}
-
 /// Puts Inf and NaN where the class planes have them.
 template <element T>
 inline void apply_class(u32 a, u32 b, T* x) noexcept

@@ -84,14 +84,15 @@ template <class T>
     running r;
     start(r, 0);
     for (block_runs<T> runs(view, x, n); runs.next();) {
-        const u8* const widths = runs.widths;
+        const u8* const codes = runs.codes;
         const u8* p = runs.planes;
         T* to = runs.to;
         std::size_t k = 0;
         const auto add_row = [&](auto& destination) CCOLL_TARGET {
             row_writer<T, std::remove_reference_t<decltype(destination)>> w{before, own, step, destination};
-            restore(p, widths[k], r, T(1), w);
-            p += 4 * widths[k];
+            const unsigned width = width_behind_classes(p, codes[k]);
+            restore(p, width, r, T(1), w);
+            p += 4 * width;
             before += block_elements;
             own += block_elements;
         };
@@ -110,4 +111,5 @@ template <class T>
         }
         runs.planes = p;
     }
+    if (view.escaped != 0) put_classes(view, x, n);
 }
