@@ -77,6 +77,7 @@ private:
         szp::chunk_view view;
         if (n < least_values || szp::read_chunk(chunk, n, sizeof(T), false, view) != status::ok) return 0;
         if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
+        if (view.lists != nullptr) szp::lists::expand(view);
         const exact_environment environment;  // costs of distances are rounded
         u8 room[most_coded_bytes];
         const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row >= least_row ? row : 0, room) - room);

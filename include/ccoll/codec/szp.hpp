@@ -322,11 +322,13 @@ private:
             step = szp::get<T>(view.step);
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
-        if (addend && view.what == kind::rows && (!is_exact_in_rows(view) || !view.specials.empty()))
-            return decode(repredicted(view, out.size(), 0).view, step, out, true, how);
+        if (addend && view.what == kind::rows && (!is_exact_in_rows(view) || !view.specials.empty())) {
+            repredicted plain(view, out.size(), 0);
+            return decode(plain.view, step, out, true, how);
+        }
         return decode(view, step, out, addend, how);
     }
-    static status decode(const chunk_view& view, T step, std::span<T> out, bool addend, stores how) noexcept
+    static status decode(chunk_view& view, T step, std::span<T> out, bool addend, stores how) noexcept
     {
         if (const status s = decode_blocks(view, step, out, view.specials.empty() && view.escaped == 0 ? how : stores::cached);
             s != status::ok)
@@ -341,7 +343,7 @@ private:
     {
         return !is_f32<T> || v.largest < rows::limit(kind::fine_rows, sizeof(T), false);
     }
-    static status decode_blocks(const chunk_view& view, T step, std::span<T> out, stores how) noexcept
+    static status decode_blocks(chunk_view& view, T step, std::span<T> out, stores how) noexcept
     {
         CCOLL_EXACT_BODY
         if (is_flat(view)) {
@@ -353,12 +355,16 @@ private:
                 fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step, how);
                 return status::ok;
             }
-        if (rows::has_rows(view.what)) {
+        // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
+        const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
+        const bool has_rows = rows::has_rows(view.what);
+        const bool listed = view.lists != nullptr, plain = !is_large && !has_rows && !view.alone;
+        if (listed && plain && list_decoders<T>.in_use()(view, step, out.data(), out.size(), how)) return status::ok;
+        if (listed) lists::expand(view);
+        if (has_rows) {
             rows::decoders<T>.in_use()(view, step, out.data(), out.size(), how);
             return status::ok;
         }
-        // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
-        const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
         if (is_large && view.alone) return status::corrupt;  // encoders only write quanta below 2^14
         if (is_large) quanta64::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
         else if (view.alone) alone_decoders<T>.in_use()(view, step, out.data(), out.size());

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstring>
 
 #include <ccoll/codec/lines/avx2.hpp>
 #include <ccoll/codec/szp/blocks.hpp>
@@ -244,10 +245,7 @@ CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
 {
     for (int i = 0; i < 4; ++i) q.v[i] = load_256(values + 8 * i);
 }
-CCOLL_INLINE void store(const quanta& q, i32* values) noexcept
-{
-    for (int i = 0; i < 4; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(values + 8 * i), q.v[i]);
-}
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept { std::memcpy(values, q.v, sizeof q.v); }
 #include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
@@ -427,14 +425,10 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
     r = _mm256_add_epi32(r, _mm256_permutevar8x32_epi32(total, repeat_256(equal().seven)));
 }
 
-CCOLL_INLINE void repeat(running r, quanta& q) noexcept
-{
-    for (int i = 0; i < 4; ++i) q.v[i] = r;
-}
+CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q = {{r, r, r, r}}; }
 #include <ccoll/codec/szp/avx2_fill.inl>
 #include <ccoll/codec/szp/restore.inl>
 namespace by_mask = specials::avx2;
-#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64_avx2.inl>
 #include <ccoll/codec/szp/alone.inl>
@@ -444,6 +438,7 @@ inline constexpr bool takes_out = true;
 
 #include <ccoll/codec/szp/avx2_lists.inl>
 #include <ccoll/codec/szp/lists.inl>
+using portable::decode_lists;
 
 }  // namespace avx2
 

@@ -28,6 +28,7 @@ namespace avx512 {
 // Planes fill 256 bits, and the others would not be faster with registers of 512 bits.
 using avx2::add_blocks;
 using avx2::decode_alone;
+using avx2::decode_lists;
 using avx2::fill;
 using avx2::find_lattice;
 using avx2::get_8_planes;
@@ -262,7 +263,6 @@ CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
 CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
 #include <ccoll/codec/szp/restore.inl>
 namespace by_mask = specials::avx512;
-#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>

@@ -203,20 +203,13 @@ CCOLL_INLINE __m512i low_half(__m256i v) noexcept
     return _mm512_castsi256_si512(v);
 #endif
 }
-/// Widths up to 8: the prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total
-/// of groups of four, of which there are only eight.
+/// From 32 differences: the prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total of
+/// groups of four, of which there are only eight.
 template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
+CCOLL_INLINE void restore_bytes(__m256i v, running& r, T step, To& x) noexcept
 {
-    quanta q;
-    if (width > 8) {
-        get_planes(in, width, q);
-        scan(q, r);
-        dequantise(q, step, x);
-        return;
-    }
     const orders& o = constants();
-    const __m256i v = get_8_groups(o, in, width, o.transpose);
+    quanta q;
     __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), v);
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 4));
     total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
@@ -232,9 +225,21 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& 
     r = _mm512_permutexvar_epi32(all(o.last[1]), high);
     dequantise(q, step, x);
 }
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& x) noexcept
+{
+    if (width > 8) {
+        quanta q;
+        get_planes(in, width, q);
+        scan(q, r);
+        dequantise(q, step, x);
+        return;
+    }
+    const orders& o = constants();
+    restore_bytes(get_8_groups(o, in, width, o.transpose), r, step, x);
+}
 
 namespace by_mask = specials::avx512_gfni;
-#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
@@ -253,6 +258,7 @@ CCOLL_INLINE void put_list(const few_planes& p, unsigned, u8* to) noexcept
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_compress_epi8(p.any(), v));
 }
 #include <ccoll/codec/szp/lists.inl>
+#include <ccoll/codec/szp/avx512_lists.inl>
 
 }  // namespace avx512_gfni
 

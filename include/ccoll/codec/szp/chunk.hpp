@@ -80,13 +80,7 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
 
     const std::size_t of_widths = width_bytes(view.count, head.packed);
     if (src.size() < in_front + of_widths) return status::corrupt;
-    if (head.lists) {
-        view.blocks = view.planes_of_lists;
-        const u8* const end = lists::read(from + in_front, from + src.size(), view.count, view.planes_of_lists, view.codes.of);
-        if (end == nullptr) return status::corrupt;
-        view.blocks_bytes = static_cast<std::size_t>(end - view.blocks);
-        return status::ok;
-    }
+    if (head.lists) return lists::open(from + in_front, from + src.size(), view) ? status::ok : status::corrupt;
     view.blocks = from + in_front + of_widths;
     if (head.packed) unpack_codes(from + in_front, view.count, head.lowest, view.codes.of);
     else std::memcpy(view.codes.of, from + in_front, view.count);

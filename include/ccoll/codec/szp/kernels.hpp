@@ -33,6 +33,8 @@ inline constexpr by_isa largest_magnitudes{CCOLL_EACH_ISA(largest_magnitude<T>)}
 inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<float>)};
 inline constexpr by_isa list_writers{CCOLL_EACH_ISA(put_lists)};
 inline constexpr by_isa list_readers{CCOLL_EACH_ISA(get_lists)};
+template <element T>
+inline constexpr by_isa list_decoders{CCOLL_EACH_ISA(decode_lists<T>)};
 
 /// f64 takes the portable one, because it is rare: values above the limit beside others that need a grid of the chunk's own.
 inline u32 largest_below(const float* x, std::size_t n, u32 limit) noexcept { return largest_finders.in_use()(x, n, limit); }

@@ -125,10 +125,12 @@ struct chunk_view {
     std::size_t distance = 0;  ///< of a chunk with rows: how far away the value of the row before is
     const u8* blocks = nullptr;
     std::size_t blocks_bytes = 0;
-    std::size_t count = 0;     ///< of blocks
-    u32 escaped = 0;           ///< blocks with classes
-    const_byte_span specials;  ///< the section of special values; not looked at yet
-    bool alone = false;        ///< the differences are the quanta
+    std::size_t count = 0;      ///< of blocks
+    u32 escaped = 0;            ///< blocks with classes
+    const_byte_span specials;   ///< the section of special values; not looked at yet
+    bool alone = false;         ///< the differences are the quanta
+    const u8* lists = nullptr;  ///< behind the planes, if there are lists: then `codes` are not widths, until lists::expand() has been
+                                ///< called
     block_codes codes;
     alignas(64) u8 planes_of_lists[lists::most_bytes];  ///< `blocks`, if the chunk has lists
 

@@ -2,9 +2,9 @@
 // codec/szp/lists.hpp - floor 2. Chunks of SZp of which most differences are 0, at loose bounds: a byte for each that is not, instead of
 // bit planes for all. What a field of 1 to 2 bits per value needs falls to a half (docs/szp.md).
 //
-// Kernels know nothing of it. An encoder makes lists of the planes that a kernel has written, a decoder planes of the lists before a
-// kernel reads them; the same bytes with every instruction set. It takes about as long as the kernel, hence lists are written only where
-// they make a chunk a quarter shorter; and never in addends, because planes are added ten times as fast as lists could be.
+// An encoder makes lists of the planes that a kernel has written, and a decoder planes of the lists before a kernel reads them; only
+// AVX-512 with GFNI decodes lists as they are (szp/avx512_lists.inl). It takes about as long as the kernel, hence lists are written only
+// where they make a chunk a quarter shorter; and never in addends, because planes are added ten times as fast as lists could be.
 #pragma once
 
 #include <algorithm>
@@ -81,27 +81,37 @@ inline u8* write(const u8* widths, std::size_t blocks, u8* front, const u8* end)
     return kept + padded(bytes);
 }
 
-/// Makes planes of lists. Total: any lists are some differences.
-/// @param front   codes, then planes, then lists, up to `end`; the codes are there
-/// @param out     most_bytes; gets the planes
-/// @param widths  gets one per block
-/// @return        the end of the planes; null if the codes do not give the bytes up to `end`.
-inline u8* read(const u8* front, const u8* end, std::size_t blocks, u8* out, u8* widths) noexcept
+/// Checks a chunk with lists.
+/// @param front  codes, then planes, then lists, up to `end`; the codes are there
+/// @param view   knows how many blocks there are
+/// @return       false if the codes do not give the bytes up to `end`
+inline bool open(const u8* front, const u8* end, chunk_view& view) noexcept
 {
-    block_codes codes;
-    unpack_codes(front, blocks, 0, codes.of);
-    const u8* const planes = front + width_bytes(blocks, true);
+    unpack_codes(front, view.count, 0, view.codes.of);
+    view.blocks = front + width_bytes(view.count, true);
     std::size_t words = 0, entries = 0;
-    for (std::size_t k = 0; k < blocks; ++k) {
-        const bool is_list = codes.of[k] <= most_listed;
-        words += is_list ? 0 : codes.of[k] - planes_code;
-        entries += is_list ? codes.of[k] : 0;
+    for (std::size_t k = 0; k < view.count; ++k) {
+        const unsigned code = view.codes.of[k];
+        words += code <= most_listed ? 0 : code - planes_code;
+        entries += code <= most_listed ? code : 0;
     }
-    if (static_cast<std::size_t>(end - planes) != 4 * words + padded(entries)) return nullptr;
+    view.lists = view.blocks + 4 * words;
+    view.blocks_bytes = static_cast<std::size_t>(end - view.blocks);
+    return view.blocks_bytes == 4 * words + padded(entries);
+}
+
+/// Makes planes of the lists of such a chunk. Total: any lists are some differences.
+inline void expand(chunk_view& view) noexcept
+{
+    const block_codes codes = view.codes;
+    const auto bytes = static_cast<std::size_t>(view.blocks + view.blocks_bytes - view.lists);
     all_lists lists;
-    std::memcpy(lists.of, planes + 4 * words, entries);
-    std::memset(lists.of + entries, 0, 8);
-    return list_readers.in_use()(codes.of, blocks, planes, lists.of, out, widths);
+    std::memcpy(lists.of, view.lists, bytes);
+    std::memset(lists.of + bytes, 0, 8);
+    const u8* const end = list_readers.in_use()(codes.of, view.count, view.blocks, lists.of, view.planes_of_lists, view.codes.of);
+    view.blocks = view.planes_of_lists;
+    view.blocks_bytes = static_cast<std::size_t>(end - view.blocks);
+    view.lists = nullptr;
 }
 
 }  // namespace ccoll::detail::szp::lists

@@ -12,7 +12,10 @@
 //   streams, lines_of<T>                                is there a line writer, and which one: the other destination of restore
 //   put_planes(d, brief, out) -> width, brief: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
 //   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
+// and by_mask, for szp/classes.inl.
 // Kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside the destination.
+
+#include <ccoll/codec/szp/classes.inl>
 
 /// What the loops hold of a block.
 struct block_in_registers {

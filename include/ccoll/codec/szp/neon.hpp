@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
+#include <cstring>
 
 #include <ccoll/codec/lines/neon.hpp>
 #include <ccoll/codec/szp/portable.hpp>
@@ -141,10 +142,7 @@ CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
 {
     for (int i = 0; i < 8; ++i) q.v[i] = vld1q_s32(values + 4 * i);
 }
-CCOLL_INLINE void store(const quanta& q, i32* values) noexcept
-{
-    for (int i = 0; i < 8; ++i) vst1q_s32(values + 4 * i, q.v[i]);
-}
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept { std::memcpy(values, q.v, sizeof q.v); }
 #include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
@@ -393,7 +391,6 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 #include <ccoll/codec/szp/restore.inl>
 
 namespace by_mask = specials::neon;
-#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64.inl>
 
@@ -402,6 +399,7 @@ namespace by_mask = specials::neon;
 inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/encode.inl>
 
+using portable::decode_lists;
 using portable::fill;
 using portable::get_lists;
 using portable::put_lists;

@@ -362,7 +362,6 @@ template <class T>
 struct lines_of;
 
 namespace by_mask = specials::portable;
-#include <ccoll/codec/szp/classes.inl>
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/quanta64.inl>
 #include <ccoll/codec/szp/alone.inl>
@@ -396,6 +395,13 @@ CCOLL_INLINE few_planes get_list(const u8* from, unsigned count) noexcept
     return {static_cast<u32>(low), static_cast<u32>(low >> 32), high};
 }
 #include <ccoll/codec/szp/lists.inl>
+
+/// Sets that cannot decode lists as they are. @return false: lists::expand() first
+template <class T>
+bool decode_lists(const chunk_view&, T, T*, std::size_t, stores) noexcept
+{
+    return false;
+}
 
 }  // namespace ccoll::detail::szp::portable
 
