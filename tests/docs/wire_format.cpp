@@ -149,9 +149,8 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(shared_facts, lowest_fill) == 24);
     CHECK(offsetof(shared_facts, highest_fill) == 32);
     CHECK(offsetof(shared_facts, longest_part) == 40);
-    CHECK(offsetof(shared_facts, some_have_looked) == 48);
-    CHECK(offsetof(shared_facts, some_will_look_later) == 50);
-    CHECK(offsetof(shared_facts, other_fills) == 52);
+    CHECK(offsetof(shared_facts, other_fills) == 48);
+    CHECK(offsetof(shared_facts, unused) == 52);
     CHECK(offsetof(control_message, least) == 136);
     CHECK(offsetof(control_message, most) == 168);
     CHECK(offsetof(control_message, round) == 200);

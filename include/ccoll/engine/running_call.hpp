@@ -137,26 +137,23 @@ private:
     void compare_arguments(continuation then)
     {
         after_agreement_ = then;
-        // If a result is too large, all ranks see it, and the input is still there for a second, exact call. So no rank has to look at its
-        // input first, unless the input is overwritten on this rank or another. A rank that overwrites its input says that it has looked.
-        looks_later_ = adds_ && !relative() && what_.facts.one_vector && !what_.facts.one_way && what_.data.send != what_.data.recv &&
-                       static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
         value_survey wanted;
         wanted.range = relative();
-        wanted.magnitude = adds_ && !looks_later_;
+        wanted.magnitude = adds_ && !looks_later();
         look_at_input(wanted, &running_call::tell_arguments);
+    }
+    /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then still there for a second,
+    /// exact pass, in place as well, because nothing is stored where there is no sum. So no rank has to look at its input first.
+    bool looks_later() const
+    {
+        return adds_ && what_.facts.one_vector && !what_.facts.one_way &&
+               static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
     }
     void look_at_input(value_survey wanted, continuation then)
     {
         wanted.counts_non_finite = !what_.addends.adds_non_finite;
         head_.look_at_input(wanted);
         when_elements_are_done(then);
-    }
-    void look_for_largest(continuation then)
-    {
-        value_survey wanted;
-        wanted.magnitude = true;
-        look_at_input(wanted, then);
     }
     bool can_add(double largest) const { return what_.addends.can_add(largest, what_.eb, static_cast<std::size_t>(head_.p)); }
     bool can_add(const shared_facts& all) const
@@ -165,7 +162,7 @@ private:
         if (can_add(std::max(all.largest, fills.largest()))) return true;
         // One or two fill values can be added beside numbers, if they cannot be added as numbers themselves.
         constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
-        if (what_.addends.put_fills == nullptr || all.some_will_look_later != 0 || head_.p > most_ranks || fills.others != 0) return false;
+        if (what_.addends.put_fills == nullptr || head_.p > most_ranks || fills.others != 0) return false;
         double largest = all.largest;
         for (const double one : {fills.lowest, fills.highest})
             if (const double size = std::abs(one); what_.addends.can_add(size, what_.eb, 1)) largest = std::max(largest, size);
@@ -178,7 +175,6 @@ private:
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
         if (found.magnitude) mine.largest = found.largest, mine.set_fills(found.fills);
-        if (adds_ && head_.trouble.ok()) (looks_later_ ? mine.some_will_look_later : mine.some_have_looked) = 1;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);
         stage_ = stage::comparing_arguments;
@@ -193,19 +189,8 @@ private:
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (adds_ && !can_add(all.facts)) {
-            reduce_exactly();
-        } else if (adds_ && all.facts.some_will_look_later != 0) {
-            unasked_ = what_.unlooked = true;
-            // Some rank has looked because it cannot repeat the call. The others then have to look as well, so that they refuse before
-            // anything is overwritten.
-            if (looks_later_ && all.facts.some_have_looked != 0) return look_for_largest(&running_call::refuse_or_go_on);
-        }
-        (this->*after_agreement_)();
-    }
-    void refuse_or_go_on()
-    {
-        what_.refuses = !can_add(head_.elements.found().largest_of_all());
+        if (looks_later()) unasked_ = what_.unlooked = true;
+        else if (adds_ && !can_add(all.facts)) reduce_exactly();
         (this->*after_agreement_)();
     }
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
@@ -262,10 +247,13 @@ private:
     void execute()
     {
         cut_into_slices();
-        // Ranks have not asked each other. But a rank that cannot add says so in all of its frames, so every rank finds it in its result.
+        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in its result.
         unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
-        if (adds_ && !result_.facts.agreed) look_for_largest(&running_call::refuse_or_run);
-        else when_elements_are_done(&running_call::run_schedule);
+        if (!adds_ || result_.facts.agreed) return when_elements_are_done(&running_call::run_schedule);
+        what_.unlooked = looks_later();
+        value_survey wanted;
+        wanted.magnitude = !what_.unlooked;
+        look_at_input(wanted, what_.unlooked ? &running_call::run_schedule : &running_call::refuse_or_run);
     }
     void cut_into_slices()
     {
@@ -443,7 +431,7 @@ private:
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
-    bool unasked_ = false, looks_later_ = false;  // may values be too large to be added, here or elsewhere?
+    bool unasked_ = false;  // may values be too large to be added, here or elsewhere?
     bool must_close_ = false, moved_ = false;
 };
 

@@ -158,13 +158,12 @@ inline verdict read_verdict(const_byte_span from) noexcept
 struct shared_facts {
     double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
     double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite value, or no plan asks
-    double largest = 0;                                         ///< largest |x| of the input of the ranks that have looked
-    double lowest_fill = fill_values{}.lowest;                  ///< of the fill values among the input of these ranks,
+    double largest = 0;                                         ///< largest |x|, if values that are too large must be found before the call
+    double lowest_fill = fill_values{}.lowest;                  ///< of the fill values among the input,
     double highest_fill = fill_values{}.highest;                ///< which do not count in `largest`
     std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
-    std::uint16_t some_have_looked = 0;                         ///< 1: at least one rank's values count in `largest`
-    std::uint16_t some_will_look_later = 0;                     ///< 1: at least one rank's values do not count yet
     std::uint32_t other_fills = 0;                              ///< 1: there are more than these two fill values
+    std::uint32_t unused = 0;
 
     fill_values fills() const noexcept { return {lowest_fill, highest_fill, other_fills}; }
     void set_fills(const fill_values& all) noexcept { lowest_fill = all.lowest, highest_fill = all.highest, other_fills = all.others; }
@@ -178,8 +177,6 @@ struct shared_facts {
         all.merge(theirs.fills());
         set_fills(all);
         longest_part = std::max(longest_part, theirs.longest_part);
-        some_have_looked = std::max(some_have_looked, theirs.some_have_looked);
-        some_will_look_later = std::max(some_will_look_later, theirs.some_will_look_later);
     }
     bool has_range() const noexcept { return lowest <= highest; }
 };
