@@ -34,7 +34,8 @@ public:
         for (std::size_t i = 0; i < gradient.size(); ++i) kept_[i] = is_addend ? gradient[i] - contributed_[i] : 0;
 
         const auto facts = ccoll::allreduce<Op::Average, Codec::SZp, RuntimeBound, Placement::Homomorphic>(gradient, comm, bound);
-        if (facts.exact) std::fill(kept_.begin(), kept_.end(), 0.0f);  // one rank, or values that no addend holds: nothing was cut off
+        // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not know which they are.
+        if (facts.exact || facts.fallback_blocks > 0) std::fill(kept_.begin(), kept_.end(), 0.0f);
         return facts;
     }
 

@@ -101,8 +101,8 @@ TEST_CASE("With error feedback the averages of all steps add up to those of the 
 TEST_CASE("Error feedback keeps nothing of a step that was exact", "[examples]")
 {
     ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
-        floats huge(10, 3e30f);
-        huge[1] = -5.1e30f;
+        floats huge(10, 3e30f);  // more different ones than an addend holds
+        huge[1] = -5.1e30f, huge[2] = 7e30f, huge[3] = 2e31f, huge[4] = 9e29f;
         error_feedback feedback(huge.size());
         want(feedback.average(huge, 1e-3, comm).exact, "no addend holds it");
         floats next(10, 0.5f);

@@ -189,8 +189,8 @@ private:
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (looks_later()) unasked_ = what_.unlooked = true;
-        else if (adds_ && !can_add(all.facts)) reduce_exactly();
+        if (adds_ && !can_add(all.facts)) reduce_exactly();  // if nobody has looked: a bound that no addend can keep
+        else if (looks_later()) unasked_ = what_.unlooked = true;
         (this->*after_agreement_)();
     }
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
@@ -253,7 +253,7 @@ private:
         what_.unlooked = looks_later();
         value_survey wanted;
         wanted.magnitude = !what_.unlooked;
-        look_at_input(wanted, what_.unlooked ? &running_call::run_schedule : &running_call::refuse_or_run);
+        look_at_input(wanted, &running_call::refuse_or_run);
     }
     void cut_into_slices()
     {
