@@ -466,6 +466,13 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     w.keep("rows_of_40", rows, eb, eb, with_rows(rows, 40));
     w.keep("rows_of_33", others, eb, eb, with_rows(others, 33));
     w.keep("fills_and_rows_of_40", land_in_rows, eb, eb, with_rows(land_in_rows, 40));
+    auto holes_in_rows = filled(250, 300, filled(0, 3, rows, std::numeric_limits<T>::quiet_NaN()), std::numeric_limits<T>::infinity());
+    for (std::size_t i = 0; i < holes_in_rows.size(); ++i)
+        if (i % 40 >= 20 + i / 40 && i % 40 < 30)
+            holes_in_rows[i] = i / 40 == 3 ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::quiet_NaN();
+    const auto fills_and_holes_in_rows = filled(100, 115, holes_in_rows);
+    w.keep("classes_and_rows_of_40", holes_in_rows, eb, eb, with_rows(holes_in_rows, 40));
+    w.keep("fills_classes_and_rows_of_40", fills_and_holes_in_rows, eb, eb, with_rows(fills_and_holes_in_rows, 40));
     w.keep("far_values_and_rows_of_40", far_rows, eb, eb + W::rounding_of(far_rows), with_rows(far_rows, 40));
     const auto keep_sum_of_rows = [&](const char* name, const std::vector<T>& x, const bytes& a, const std::vector<T>& y, const bytes& b) {
         const auto exact = plus(x, y);

@@ -425,8 +425,10 @@ class Encoder:
         lattice = self.lattice() if self.f32 and any(self.x[:32]) and not addend else 0.0
         return self.rows_on(row, max(lattice, self.step), lattice > self.step, addend)
 
-    def rows_on(self, row, step, own, addend=False):
-        """The same on a grid that is the chunk's own, a power of two, or the common one."""
+    def rows_on(self, row, step, own, addend=False, classes=()):
+        """The same on a grid that is the chunk's own, a power of two, or the common one.
+
+        classes: the words A and B of each block, of an addend with values that are not finite. These repeat the value before them."""
         most = max(abs(v) if math.isfinite(v) else math.inf for v in self.x)
         if not most < math.ldexp(step, 22 if own else 14 if self.f32 else 28):
             return None
@@ -446,7 +448,8 @@ class Encoder:
             return None
         largest = int(most * (1 / step)) + 2 if most else 0
         middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if own else b"")
-        return self.finish(7 if own else 6, middle, [(0, b"", d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
+        front = [(128, words(ab)) if any(ab) else (0, b"") for ab in classes] or [(0, b"")] * self.b
+        return self.finish(7 if own else 6, middle, [(*front[k], d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
 
     def is_noise(self):
         count = min(len(self.x) // 32, 256 // self.s)
@@ -489,7 +492,7 @@ class Encoder:
         return words([struct.unpack_from("<I", chunk)[0] | 1 << 30]) + chunk[4:] + behind + words([len(behind) // 4])
 
     def addend_of_numbers(self, row):
-        chunk = self.rows(row, True) if row else None
+        chunk = self.rows(row, True) or self.rows_beside_classes(row) if row else None
         if chunk is not None:
             return chunk
         finite = [v for v in self.x if math.isfinite(v)]
@@ -507,21 +510,38 @@ class Encoder:
         base = self.addend_quantum(x0) if math.isfinite(x0) and (not narrow or abs(x0) < self.limit) else 0
         blocks, before, largest = [], base, 0
         for k in range(self.b):
-            a = b = 0
             d = []
-            for i, v in enumerate(self.block(self.x, k)):
+            for v in self.block(self.x, k):
+                q = before
                 if math.isfinite(v):
                     q = self.addend_quantum(v)
                     largest = max(largest, abs(q))
-                else:
-                    q = before
-                    a |= (math.isnan(v) or v > 0) << i
-                    b |= (math.isnan(v) or v < 0) << i
                 d.append(q - before)
                 before = q
-            blocks.append((128, words([a, b]), d) if a | b else (0, b"", d))
+            ab = self.classes(k)
+            blocks.append((128, words(ab), d) if any(ab) else (0, b"", d))
         middle = struct.pack("<iI", base, largest_narrow) if narrow else struct.pack("<qQ", base, max(largest, 1 << 30))
         return self.finish(0 if narrow else 3, middle, blocks, False)
+
+    def classes(self, k):
+        """Words A and B of a block."""
+        of = [v if not math.isfinite(v) else None for v in self.block(self.x, k)]
+        a = sum((v is not None and not v < 0) << i for i, v in enumerate(of))
+        b = sum((v is not None and not v > 0) << i for i, v in enumerate(of))
+        return [a, b]
+
+    def rows_beside_classes(self, row):
+        """A chunk with rows that has values which are not finite, or None."""
+        if all(map(math.isfinite, self.x)):
+            return None
+        classes, values, last, held = [self.classes(k) for k in range(self.b)], self.x, 0.0, []
+        for v in values:
+            last = v if math.isfinite(v) else last
+            held.append(last)
+        self.x = held
+        chunk = self.rows_on(row, self.step, False, True, classes)
+        self.x = values
+        return chunk
 
     def addend_quantum(self, x):
         return self.narrow_quantum(x) if abs(x) < self.limit else self.precise_quantum(x, self.step)

@@ -12,6 +12,7 @@
 #include <ccoll/codec/szp/movement.hpp>
 #include <ccoll/codec/szp/quanta64.hpp>
 #include <ccoll/codec/szp/repredict.hpp>
+#include <ccoll/codec/szp/row_addends.hpp>
 #include <ccoll/codec/szp/rows.hpp>
 #include <ccoll/codec/szp/sum_head.hpp>
 #include <ccoll/codec/szp/writing.hpp>
@@ -183,26 +184,8 @@ private:
     static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst, bool fills) noexcept
     {
         if (row != 0)
-            if (const encode_result r = encode_rows(in, z, row, dst); r.code == status::ok) return r;
+            if (const encode_result r = encode_addend_rows(in, z, row, address(dst), dst.size()); r.code == status::ok) return r;
         return encode_narrow(in, z, dst, fills);
-    }
-    /// @return unsupported: rows do not pay, or their quanta are too large
-    [[gnu::noinline]] static encode_result encode_rows(std::span<const T> in, const quantiser<T>& z, std::size_t row,
-                                                       byte_span dst) noexcept
-    {
-        const quantiser<T> of_rows = z.of_rows();
-        const encode_result no{0, status::unsupported};
-        if (!rows::is_distance(row, in.size()) || !rows::judges<T>.in_use()(in.data(), in.size(), row, of_rows)) return no;
-        u8* const out = address(dst);
-        block_codes codes;
-        u8* const blocks = blocks_at<T>(out, kind::rows, in.size());
-        const encoded_blocks r =
-            rows::encoders<T>.in_use()(in.data(), in.size(), row, of_rows, blocks, last_begin(out, dst.size()), codes.of);
-        if (r.code != status::ok || r.end == blocks) return no;
-        put(out + 4, narrow_base_of(in[0], z));
-        put(out + 8, r.largest);
-        put(out + 12, static_cast<u32>(row));
-        return finish_addend(out, {kind::rows, 0}, blocks, r.end, codes, in.size());
     }
     /// @return unsupported: there are values of 2^30 steps or more
     static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst, bool fills) noexcept
@@ -218,7 +201,7 @@ private:
         if (r.code != status::ok || r.largest >= narrow_limit) return {0, status::unsupported};
         put(out + 4, apart.base);
         put(out + 8, r.largest);
-        encode_result chunk = finish_addend(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
+        encode_result chunk = finish_addend<T>(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
         if (apart.gone.values == 0) return chunk;
         chunk.special_values = apart.gone.values;
         return missing::append_once(out, chunk, apart, in.size());
@@ -234,7 +217,7 @@ private:
         if (r.code != status::ok) return {0, status::too_large};
         put(out + 4, base);
         put(out + 12, std::max(r.largest, narrow_limit));
-        return finish_addend(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
+        return finish_addend<T>(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
     }
     [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
     {
@@ -286,14 +269,6 @@ private:
     {
         return std::fabs(static_cast<double>(first)) * z.inverse_f64 < quanta64::largest_quantum ? quantum_of(first, z) : 0;
     }
-    static encode_result finish_addend(u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes,
-                                       std::size_t n) noexcept
-    {
-        const bool has_codes = end != blocks || head.what == kind::rows;  // a flat chunk has none
-        const code_range range = has_codes ? range_of(codes.of, blocks_of(n)) : code_range{};
-        return finish<T>(out, true, head, blocks, end, codes, range, n);
-    }
-
     /// The head of a sum. A sum that is not narrow has a `largest` that says so, so that no sum with it is narrow.
     static encode_result finish_sum(u8* out, const sum_head& head, const u8* blocks, u8* end, u32 escaped, const block_codes& codes,
                                     std::size_t n) noexcept
@@ -306,7 +281,7 @@ private:
             put(out + 4, head.base);
             put(out + 12, std::max(head.largest, narrow_limit));
         }
-        return finish_addend(out, {head.what(), escaped}, blocks, end, codes, n);
+        return finish_addend<T>(out, {head.what(), escaped}, blocks, end, codes, n);
     }
 
     static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept

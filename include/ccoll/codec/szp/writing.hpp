@@ -38,5 +38,11 @@ encode_result finish(u8* out, bool addend, chunk_head head, const u8* blocks, u8
     put(out, head.word());
     return {static_cast<std::size_t>(end - out)};
 }
+template <element T>
+encode_result finish_addend(u8* out, chunk_head head, const u8* blocks, u8* end, const block_codes& codes, std::size_t n) noexcept
+{
+    const bool has_codes = end != blocks || head.what == kind::rows;  // a flat chunk has none
+    return finish<T>(out, true, head, blocks, end, codes, has_codes ? range_of(codes.of, blocks_of(n)) : code_range{}, n);
+}
 
 }  // namespace ccoll::detail::szp
