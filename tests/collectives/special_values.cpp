@@ -304,6 +304,34 @@ TEMPLATE_TEST_CASE("fill values take part in homomorphic sums, and an average of
         }
 }
 
+TEMPLATE_TEST_CASE("fill values take part in homomorphic sums below 1 MiB, too, where ranks do not ask each other before",
+                   "[nan][homomorphic]", float, double)
+{
+    using T = TestType;
+    using E = ErrorBound<1e-3>;
+    for (const int p : {2, 5})
+        for (const std::size_t n : {std::size_t{700}, std::size_t{20000}})
+            for (const bool in_place : {false, true}) {
+                INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
+                const auto inputs = oceans<T>(p, n, T(1e20), true);
+                const auto look = [&](const auto& all, bool average) {
+                    for (const auto& mine : all) {
+                        CHECK(mine.facts.placement == std::string("Homomorphic"));
+                        CHECK_FALSE(mine.facts.exact);
+                        CHECK(mine.facts.fallback_blocks == 0);
+                    }
+                    check_ocean(inputs, all, {T(1e20)}, average, 1);
+                };
+                const setting s{p, 0, n, in_place};
+                const auto ring = collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(s, inputs);
+                look(ring, false);
+                const auto doubling = collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling>(s, inputs);
+                look(doubling, false);
+                CHECK(oracle::same_bits(ring[0].result, doubling[0].result));
+                look(collect<all_reduce, T, Codec::SZp, E, Algo::Rabenseifner, Op::Average>(s, inputs), true);
+            }
+}
+
 TEMPLATE_TEST_CASE("encoded ensemble means of fields with land are nearly as short as those without", "[nan][homomorphic]", float, double)
 {
     using T = TestType;
