@@ -304,28 +304,18 @@ class Encoder:
         return words([struct.unpack_from("<I", chunk)[0] | len(behind) // 4 << 12]) + chunk[4:] + behind
 
     def bridge(self):
-        """Special values repeat the value before them, then rise or fall to the value after them, and then repeat that one."""
+        """Special values repeat the value before them, and in the block of the value behind them they rise or fall to that."""
         n, end = len(self.x), 0
         while True in self.special[end:]:
             first = self.special.index(True, end)
             end = self.special.index(False, first) if False in self.special[first:] else n
             behind = (self.x[end], self.raw[end]) if end < n else None
             before = (self.x[first - 1], self.raw[first - 1]) if first else behind or (0.0, bytes(self.s))
-            behind = behind or before
-            start, stop = first, end
-            if (end - 1) // 32 > first // 32 + 1:
-                of_first, of_last = (first // 32 + 1) * 32, (end - 1) // 32 * 32
-                if of_first - first > end - of_last:
-                    stop = of_first
-                else:
-                    start = of_last
+            start = max(first, end // 32 * 32) if behind else end
             for i in range(first, end):
-                if i < start:
-                    self.x[i], self.raw[i] = before
-                elif i >= stop:
-                    self.x[i], self.raw[i] = behind
-                else:
-                    part = (i - start + 1) / (stop - start + 1)
+                self.x[i], self.raw[i] = before
+                if i >= start:
+                    part = (i - start + 1) / (end - start + 1)
                     v = before[0] * (1 - part) + behind[0] * part
                     v = rounded(min(max(v, min(before[0], behind[0])), max(before[0], behind[0])), self.dtype)
                     self.x[i], self.raw[i] = v, struct.pack(self.kind, v)

@@ -142,8 +142,8 @@ private:
     u64 words_[words] = {};
 };
 
-/// The most values of a ramp: of two blocks.
-inline constexpr std::size_t most_in_ramp = 2 * block_elements;
+/// The most values of a ramp: one less than a block has.
+inline constexpr std::size_t most_in_ramp = block_elements - 1;
 
 /// [steps] 1 / steps, rounded. Up to 4096 steps, dividing by it and correcting the quotient by its remainder, fma(fma(-q, steps, n), 1 /
 /// steps, q) with q = n (1 / steps), gives n / steps as a division does, in a fifth of the time. (All quotients were compared.)

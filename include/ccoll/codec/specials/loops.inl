@@ -43,49 +43,27 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     found.values = values;
 }
 
-/// The places in which a bridge rises or falls.
-struct slope {
-    std::size_t from, to;
-};
-
-/// Puts a bridge in the place of one run of special values, from `first` to `end` - 1. It leads from the value before the run to the one
-/// behind it. It repeats the former, then rises or falls in equal steps, then repeats the latter. All blocks that it fills stay constant:
-/// the steps are in the first or in the last block, whichever has more of the run, or all over a run in one or two blocks. A run at an end
-/// of the chunk repeats its only neighbour; 0 if there is none.
+/// Puts a bridge in the place of one run of special values, from `first` to `end` - 1. It repeats the value before the run, and in the
+/// block of the value behind the run it rises or falls to that in equal steps. So no block depends on later ones, and all blocks that it
+/// fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
 /// @param x     the chunk, n values
 /// @param copy  gets the bridge; has room for whole blocks, but only these values change
 template <element T>
-CCOLL_INLINE slope bridge_run(const T* x, T* copy, std::size_t n, std::size_t first, std::size_t end) noexcept
+CCOLL_INLINE void bridge_run(const T* x, T* copy, std::size_t n, std::size_t first, std::size_t end) noexcept
 {
-    const T before = first > 0 ? x[first - 1] : end < n ? x[end] : T(0), behind = end < n ? x[end] : before;
-    const std::size_t first_block = first / block_elements, last_block = (end - 1) / block_elements;
-    slope steps{first, end};
-    if (last_block > first_block + 1) {
-        const std::size_t of_first = block_elements * (first_block + 1), of_last = block_elements * last_block;
-        if (of_first - first > end - of_last) steps.to = of_first;
-        else steps.from = of_last;
-        const auto fill = [copy](std::size_t from, std::size_t to, T value) CCOLL_TARGET {
-            const auto bits = bits_at(&value, 0);
-            for (std::size_t k = from / block_elements; block_elements * k < to; ++k) {
-                const std::size_t begin = block_elements * k, left = to - begin;
-                if (from <= begin && left >= block_elements) {
-                    put_all(copy + begin, bits);
-                    continue;
-                }
-                const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
-                put(copy + begin, from > begin ? below & 0xffffffffu << (from - begin) : below, bits);
-            }
-        };
-        fill(first, steps.from, before);
-        fill(steps.to, end, behind);
-    }
-    for (std::size_t k = steps.from / block_elements; block_elements * k < steps.to; ++k) {
-        const std::size_t begin = block_elements * k, left = steps.to - begin;
+    const T before = first > 0 ? x[first - 1] : end < n ? x[end] : T(0);
+    const std::size_t block_behind = end / block_elements * block_elements, from = end < n ? std::max(first, block_behind) : end;
+    const auto bits = bits_at(&before, 0);
+    for (std::size_t k = first / block_elements; block_elements * k < from; ++k) {
+        const std::size_t begin = block_elements * k, left = from - begin;
         const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
-        const u32 mask = steps.from > begin ? below & 0xffffffffu << (steps.from - begin) : below;
-        ramp(copy + begin, mask, static_cast<int>(steps.from) - 1 - static_cast<int>(begin), steps.to - steps.from, before, behind);
+        const u32 mask = first > begin ? below & 0xffffffffu << (first - begin) : below;
+        if (mask == 0xffffffffu) put_all(copy + begin, bits);
+        else put(copy + begin, mask, bits);
     }
-    return steps;
+    if (from == end) return;
+    const u32 mask = 0xffffffffu >> (block_elements - (end - block_behind)) & 0xffffffffu << (from - block_behind);
+    ramp(copy + block_behind, mask, static_cast<int>(from) - 1 - static_cast<int>(block_behind), end - from, before, x[end]);
 }
 
 /// The first place from i on, up to n, that is special, or (flipped: ~0) is not.

@@ -52,7 +52,7 @@ public:
             const u32 mask = masks[k];
             const unsigned place = static_cast<unsigned>(std::countr_zero(mask));
             const std::size_t at = block_elements * k + place;
-            const bool is_single = (mask & (mask - 1)) == 0 && (place + 1 < block_elements || k + 1 == blocks_ || (masks[k + 1] & 1) == 0);
+            const bool is_single = (mask & (mask - 1)) == 0 && place + 1 < block_elements;
             if (!is_single || at == 0 || at + 1 >= n_ || k >= n_ / block_elements) {
                 ready = bridge_runs(k, constant);
                 return;
@@ -96,9 +96,9 @@ private:
             }
             const unsigned until = static_cast<unsigned>(std::countr_zero(behind));
             const std::size_t end = k < blocks_ ? block_elements * k + until : n_;
-            const bool rises_first = by_mask::bridge_run(x_, apart_.copy, n_, begin, end).to < end;
-            const std::size_t repeats = first_block + (rises_first ? 2 : 1), last = (end - 1) / block_elements;
-            if (repeats + 3 < last) constant.set(repeats, last);
+            by_mask::bridge_run(x_, apart_.copy, n_, begin, end);
+            const std::size_t last = end / block_elements;
+            if (first_block + 4 < last) constant.set(first_block + 1, last);
             if (k > first_block && (mask & 1) == 0) return k;  // it ends with the block before
             left = mask & whole << until;
         } while (left != 0);

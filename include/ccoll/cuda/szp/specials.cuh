@@ -70,24 +70,17 @@ CCOLL_DEVICE_RARE void bridge(void* values, u32 count, u32 mask, specials_room& 
     s.last_free[me()] = free != 0 ? begin + highest_bit(free) + 1 : 0;
     __syncthreads();
     if (mask != 0) {
-        u32 before_block = 0, behind_block = 0;  // the nearest values that are not special, plus 1
+        u32 before_block = 0, first_of_all = 0;  // the nearest value before the block that is not special, or the first one; plus 1
         for (u32 k = me(); k-- > 0 && before_block == 0;) before_block = s.last_free[k];
-        for (u32 k = me() + 1; k < blocks && behind_block == 0; ++k) behind_block = s.first_free[k];
+        for (u32 k = 0; k < blocks && before_block == 0 && first_of_all == 0; ++k) first_of_all = s.first_free[k];
         CCOLL_NO_UNROLL
         for (u32 left = mask; left != 0; left &= left - 1) {
-            const u32 bit = lowest_bit(left), i = begin + bit, lower = free & ((1u << bit) - 1), upper = free & ~((2u << bit) - 1);
-            const u32 first = lower != 0 ? begin + highest_bit(lower) + 1 : before_block;
-            const u32 next = upper != 0 ? begin + lowest_bit(upper) + 1 : behind_block, end = next != 0 ? next - 1 : count;
-            const T before = first > 0 ? staged<T>(values, first - 1) : end < count ? staged<T>(values, end) : T(0);
-            const T behind = end < count ? staged<T>(values, end) : before;
-            u32 from = first, to = end;  // of the steps
-            const u32 first_block = first / block_elements, last_block = (end - 1) / block_elements;
-            if (last_block > first_block + 1) {
-                const u32 of_first = block_elements * (first_block + 1), of_last = block_elements * last_block;
-                if (of_first - first > end - of_last) to = of_first;
-                else from = of_last;
-            }
-            stage_one<T>(values, i, bits_of(i < from ? before : i >= to ? behind : ramp(i, from, to, before, behind)));
+            const u32 bit = lowest_bit(left), lower = free & ((1u << bit) - 1), upper = free & ~((2u << bit) - 1);
+            const u32 first = lower != 0 ? highest_bit(lower) + 1 : 0, nearest = lower != 0 ? begin + first : before_block;
+            const u32 before_run = nearest != 0 ? nearest : first_of_all;
+            T value = before_run != 0 ? staged<T>(values, before_run - 1) : T(0);
+            if (upper != 0) value = ramp(bit, first, lowest_bit(upper), value, staged<T>(values, begin + lowest_bit(upper)));
+            stage_one<T>(values, begin + bit, bits_of(value));
         }
     }
     // The values that fill up a last block repeat its last one.
