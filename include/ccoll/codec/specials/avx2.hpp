@@ -69,38 +69,14 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     }
     return mask;
 }
-/// The largest |x| of those that are not special, as bits.
 template <element T>
-struct peak {
-    using word = typename rule<T>::word;
-    __m256i most;
-
-    CCOLL_INLINE peak() noexcept : most(_mm256_setzero_si256()) {}
-    CCOLL_INLINE void add(__m256i v, u32) noexcept { most = _mm256_max_epi32(most, v); }
-    CCOLL_INLINE void add(__m256i v, u64) noexcept
-    {
-        most = _mm256_castpd_si256(_mm256_max_pd(_mm256_castsi256_pd(most), _mm256_castsi256_pd(v)));  // numbers of which none is negative
-    }
-    CCOLL_TARGET word top() const noexcept
-    {
-        word each[32 / sizeof(word)], largest = 0;
-        store(each, most);
-        for (const word w : each) largest = w > largest ? w : largest;
-        return largest;
-    }
-};
-template <element T>
-CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit, peak<T>& found) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
     using word = typename rule<T>::word;
     constexpr unsigned count = 32 / sizeof(T);
     const __m256i magnitude = all(static_cast<word>(~fields_of<T>::sign)), below = all(static_cast<word>(limit - 1));
     __m256i beyond[block_elements / count];
-    for (unsigned i = 0; i < block_elements; i += count) {
-        const __m256i v = _mm256_and_si256(load(x + i), magnitude);
-        beyond[i / count] = above(v, below, word{});
-        found.add(_mm256_andnot_si256(beyond[i / count], v), word{});
-    }
+    for (unsigned i = 0; i < block_elements; i += count) beyond[i / count] = above(_mm256_and_si256(load(x + i), magnitude), below, word{});
     return mask_of(beyond);
 }
 CCOLL_INLINE float between(float a, float b) noexcept  // of which the rounded sum is never outside
@@ -116,7 +92,6 @@ CCOLL_INLINE double between(double a, double b) noexcept
     const __m128d value = _mm_add_sd(_mm_mul_sd(from, half), _mm_mul_sd(until, half));
     return _mm_cvtsd_f64(_mm_min_sd(_mm_max_sd(until, from), _mm_max_sd(_mm_min_sd(until, from), value)));
 }
-CCOLL_INLINE u32 equal_of_8(const u32* masks, u32 mask) noexcept { return signs(same(load(masks), all(mask), u32{}), u32{}); }
 template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
@@ -176,12 +151,12 @@ CCOLL_INLINE void copy_block(const T* x, T* to) noexcept
     for (unsigned i = 0; i < block_elements; i += 32 / sizeof(T)) store(to + i, load(x + i));
 }
 template <element T>
-CCOLL_INLINE void copy_with(const T* x, unsigned place, T value, T* to) noexcept
+CCOLL_INLINE void copy_with(const T* x, u32 mask, T value, T* to) noexcept
 {
     using word = typename rule<T>::word;
-    copy_block(x, to);
-    const unsigned lane = place % (32 / sizeof(T)), i = place - lane;
-    store(to + i, _mm256_blendv_epi8(load(x + i), all(std::bit_cast<word>(value)), lanes(u32{1} << lane, word{})));
+    const __m256i with = all(std::bit_cast<word>(value));
+    for (unsigned i = 0; i < block_elements; i += 32 / sizeof(T))
+        store(to + i, _mm256_blendv_epi8(load(x + i), with, lanes(mask >> i, word{})));
 }
 
 #include <ccoll/codec/specials/loops.inl>

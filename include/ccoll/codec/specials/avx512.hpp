@@ -48,34 +48,17 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
     return mask;
 }
 template <element T>
-struct peak {
-    using word = typename rule<T>::word;
-    __m512i most;
-
-    CCOLL_INLINE peak() noexcept : most(_mm512_setzero_si512()) {}
-    CCOLL_INLINE void add(u32 mask, __m512i v, u32) noexcept { most = _mm512_mask_max_epu32(most, static_cast<__mmask16>(mask), most, v); }
-    CCOLL_INLINE void add(u32 mask, __m512i v, u64) noexcept { most = _mm512_mask_max_epu64(most, static_cast<__mmask8>(mask), most, v); }
-    CCOLL_TARGET u32 top(u32) const noexcept { return static_cast<u32>(_mm512_reduce_max_epu32(most)); }
-    CCOLL_TARGET u64 top(u64) const noexcept { return static_cast<u64>(_mm512_reduce_max_epu64(most)); }
-    CCOLL_TARGET word top() const noexcept { return top(word{}); }
-};
-template <element T>
-CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit, peak<T>& found) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
     using word = typename rule<T>::word;
     constexpr unsigned count = 64 / sizeof(T);
     const __m512i magnitude = all(static_cast<word>(~fields_of<T>::sign)), least = all(limit);
     u32 mask = 0;
-    for (unsigned i = 0; i < block_elements; i += count) {
-        const __m512i v = _mm512_and_si512(_mm512_loadu_si512(x + i), magnitude);
-        const u32 beyond = from(v, least, word{});
-        found.add(~beyond, v, word{});
-        mask |= beyond << i;
-    }
+    for (unsigned i = 0; i < block_elements; i += count)
+        mask |= from(_mm512_and_si512(_mm512_loadu_si512(x + i), magnitude), least, word{}) << i;
     return mask;
 }
 using avx2::between;
-using avx2::equal_of_8;
 template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
 {
@@ -143,11 +126,12 @@ CCOLL_INLINE void copy_block(const T* x, T* to) noexcept
     for (unsigned i = 0; i < block_elements; i += 64 / sizeof(T)) _mm512_storeu_si512(to + i, _mm512_loadu_si512(x + i));
 }
 template <element T>
-CCOLL_INLINE void copy_with(const T* x, unsigned place, T value, T* to) noexcept
+CCOLL_INLINE void copy_with(const T* x, u32 mask, T value, T* to) noexcept
 {
     using word = typename rule<T>::word;
+    const __m512i with = all(std::bit_cast<word>(value));
     for (unsigned i = 0; i < block_elements; i += 64 / sizeof(T))
-        _mm512_storeu_si512(to + i, blended(_mm512_loadu_si512(x + i), (u32{1} << place) >> i, all(std::bit_cast<word>(value)), word{}));
+        _mm512_storeu_si512(to + i, blended(_mm512_loadu_si512(x + i), mask >> i, with, word{}));
 }
 
 #include <ccoll/codec/specials/loops.inl>

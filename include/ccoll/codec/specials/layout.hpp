@@ -78,17 +78,6 @@ public:
     }
     void set(std::size_t k) noexcept { words_[k / 64] |= u64{1} << k % 64; }
     bool has(std::size_t k) const noexcept { return (words_[k / 64] >> k % 64 & 1) != 0; }
-    void set(std::size_t from, std::size_t end) noexcept
-    {
-        for (; from < end; from = (from / 64 + 1) * 64) {
-            const std::size_t count = std::min(end, (from / 64 + 1) * 64) - from;
-            words_[from / 64] |= ~u64{0} >> (64 - count) << from % 64;
-        }
-    }
-    /// The first block from k on that has the bit; most_blocks if none has.
-    std::size_t next(std::size_t k) const noexcept { return find(k, 0); }
-    std::size_t next_not(std::size_t k) const noexcept { return find(k, ~u64{0}); }
-
     std::size_t count() const noexcept
     {
         int all = 0;
@@ -126,18 +115,6 @@ public:
 
 private:
     static constexpr std::size_t words = most_blocks / 64;
-
-    std::size_t find(std::size_t k, u64 flip) const noexcept
-    {
-        if (k >= most_blocks) return most_blocks;
-        u64 left = (words_[k / 64] ^ flip) & ~u64{0} << k % 64;
-        std::size_t i = k / 64;
-        while (left == 0) {
-            if (++i == words) return most_blocks;
-            left = words_[i] ^ flip;
-        }
-        return 64 * i + static_cast<std::size_t>(std::countr_zero(left));
-    }
 
     u64 words_[words] = {};
 };

@@ -2,15 +2,14 @@
 // codec/specials/loops.inl - floor 2. The loops over a chunk with special values: one text, compiled once for each instruction set, of
 // which it uses the instructions that count bits. The namespace that includes this file has these primitives on 32 values:
 //   part(x, rule, marked, to) -> mask    which values are special; copies the others, and 0 for these
-//   beyond_limit(x, limit, peak) -> mask which |x| are not below the limit, as bits; peak<T> keeps the largest one of the others
+//   beyond_limit(x, limit) -> mask       which |x| are not below the limit, as bits
 //   equal(x, word) -> mask               which values have these bits
-//   equal_of_8(masks, mask) -> bits      which of eight masks are this one
 //   put(x, mask, word), put_all(x, word) puts a value in the places of the mask, and in all
 //   ramp(block, mask, before, count, a, b)  value i of the mask, which is a run, becomes number i - before of `count` that lead from a to
 //   b,
 //                                        of which neither is counted
 //   between(a, b)                        the number of a ramp that has only one
-//   copy_block(x, to), copy_with(x, place, value, to)  a block, and one in which one value is another
+//   copy_block(x, to), copy_with(x, mask, value, to)   a block, and one with another value in the places of the mask
 
 /// One pass over a chunk: which of its values are special, and a copy of it with 0 for these.
 /// @param x  n values, 1..most_elements

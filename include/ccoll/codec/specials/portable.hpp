@@ -52,26 +52,10 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool marked, T* to) noexcep
         for (u32 left = mask; left != 0; left &= left - 1) to[std::countr_zero(left)] = T(0);
     return mask;
 }
-/// The largest |x| of those that are not special, as bits.
 template <element T>
-struct peak {
-    typename rule<T>::word most = 0;
-
-    typename rule<T>::word top() const noexcept { return most; }
-};
-template <element T>
-CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit, peak<T>& found) noexcept
+CCOLL_INLINE u32 beyond_limit(const T* x, typename rule<T>::word limit) noexcept
 {
-    using signed_word = typename fields_of<T>::signed_word;  // SSE2 compares only signed integers
-    const auto least = static_cast<signed_word>(limit);
-    signed_word most = static_cast<signed_word>(found.most), beyond = 0;
-    for (std::size_t i = 0; i < block_elements; ++i) {
-        const auto w = static_cast<signed_word>(bits_at(x, i) & ~fields_of<T>::sign), other = w < least ? w : signed_word{0};
-        most = other > most ? other : most;
-        beyond = w > beyond ? w : beyond;
-    }
-    found.most = static_cast<typename rule<T>::word>(most);
-    if (beyond < least) return 0;
+    if (!reaches(x, limit)) return 0;
     return mask_of(x, [=](typename rule<T>::word w) { return static_cast<u8>((w & ~fields_of<T>::sign) >= limit); });
 }
 /// The bridge over a single value, as ramp() has it.
@@ -83,12 +67,6 @@ CCOLL_INLINE T between(T a, T b) noexcept
     const double low = from < until ? from : until, high = from < until ? until : from;
     const double raised = value < low ? low : value;
     return static_cast<T>(raised > high ? high : raised);
-}
-CCOLL_INLINE u32 equal_of_8(const u32* masks, u32 mask) noexcept
-{
-    u32 bits = 0;
-    for (unsigned i = 0; i < 8; ++i) bits |= u32{masks[i] == mask} << i;
-    return bits;
 }
 template <element T>
 CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
@@ -108,15 +86,15 @@ CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T
     }
 }
 template <element T>
-CCOLL_INLINE void copy_with(const T* x, unsigned place, T value, T* to) noexcept
-{
-    std::memcpy(to, x, block_elements * sizeof(T));
-    to[place] = value;
-}
-template <element T>
 CCOLL_INLINE void copy_block(const T* x, T* to) noexcept
 {
-    std::memcpy(to, x, block_elements * sizeof(T));
+    std::memmove(to, x, block_elements * sizeof(T));
+}
+template <element T>
+CCOLL_INLINE void copy_with(const T* x, u32 mask, T value, T* to) noexcept
+{
+    copy_block(x, to);
+    for (u32 left = mask; left != 0; left &= left - 1) to[std::countr_zero(left)] = value;
 }
 template <element T>
 CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept

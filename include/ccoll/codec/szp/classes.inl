@@ -7,10 +7,9 @@ template <class T>
 CCOLL_INLINE block_class class_of(const T* block, const quantiser<T>& z) noexcept
 {
     using fields = fields_of<T>;
-    by_mask::peak<T> unused;
-    const u32 special = by_mask::beyond_limit(block, fields::exponent, unused);
+    const u32 special = by_mask::beyond_limit(block, fields::exponent);
     const u32 positive = by_mask::equal(block, fields::exponent), negative = by_mask::equal(block, fields::exponent | fields::sign);
-    return {special & ~negative, special & ~positive, (by_mask::beyond_limit(block, z.narrow, unused) & ~special) == 0};
+    return {special & ~negative, special & ~positive, (by_mask::beyond_limit(block, z.narrow) & ~special) == 0};
 }
 
 /// Puts NaN and infinities where the class planes have them, when all blocks have been decoded. Blocks with classes are listed without a

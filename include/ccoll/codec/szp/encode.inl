@@ -20,9 +20,17 @@ CCOLL_TARGET inline bool others_are_noise(const T* x, std::size_t n, const quant
     return any != 0 && is_noise(others, block_elements * blocks, z);
 }
 
+/// The first value of a chunk that is not special; 0 if all are.
+template <class T>
+CCOLL_TARGET inline T first_of_others(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i)
+        if (fields_of<T>::magnitude(x[i]) < limit) return x[i];
+    return T(0);
+}
+
 /// Goes on where encode_while_room() has met a value that the common grid does not hold: takes the special values out, puts bridges in
-/// their places (specials::bridge), and encodes these and all others. Blocks that only repeat the value before them have no differences,
-/// so nothing is computed for them.
+/// their places, and encodes these and all others.
 /// @param at  code unsupported: the chunk has a value that is neither special nor on the grid; or it looks like noise or (f32) a lattice
 ///            without its special values; or it is an addend that has NaN, infinities or several fill values. Code out_of_space: it may
 ///            need more room. The caller starts again in all cases
@@ -37,11 +45,10 @@ template <class T>
     T tail[block_elements] = {};
     std::memcpy(tail, x + block_elements * all_whole, n % block_elements * sizeof(T));
     const T* const first = from < all_whole ? x + block_elements * from : tail;
-    by_mask::peak<T> unused;
-    u32 of_first = by_mask::beyond_limit(first, rule.limit, unused);
+    u32 of_first = by_mask::beyond_limit(first, rule.limit);
     if (of_first == 0) {
         if (!is_f32<T> || addend) return;
-        of_first = by_mask::beyond_limit(first, z.safe, unused);
+        of_first = by_mask::beyond_limit(first, z.safe);
         // A single value is hardly a marker, by the rules.
         if (std::popcount(of_first) < 2 && of_first >> (block_elements - 1) == 0) return;
         rule.markers[0] = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
@@ -49,45 +56,31 @@ template <class T>
     }
     const bool guessed = rule.has_markers();
     apart.one = specials::bits_at(first, static_cast<std::size_t>(std::countr_zero(of_first)));
-    if (addend ? at.all.escaped > 0 || (apart.one & ~fields_of<T>::sign) >= fields_of<T>::exponent : others_are_noise(x, n, z, rule))
-        return;
-    bridge_builder<T> others(x, n, guessed ? z.safe : rule.limit, apart.one, apart);
-    const auto most = others.find(from);
-    if (most >= z.safe) return;
-    const u32 first_mask = apart.gone.masks[0];
+    const bool finite = (apart.one & ~fields_of<T>::sign) < fields_of<T>::exponent;
+    if (addend ? at.all.escaped > 0 || !finite : others_are_noise(x, n, z, rule)) return;
     if constexpr (is_f32<T>)
         if (from == 0 && !addend) {
             T front[block_elements];
             const std::size_t count = std::min(n, block_elements);
-            for (std::size_t i = 0; i < count; ++i) front[i] = (first_mask >> i & 1) != 0 ? T(0) : x[i];
+            for (std::size_t i = 0; i < count; ++i) front[i] = (of_first >> i & 1) != 0 ? T(0) : x[i];
             if (find_lattice(front, count, z.step).step > 0) return;
         }
-    specials::block_bits constant;
-    others.bridge(from, constant);
-    // A guess is only worth it if there are enough blocks with markers and other values to be certain in the end (szp/guess.hpp).
-    if (guessed && (!others.are_equal() || 16 * others.partial() <= blocks)) return;
-    if (addend && !others.are_equal()) return;
-    apart.gone.values = others.values();
-    apart.guessed = guessed;
-    apart.equal = others.are_equal();
-    if ((first_mask & 1) != 0) {
-        apart.base = narrow_base_of(apart.copy[0], z);
+    const auto limit = guessed ? z.safe : rule.limit;
+    T before = T(0);
+    if (from > 0) {
+        before = x[block_elements * from - 1];
+    } else if ((of_first & 1) != 0) {
+        before = first_of_others(x, n, limit);
+        apart.base = narrow_base_of(before, z);
         start(at.r, apart.base);
         at.brief_before = is_brief(apart.base);
     }
-    at.all.code = status::ok;
-    at.all.largest = z.largest_quantum(most);  // bridges lie between other values
-    const bool brief = most < z.brief && at.brief_before;
-    while (at.k < blocks) {
-        const std::size_t end = std::min(constant.next(at.k), blocks), until = std::min(n, block_elements * end);
-        if (brief) encode_bridged<T, true>(x, until, z, last, codes, at, apart);
-        else encode_bridged<T, false>(x, until, z, last, codes, at, apart);
-        if (at.k < end) break;
-        const std::size_t behind = std::min(constant.next_not(at.k), blocks);
-        std::memset(codes + at.k, 0, behind - at.k);
-        at.k = behind;
-    }
-    if (at.k < blocks) at.all.code = status::out_of_space;
+    const std::size_t partial = encode_bridged(x, n, z, limit, before, last, codes, at, apart);
+    // A guess is only worth it if there are enough blocks with markers and other values to be certain in the end (szp/guess.hpp).
+    const bool certain = apart.equal && (!guessed || 16 * partial > blocks);
+    if (at.all.code != status::unsupported && (guessed || addend) && !certain) at.all.code = status::unsupported;
+    if (at.all.code == status::unsupported) apart.gone.values = 0;
+    apart.guessed = guessed;
 }
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
