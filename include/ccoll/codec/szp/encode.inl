@@ -80,7 +80,7 @@ template <class T>
     const bool certain = apart.equal && (!guessed || 16 * partial > blocks);
     if (at.all.code != status::unsupported && (guessed || addend) && !certain) at.all.code = status::unsupported;
     if (at.all.code == status::unsupported) apart.gone.values = 0;
-    apart.guessed = guessed;
+    else apart.guessed = guessed;
 }
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
