@@ -76,11 +76,14 @@ template <class T>
         at.brief_before = is_brief(apart.base);
     }
     const std::size_t partial = encode_bridged(x, n, z, limit, before, last, codes, at, apart);
+    if (at.all.code == status::unsupported) return;
     // A guess is only worth it if there are enough blocks with markers and other values to be certain in the end (szp/guess.hpp).
-    const bool certain = apart.equal && (!guessed || 16 * partial > blocks);
-    if (at.all.code != status::unsupported && (guessed || addend) && !certain) at.all.code = status::unsupported;
-    if (at.all.code == status::unsupported) apart.gone.values = 0;
-    else apart.guessed = guessed;
+    if (((guessed || addend) && !apart.equal) || (guessed && 16 * partial <= blocks)) {
+        at.all.code = status::unsupported;
+        apart.gone.values = 0;
+        return;
+    }
+    apart.guessed = guessed;
 }
 
 /// @param x      n values, 1..chunk_elements.    @param grid  the common one, or (fine, f32) with the step of this chunk
