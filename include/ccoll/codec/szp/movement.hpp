@@ -31,7 +31,8 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// - If the caller knows the rows of the field, values are predicted from the row before as well (szp/rows.hpp), where a few blocks say
 ///   that it pays. Special values are bridged for that, and then the shorter chunk is taken.
 /// - What all this hardly shortens is kept exactly (szp/kept.hpp) if that is shorter.
-/// Chunks without special values are encoded in one pass. Others take two or three, and one more if rows pay.
+/// Most chunks are encoded in one pass. Those with markers, or with values that need a grid of their own, take two or three, and chunks
+/// with special values one more if rows pay.
 template <element T>
 class movement {
 public:
