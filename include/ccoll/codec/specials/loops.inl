@@ -42,51 +42,55 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
     found.values = values;
 }
 
-/// Puts a bridge in the place of one run of special values, from `first` to `end` - 1. It repeats the value before the run, and in the
-/// block of the value behind the run it rises or falls to that in equal steps. So no block depends on later ones, and all blocks that it
-/// fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
-/// @param x     the chunk, n values
-/// @param copy  gets the bridge; has room for whole blocks, but only these values change
+/// Puts bridges in the places of the special values of a block that has others as well. A bridge repeats the value before a run of special
+/// values, and in the block of the value behind the run it rises or falls to that in equal steps. So no block depends on later ones, and
+/// all blocks that it fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
+/// @param mask    the special values    @param all  those that there are; others repeat the last one
+/// @param before  the value in front of the block, or of a bridge that ends there    @param copy  gets the block, or is the block
 template <element T>
-CCOLL_INLINE void bridge_run(const T* x, T* copy, std::size_t n, std::size_t first, std::size_t end) noexcept
+CCOLL_INLINE void bridge_block(const T* block, u32 mask, u32 all, T before, T* copy) noexcept
 {
-    const T before = first > 0 ? x[first - 1] : end < n ? x[end] : T(0);
-    const std::size_t block_behind = end / block_elements * block_elements, from = end < n ? std::max(first, block_behind) : end;
-    const auto bits = bits_at(&before, 0);
-    for (std::size_t k = first / block_elements; block_elements * k < from; ++k) {
-        const std::size_t begin = block_elements * k, left = from - begin;
-        const u32 below = left < block_elements ? 0xffffffffu >> (block_elements - left) : 0xffffffffu;
-        const u32 mask = first > begin ? below & 0xffffffffu << (first - begin) : below;
-        if (mask == 0xffffffffu) put_all(copy + begin, bits);
-        else put(copy + begin, mask, bits);
+    constexpr u32 every = 0xffffffffu;
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    if ((mask & (mask - 1)) == 0 && (all & ~mask) >> first != 0) {
+        copy_with(block, mask, between(first > 0 ? block[first - 1] : before, block[first + 1]), copy);
+        return;
     }
-    if (from == end) return;
-    const u32 mask = 0xffffffffu >> (block_elements - (end - block_behind)) & 0xffffffffu << (from - block_behind);
-    ramp(copy + block_behind, mask, static_cast<int>(from) - 1 - static_cast<int>(block_behind), end - from, before, x[end]);
-}
-
-/// The first place from i on, up to n, that is special, or (flipped: ~0) is not.
-CCOLL_INLINE std::size_t next(const places& at, std::size_t n, std::size_t i, u32 flip) noexcept
-{
-    std::size_t k = i / block_elements;
-    if (k >= at.blocks) return n;
-    u32 left = (at.masks[k] ^ flip) & 0xffffffffu << i % block_elements;
-    while (left == 0) {
-        if (++k == at.blocks) return n;
-        left = at.masks[k] ^ flip;
+    copy_block(block, copy);
+    for (u32 left = mask; left != 0;) {
+        const auto begin = static_cast<unsigned>(std::countr_zero(left));
+        const u32 behind = all & ~mask & every << begin;
+        const T start = begin > 0 ? block[begin - 1] : before;
+        if (behind == 0) {
+            copy_with(copy, every << begin, start, copy);
+            return;
+        }
+        const auto end = static_cast<unsigned>(std::countr_zero(behind));
+        ramp(copy, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
+        left &= every << end;
     }
-    return std::min(n, block_elements * k + static_cast<std::size_t>(std::countr_zero(left)));
 }
 
 /// Puts values in the places of the special ones which cost few bits: a bridge for each run of them.
+/// @param x  n values, with room for whole blocks
 template <element T>
 CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
 {
-    std::size_t i = 0;
-    while ((i = next(at, n, i, 0)) < n) {
-        const std::size_t first = i, end = next(at, n, i, 0xffffffffu);
-        i = end;
-        bridge_run(x, x, n, first, end);
+    T before = T(0);
+    for (std::size_t k = 0; k < at.blocks; ++k)
+        if (const u32 free = whole(n, k) & ~at.masks[k]; free != 0) {
+            before = x[block_elements * k + static_cast<std::size_t>(std::countr_zero(free))];
+            break;
+        }
+    for (std::size_t k = 0; k < at.blocks; ++k) {
+        T* const block = x + block_elements * k;
+        const u32 mask = at.masks[k], all = whole(n, k);
+        if (mask == all) {
+            put_all(block, bits_at(&before, 0));
+            continue;
+        }
+        if (mask != 0) bridge_block(block, mask, all, before, block);
+        before = block[length_of(n, k) - 1];
     }
 }
 

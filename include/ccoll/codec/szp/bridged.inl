@@ -2,33 +2,6 @@
 // codec/szp/bridged.inl - floor 2. Encodes a chunk that has special values: block by block they are found, bridges are put in their places,
 // and the block is encoded. One text, compiled once for each instruction set. Uses by_mask (szp/encode.inl).
 
-/// A copy of a block that has special values and others, with bridges, as bridge_run() in codec/specials/loops.inl makes them.
-/// @param mask    the special values    @param all  those that there are; others repeat the last one
-/// @param before  the value in front of the block, or of a bridge that ends there
-template <class T>
-CCOLL_INLINE void bridge_block(const T* block, u32 mask, u32 all, T before, T* copy) noexcept
-{
-    constexpr u32 whole = 0xffffffffu;
-    const auto first = static_cast<unsigned>(std::countr_zero(mask));
-    if ((mask & (mask - 1)) == 0 && (all & ~mask) >> first != 0) {
-        by_mask::copy_with(block, mask, by_mask::between(first > 0 ? block[first - 1] : before, block[first + 1]), copy);
-        return;
-    }
-    by_mask::copy_block(block, copy);
-    for (u32 left = mask; left != 0;) {
-        const auto begin = static_cast<unsigned>(std::countr_zero(left));
-        const u32 behind = all & ~mask & whole << begin;
-        const T start = begin > 0 ? block[begin - 1] : before;
-        if (behind == 0) {
-            by_mask::copy_with(copy, whole << begin, start, copy);
-            return;
-        }
-        const auto end = static_cast<unsigned>(std::countr_zero(behind));
-        by_mask::ramp(copy, left & ~(whole << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
-        left &= whole << end;
-    }
-}
-
 /// Goes on as encode_while_room() does, without the special values.
 /// @param limit   special are |x| from here on, as bits
 /// @param before  the value in front of the first block; if there is none, the first one of the chunk that is not special, or 0
@@ -77,7 +50,7 @@ CCOLL_TARGET inline std::size_t encode_bridged(const T* x, std::size_t n, const 
                 continue;
             }
             ++partial;
-            bridge_block(block, mask, all, before, copy);
+            by_mask::bridge_block(block, mask, all, before, copy);
             block = copy;
         }
         before = block[block_elements - 1];
