@@ -149,13 +149,14 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(shared_facts, lowest_fill) == 24);
     CHECK(offsetof(shared_facts, highest_fill) == 32);
     CHECK(offsetof(shared_facts, longest_part) == 40);
-    CHECK(offsetof(shared_facts, other_fills) == 48);
-    CHECK(offsetof(shared_facts, unused) == 52);
-    CHECK(offsetof(control_message, least) == 136);
-    CHECK(offsetof(control_message, most) == 168);
-    CHECK(offsetof(control_message, round) == 200);
-    CHECK(offsetof(control_message, closing) == 204);
-    CHECK(sizeof(control_message) == 208);
+    CHECK(offsetof(shared_facts, not_held) == 48);
+    CHECK(offsetof(shared_facts, other_fills) == 56);
+    CHECK(offsetof(shared_facts, unused) == 60);
+    CHECK(offsetof(control_message, least) == 144);
+    CHECK(offsetof(control_message, most) == 176);
+    CHECK(offsetof(control_message, round) == 208);
+    CHECK(offsetof(control_message, closing) == 212);
+    CHECK(sizeof(control_message) == 216);
 
     CHECK(ccoll::wire_version == 5);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);

@@ -12,8 +12,9 @@
 namespace ccoll::inline CCOLL_ABI {
 
 /// The numbers that one call of the user needs. Every call reserves the same quantity, because ranks that disagree on the plan must still
-/// agree on the numbers of the next call. One number is for the call itself, one for a second run (of what could not be added), and two for
-/// each of three levels.
+/// agree on the numbers of the next call. A call on one level needs up to three: for itself, for starting over if a rank has values that
+/// cannot be added, and for a second pass of what could not be added. A call on several levels needs one for itself, and then one for each
+/// of three levels or three for a call on one level.
 class call_numbers {
 public:
     static constexpr std::uint32_t per_call = 8;

@@ -22,7 +22,6 @@ public:
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
-        second_call = numbers.next();
     }
     call_head(const call_head&) = delete;
     call_head& operator=(const call_head&) = delete;
@@ -69,6 +68,13 @@ public:
         for (const part& each : data.send_parts) elements.look(data.send + each.offset, each.count);
     }
 
+    /// Goes on under the next number of the call. Messages of what came before cannot be mistaken for what follows.
+    void next_number()
+    {
+        stamp.call = numbers.next();
+        talk.emplace(link_, stamp);
+    }
+
     /// Begins an agreement. @param facts  of this rank    @param closing  true: on the verdict, after the last element
     void compare(const shared_facts& facts, bool closing)
     {
@@ -100,8 +106,7 @@ public:
     const call_order<T, Link> order;
     const int me, p;
     call_stamp stamp;
-    call_numbers numbers;           ///< the next ones of this call
-    std::uint32_t second_call = 0;  ///< for what cannot be added
+    call_numbers numbers;  ///< the next ones of this call
     std::optional<control<Link>> talk;
     fitted_buffers<T> fitted;
     verdict trouble;

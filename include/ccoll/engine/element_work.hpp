@@ -19,7 +19,7 @@ public:
     ~element_work()
     {
         wait();
-        memory_.drop(aside_);
+        for (buffer_memory* const each : aside_) memory_.drop(each);
     }
 
     void copy(const T* from, T* to, std::size_t n) { space_.copy(queue_, from, to, n, work_); }
@@ -28,12 +28,12 @@ public:
         space_.divide(queue_, by, values, ranks, n, work_);
     }
 
-    /// Room for n values that lives as long as this object. There can be one at a time.
+    /// Room for n values that lives as long as this object. A call needs at most two: for its input, and for a second pass.
     T* room_aside(std::size_t n)
     {
-        memory_.drop(aside_);
-        aside_ = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
-        return reinterpret_cast<T*>(aside_->bytes.get());
+        buffer_memory*& room = aside_[aside_[0] == nullptr ? 0 : 1];
+        room = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
+        return reinterpret_cast<T*>(room->bytes.get());
     }
     /// A copy of n values there.
     const T* put_aside(const T* from, std::size_t n)
@@ -60,7 +60,7 @@ private:
     const space_operations<T>& space_;
     codec_queue queue_;
     workspace& memory_;
-    buffer_memory* aside_ = nullptr;
+    buffer_memory* aside_[2] = {};
     value_survey found_;
     codec_work work_;
 };

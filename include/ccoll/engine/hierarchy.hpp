@@ -7,7 +7,8 @@
 //   bcast       bcast from the root to the first ranks of the nodes, bcast within the nodes
 //
 // If there is a root, it is the first rank of its node. If encoded streams are added, they are added within nodes as well. Then the bits of
-// a sum do not depend on which ranks share a node.
+// a sum do not depend on which ranks share a node. Where a sum of a node could not be decoded and encoded again without an error, for
+// example one of fill values, one call on the whole communicator takes the place of the levels. A ring sends about as much between nodes.
 #pragma once
 
 #include <ccoll/algo/hierarchical.hpp>
@@ -62,9 +63,9 @@ public:
     const char* name() const override { return facts().name; }
 
 private:
-    static constexpr int numbers_of_a_level = 2, most_levels = 3;
-    static_assert(2 + most_levels * numbers_of_a_level <= static_cast<int>(call_numbers::per_call));
-    enum class stage { looking, comparing, up, across, dividing, down, closing };
+    static constexpr int most_numbers_of_a_call = 3, most_levels = 3;
+    static_assert(1 + most_levels - 1 + most_numbers_of_a_call <= static_cast<int>(call_numbers::per_call));
+    enum class stage { looking, comparing, up, across, dividing, down, everybody, closing };
 
     const call_order<T, Link>& order() const { return head_.order; }
     const collective_facts& facts() const { return order().plan.what.facts; }
@@ -118,14 +119,14 @@ private:
         stage_ = stage::looking;
     }
 
-    /// Finds out who is on this rank's node, and who is the first rank of each node.
+    /// Finds out who is on which node, and who is the first rank of each node.
     void sort_ranks(std::span<const int> nodes)
     {
         const auto p = static_cast<std::size_t>(head_.p);
-        ranks_ = link_.memory().take(2 * p * sizeof(int));
-        int* const here = reinterpret_cast<int*>(ranks_->bytes.get());
-        int* const firsts = here + p;
-        std::size_t neighbours = 0, leaders = 0;
+        ranks_ = link_.memory().take(3 * p * sizeof(int));
+        int* const all = reinterpret_cast<int*>(ranks_->bytes.get());
+        int *const here = all + p, *const firsts = here + p;
+        std::size_t neighbours = 0, leaders = 0, ranks = 0;
         const auto node = [&](int rank) { return nodes[static_cast<std::size_t>(rank)]; };
         const auto leads = [&](int rank) {
             if (facts().rooted && node(rank) == node(order().root)) return rank == order().root;
@@ -144,7 +145,14 @@ private:
             if (rank == head_.me) leader_index_ = static_cast<int>(leaders);
             if (rank == order().root) root_index_ = static_cast<int>(leaders);
             firsts[leaders++] = rank;
+            for (int each = 0; each < head_.p; ++each) {
+                if (node(each) != node(rank)) continue;
+                if (each == head_.me) me_among_all_ = static_cast<int>(ranks);
+                if (each == order().root) root_among_all_ = static_cast<int>(ranks);
+                all[ranks++] = each;
+            }
         }
+        everybody_ = {all, ranks};
         here_ = {here, neighbours};
         leaders_ = {firsts, leaders};
     }
@@ -188,7 +196,7 @@ private:
         result_.facts.agreed = head_.p > 1;
         if (relative()) eb_ = detail::bound_from_range<T>(promise_.of_one(order().plan.bound.value), all.facts.lowest, all.facts.highest);
         if (adds_) choose_addition(all.facts.largest);
-        go_up();
+        else go_up();
     }
     void level_ended()
     {
@@ -201,6 +209,13 @@ private:
             return end(v);
         }
         report& all = result_.facts;
+        if (stage_ == stage::everybody) {
+            const char* const name = all.algorithm;
+            all = done.facts;
+            all.algorithm = name;
+            all.agreed = true;
+            return compare_verdicts();
+        }
         all.raw_bytes += done.facts.raw_bytes;
         all.sent_bytes += done.facts.sent_bytes;
         all.fallback_blocks += done.facts.fallback_blocks;
@@ -216,7 +231,7 @@ private:
     /// The same verdict with ranks of the whole communicator, because a level numbers its own ranks.
     verdict of_all_ranks(verdict v) const
     {
-        const std::span<const int> members = stage_ == stage::across ? leaders_ : here_;
+        const std::span<const int> members = stage_ == stage::everybody ? everybody_ : stage_ == stage::across ? leaders_ : here_;
         const auto real = [&](int rank) {
             return rank >= 0 && rank < static_cast<int>(members.size()) ? members[static_cast<std::size_t>(rank)] : rank;
         };
@@ -229,10 +244,13 @@ private:
     void choose_addition(double largest)
     {
         const queued_addends<T>& addends = outer_.what.addends;
+        const addable<T> sums{addends, eb_, head_.p};
         const double step = addends.step != nullptr ? addends.step(eb_) : 0;
-        if (!addends.can_add(largest, eb_, static_cast<std::size_t>(head_.p))) reduce_exactly();
-        else if (detail::survives_decoding<T>(head_.p * (largest + eb_), step)) outer_.what.sums_fit = true;
-        else add_decoded();
+        const bool held = sums.holds(largest);
+        outer_.what.sums_fit = held && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
+        if (!outer_.what.sums_fit && (held || sums.may_try())) return add_on_one_level();
+        if (!held) reduce_exactly();
+        go_up();
     }
     /// For values that do not fit the codec's integers.
     void reduce_exactly()
@@ -242,23 +260,12 @@ private:
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = outer_.what.rules.name;
     }
-    /// For a sum of a node that, once decoded, might be encoded as another value. Sums are then added exactly within nodes, and between
-    /// nodes they are decoded, added and encoded. The result keeps what was promised for encoded sums.
-    void add_decoded()
-    {
-        const double worst = promise_.of_result(eb_);
-        outer_.what.rules = decode_reduce_encode;
-        result_.facts.placement = outer_.what.rules.name;
-        promise_ = promised();
-        eb_ = std::min(eb_, promise_.within(worst));
-    }
-
     void run(stage now, const decision<T>& plan, std::span<const int> members, int me, int root, const T* send, T* recv, double eb)
     {
-        const int level = now == stage::up ? 0 : now == stage::across ? 1 : 2;
+        const int level = now == stage::across ? 1 : now == stage::down ? 2 : 0;
         const std::size_t n = head_.fitted.data.count;
         stage_ = now;
-        level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level * numbers_of_a_level));
+        level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level));
         user_buffers<T> user{send, n, recv, n, send == recv};
         user.shape.row = head_.order.user.shape.row;
         level_.emplace(call_order<T, level_link>{plan, user, root, eb, nullptr}, link, false);
@@ -298,6 +305,13 @@ private:
         }
         run_within(stage::up, *order().inner.reduce, head_.fitted.data.send, partial_sum_);
     }
+    void add_on_one_level()
+    {
+        outer_.checks = check_level::local;
+        outer_.bound = of_one_compression();
+        const call_buffers<T>& data = head_.fitted.data;
+        run(stage::everybody, outer_, everybody_, me_among_all_, root_among_all_, data.send, data.recv, eb_);
+    }
     void go_across()
     {
         if (leader_index_ == nobody) return go_down();
@@ -321,6 +335,10 @@ private:
     {
         level_.reset();
         if (lossy()) promise_.write(result_.facts, eb_);
+        compare_verdicts();
+    }
+    void compare_verdicts()
+    {
         if (order().plan.checks != check_level::collective || head_.p == 1) return end({});
         head_.compare({}, true);
         stage_ = stage::closing;
@@ -355,8 +373,8 @@ private:
     std::optional<level_call> level_;
     buffer_memory *ranks_ = nullptr, *partial_ = nullptr;
     T* partial_sum_ = nullptr;
-    std::span<const int> here_, leaders_;
-    int my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
+    std::span<const int> everybody_, here_, leaders_;  ///< all ranks node by node, so that a ring enters and leaves each node once
+    int me_among_all_ = 0, root_among_all_ = 0, my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
     std::uint32_t first_number_ = 0;
     double eb_ = 0;
     stage stage_ = stage::looking;

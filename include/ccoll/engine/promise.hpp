@@ -79,11 +79,6 @@ public:
     /// The bound of one compression. @param asked  for one compression or for the result, as the plan says
     double of_one(double asked) const { return share_of(asked, parts_); }
 
-    /// The worst-case error of the result. @param eb  of one compression
-    double of_result(double eb) const { return eb * units_; }
-    /// The bound of one compression with which the error of the result is at most `worst`.
-    double within(double worst) const { return units_ > 0 ? share_of(worst, units_) : worst; }
-
     /// @param eb  of one compression
     void write(report& facts, double eb) const
     {

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include <ccoll/engine/addable.hpp>
 #include <ccoll/engine/call_head.hpp>
 #include <ccoll/engine/exact_rest.hpp>
 #include <ccoll/engine/executor.hpp>
@@ -51,7 +52,7 @@ public:
     const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
 
 private:
-    enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_verdicts, ended };
+    enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_sections, comparing_verdicts, ended };
     using continuation = void (running_call::*)();
 
     bool go_on()
@@ -90,7 +91,7 @@ private:
         what_.row = head_.order.user.shape.row;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
         const bool between = what_.neighbors != nullptr;
-        what_.longest = what_.data.varied || between ? longest_part() : what_.cut(what_.path.blocks(p), 0).count;
+        what_.longest = what_.longest_block(p);
         what_.room_bytes = p > 1 ? room_for(what_, what_.widest(p)) : 0;
         lossy_ = d_.bound.lossy;
         if (lossy_) {
@@ -99,8 +100,7 @@ private:
         }
 
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
-        // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others would not hear of
-        // it.
+        // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others have to be told.
         const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.one_way);
         const bool counts = between ? head_.order.user.varied : what_.data.varied;
         must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && counts));
@@ -122,15 +122,6 @@ private:
     /// From now on input is read from a copy, because the call overwrites the input before it has been sent.
     void put_input_aside() { what_.data.send = head_.elements.put_aside(what_.data.send, head_.fitted.send_elements); }
 
-    /// The length as far as this rank knows it.
-    std::size_t longest_part() const
-    {
-        std::size_t longest = what_.data.own;
-        for (const part& each : what_.data.send_parts) longest = std::max(longest, each.count);
-        for (const part& each : what_.data.recv_parts) longest = std::max(longest, each.count);
-        return longest;
-    }
-
     // ---- the agreement ----
 
     /// @param then  what follows if all ranks have the same arguments
@@ -142,33 +133,16 @@ private:
         wanted.magnitude = adds_ && !looks_later();
         look_at_input(wanted, &running_call::tell_arguments);
     }
+    addable<T> sums() const { return {what_.addends, what_.eb, head_.p}; }
     /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then still there for a second,
     /// exact pass, in place as well, because nothing is stored where there is no sum. So no rank has to look at its input first.
-    bool looks_later() const
-    {
-        return adds_ && what_.facts.one_vector && !what_.facts.one_way &&
-               static_cast<std::size_t>(head_.p) <= what_.addends.self_checked_addends;
-    }
+    bool looks_later() const { return adds_ && what_.facts.one_vector && !what_.facts.one_way && sums().are_checked(); }
     void look_at_input(value_survey wanted, continuation then)
     {
         wanted.counts_non_finite = !what_.addends.adds_non_finite;
         head_.look_at_input(wanted);
         when_elements_are_done(then);
     }
-    bool can_add(double largest) const { return what_.addends.can_add(largest, what_.eb, static_cast<std::size_t>(head_.p)); }
-    bool can_add(const shared_facts& all) const
-    {
-        const fill_values fills = all.fills();
-        if (can_add(std::max(all.largest, fills.largest()))) return true;
-        // One or two fill values can be added beside numbers, if they cannot be added as numbers themselves.
-        constexpr int most_ranks = std::numeric_limits<std::int16_t>::max();
-        if (what_.addends.put_fills == nullptr || head_.p > most_ranks || fills.others != 0) return false;
-        double largest = all.largest;
-        for (const double one : {fills.lowest, fills.highest})
-            if (const double size = std::abs(one); what_.addends.can_add(size, what_.eb, 1)) largest = std::max(largest, size);
-        return can_add(largest);
-    }
-
     void tell_arguments()
     {
         const value_survey& found = head_.elements.found();
@@ -189,9 +163,19 @@ private:
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (adds_ && !can_add(all.facts)) reduce_exactly();  // if nobody has looked: a bound that no addend can keep
-        else if (looks_later()) unasked_ = what_.unlooked = true;
+        if (adds_ && !sums().holds(all.facts)) {
+            if (sums().may_try()) ask_afterwards();
+            else reduce_exactly();
+        } else if (looks_later()) {
+            unasked_ = what_.unlooked = true;
+        }
         (this->*after_agreement_)();
+    }
+    /// No rank sees all sums, so ranks will tell each other which could not be held. For these they need their input once more.
+    void ask_afterwards()
+    {
+        asks_afterwards_ = what_.unlooked = true;
+        if (head_.order.user.in_place || what_.data.send == what_.data.recv) put_input_aside();
     }
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
     void reduce_exactly()
@@ -257,16 +241,11 @@ private:
     }
     void cut_into_slices()
     {
-        // Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
-        const bool between = what_.neighbors != nullptr, local = d_.checks == check_level::local;
-        what_.slices_unasked = !result_.facts.agreed && (local || between) && head_.p > 1;
-        const bool sliced = result_.facts.agreed || local || (between && what_.longest * sizeof(T) >= agreement_bytes);
-        what_.slice_elements = sliced ? slice_for(what_.longest, d_.what.codec.chunk_elements, what_.widest(head_.p), what_.wanted_slice())
-                                      : std::max<std::size_t>(1, what_.longest);
+        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed, d_.checks == check_level::local, head_.p);
     }
     void refuse_or_run()
     {
-        what_.refuses = head_.trouble.ok() && !can_add(head_.elements.found().largest_of_all());
+        what_.refuses = head_.trouble.ok() && !sums().holds(head_.elements.found().largest_of_all());
         run_schedule();
     }
     void run_schedule()
@@ -285,14 +264,13 @@ private:
         result_.facts.breakdown += engine_->seconds();
         std::vector<part> not_held = engine_->not_held();
         engine_.reset();
-        if (unasked_) {
-            unasked_ = false;
-            head_.stamp.call = head_.second_call;
-            head_.talk.emplace(link_, head_.stamp);
+        if (std::exchange(asks_afterwards_, false)) return tell_sections(not_held);
+        if (std::exchange(unasked_, false)) {
+            head_.next_number();
             if (!head_.trouble.ok()) {
                 head_.talk->give_up(head_.trouble);  // some may be waiting there
             } else if (!not_held.empty()) {
-                return run_again(std::move(not_held));
+                return what_.facts.one_vector ? run_again(std::move(not_held)) : start_over();
             }
         }
         if (!rest_.any()) return compare_verdicts();
@@ -308,10 +286,36 @@ private:
         facts.fallback_blocks = counts.fallback_blocks;
         facts.special_values = counts.special_values;
     }
-    /// Exactly, the parts whose sums could not be held. Only a vector that all ranks receive whole has such parts and others.
+    /// A rank had values that it could not add, and has refused all of its sums. So every rank knows that of every result, and nothing has
+    /// been stored. Ranks now compare their values, as they do in long vectors.
+    void start_over()
+    {
+        what_.refuses = false;
+        after_agreement_ = &running_call::execute;
+        tell_arguments();
+    }
+    vector_sections<T> sections() const { return {what_, d_.what.codec.chunk_elements}; }
+    /// @param not_held  of this rank's result
+    void tell_sections(const std::vector<part>& not_held)
+    {
+        shared_facts mine;
+        mine.not_held = sections().of(not_held, head_.me);
+        head_.next_number();
+        head_.compare(mine, false);
+        stage_ = stage::comparing_sections;
+    }
+    void sections_compared()
+    {
+        head_.trouble = head_.talk->merged().trouble;
+        std::vector<part> parts = sections().parts(head_.talk->merged().facts.not_held);
+        if (!head_.trouble.ok()) end();
+        else if (parts.empty()) compare_verdicts();
+        else run_again(std::move(parts));
+    }
+    /// Exactly, the parts whose sums could not be held.
     void run_again(std::vector<part> not_held)
     {
-        if (!what_.facts.one_vector || exact_rest<T>::elements_of(not_held) == what_.data.count) {
+        if (exact_rest<T>::elements_of(not_held) == what_.data.count) {
             reduce_exactly();
             return run_schedule();
         }
@@ -319,10 +323,10 @@ private:
         lossy_ = false;
         what_.reduce_exactly();
         what_.eb = head_.stamp.arguments.bound = 0;
-        what_.data = rest_.begin(std::move(not_held), what_.data, head_.elements);
+        what_.data = rest_.begin(std::move(not_held), what_, head_.me, head_.p, head_.fitted.recv_elements > 0, head_.elements);
         result_.facts.fallback_blocks += rest_.chunks_of(d_.what.codec.chunk_elements);
         head_.stamp.arguments.count = what_.data.count;
-        what_.longest = what_.cut(what_.path.blocks(head_.p), 0).count;
+        what_.longest = what_.longest_block(head_.p);
         cut_into_slices();
         when_elements_are_done(&running_call::run_schedule);
     }
@@ -379,9 +383,11 @@ private:
             came_back(native_request_.result);
             return true;
         case stage::comparing_arguments:
+        case stage::comparing_sections:
         case stage::comparing_verdicts:
             if (head_.p > 1 && !head_.talk->progress()) return head_.talk->moved();
             if (stage_ == stage::comparing_arguments) return arguments_compared(), true;
+            if (stage_ == stage::comparing_sections) return sections_compared(), true;
             head_.trouble = head_.talk->merged().trouble;
             end();
             return true;
@@ -400,6 +406,10 @@ private:
         if (engine_) engine_->give_up(v);
         else head_.talk->give_up(v);
         engine_.reset();
+        if (unasked_ || asks_afterwards_) {  // others may already be where this rank would have gone on
+            head_.next_number();
+            head_.talk->give_up(v);
+        }
         head_.elements.wait();  // it may use the user's buffers
         head_.trouble = v;
         end();
@@ -431,7 +441,8 @@ private:
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
-    bool unasked_ = false;  // may values be too large to be added, here or elsewhere?
+    bool unasked_ = false;          // may values be too large to be added, here or elsewhere?
+    bool asks_afterwards_ = false;  // some are, and ranks will tell each other where
     bool must_close_ = false, moved_ = false;
 };
 

@@ -82,6 +82,21 @@ struct call_buffers {
 /// one-way rings, and two-way exchanges are still eager (64 MiB allreduce, 2 and 4 ranks on 1 Gb/s links, messages of 16 KiB to 1 MiB).
 inline constexpr std::size_t usual_slice_elements = std::size_t{1} << 16;
 
+/// From this many bytes on, Check::Auto lets ranks compare arguments before they move data. With fewer bytes, a block is one message
+/// whatever its length, so that ranks with different counts still expect the same number of messages. An agreement costs 0.3 to 1 ms on 1
+/// Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
+inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
+
+/// Elements of a slice, which depend on plan, p and count alone. A slice consists of whole chunks. A block that is long enough has at least
+/// four slices. Messages with several blocks are as long as messages with one.
+/// @param wanted  elements of a long slice
+constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest, std::size_t wanted = usual_slice_elements)
+{
+    const std::size_t most = std::max<std::size_t>(1, wanted / static_cast<std::size_t>(widest));
+    const std::size_t wish = std::min(most, (longest_block + 3) / 4);
+    return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
+}
+
 /// Everything that the engine has to know, as values. So the engine is compiled once per element type and transport, whatever the plan is.
 template <element T>
 struct task {
@@ -120,10 +135,30 @@ struct task {
         return neighbors != nullptr ? step_between(*neighbors, gathers(), k) : path.step_at(me, p, root, k);
     }
 
+    /// Elements of the longest block, as far as this rank knows it.
+    std::size_t longest_block(int p) const
+    {
+        if (!data.varied && neighbors == nullptr) return cut(path.blocks(p), 0).count;
+        std::size_t most = data.own;
+        for (const part& each : data.send_parts) most = std::max(most, each.count);
+        for (const part& each : data.recv_parts) most = std::max(most, each.count);
+        return most;
+    }
+
     /// Block b of the whole vector, if parts are equal.
     part cut(int blocks, int b) const { return facts.one_vector ? aligned_part(data.count, blocks, b) : equal_part(data.count, blocks, b); }
 
     std::size_t wanted_slice() const { return space.slice_elements != 0 ? space.slice_elements : usual_slice_elements; }
+
+    /// Below the threshold each block is one slice, however long it is. So the number of messages does not depend on the count.
+    /// @param chunk   elements of the codec with which the call began    @param local  ranks never compare their arguments
+    /// @param agreed  they have compared them
+    void cut_into_slices(std::size_t chunk, bool agreed, bool local, int p)
+    {
+        const bool between = neighbors != nullptr, sliced = agreed || local || (between && longest * sizeof(T) >= agreement_bytes);
+        slices_unasked = !agreed && (local || between) && p > 1;
+        slice_elements = sliced ? slice_for(longest, chunk, widest(p), wanted_slice()) : std::max<std::size_t>(1, longest);
+    }
 
     /// For values that do not fit the codec's integers.
     void reduce_exactly()
@@ -137,21 +172,6 @@ struct task {
         return rules.reduce_encoded ? std::max(addends.max_bytes(n), exact.max_bytes(n)) : codec.max_bytes(n);
     }
 };
-
-/// From this many bytes on, Check::Auto lets ranks compare arguments before they move data. With fewer bytes, a block is one message
-/// whatever its length, so that ranks with different counts still expect the same number of messages. An agreement costs 0.3 to 1 ms on 1
-/// Gb/s links with 4 ranks, where an allreduce of 1 MiB takes 15 ms plain and 9 ms compressed at ratio 1.4.
-inline constexpr std::size_t agreement_bytes = std::size_t{1} << 20;
-
-/// Elements of a slice, which depend on plan, p and count alone. A slice consists of whole chunks. A block that is long enough has at least
-/// four slices. Messages with several blocks are as long as messages with one.
-/// @param wanted  elements of a long slice
-constexpr std::size_t slice_for(std::size_t longest_block, std::size_t chunk, int widest, std::size_t wanted = usual_slice_elements)
-{
-    const std::size_t most = std::max<std::size_t>(1, wanted / static_cast<std::size_t>(widest));
-    const std::size_t wish = std::min(most, (longest_block + 3) / 4);
-    return std::max(chunk, (wish + chunk - 1) / chunk * chunk);
-}
 
 /// Enough room for the codecs of the library and elements of up to 8 bytes. The longest frames are addends of f32, which can take twice as
 /// many bytes as the raw values.

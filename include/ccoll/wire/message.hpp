@@ -154,7 +154,7 @@ inline verdict read_verdict(const_byte_span from) noexcept
     return v;
 }
 
-/// What ranks find out together before a call.
+/// What ranks find out together.
 struct shared_facts {
     double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
     double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite value, or no plan asks
@@ -162,6 +162,7 @@ struct shared_facts {
     double lowest_fill = fill_values{}.lowest;                  ///< of the fill values among the input,
     double highest_fill = fill_values{}.highest;                ///< which do not count in `largest`
     std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
+    std::uint64_t not_held = 0;                                 ///< a bit for each section of the vector with sums that cannot be held
     std::uint32_t other_fills = 0;                              ///< 1: there are more than these two fill values
     std::uint32_t unused = 0;
 
@@ -177,10 +178,11 @@ struct shared_facts {
         all.merge(theirs.fills());
         set_fills(all);
         longest_part = std::max(longest_part, theirs.longest_part);
+        not_held |= theirs.not_held;
     }
     bool has_range() const noexcept { return lowest <= highest; }
 };
-static_assert(sizeof(shared_facts) == 56, "ccoll: the shared facts have 56 bytes on the wire");
+static_assert(sizeof(shared_facts) == 64, "ccoll: the shared facts have 64 bytes on the wire");
 
 /// One control message. Ranks merge these until all of them hold the same.
 struct control_message {
@@ -191,6 +193,6 @@ struct control_message {
     std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 208, "ccoll: a control message has 208 bytes on the wire");
+static_assert(sizeof(control_message) == 216, "ccoll: a control message has 216 bytes on the wire");
 
 }  // namespace ccoll
