@@ -23,7 +23,7 @@ namespace avx512_gfni {
 // The primitives of AVX-512 that more instructions do not improve.
 using avx2::fill;
 using avx2::find_lattice;
-using avx2::get_list;
+using avx2::get_lists;
 using avx2::is_noise;
 using avx2::largest_below;
 using avx2::largest_magnitude;
@@ -247,17 +247,6 @@ inline constexpr bool takes_out = true;
 #include <ccoll/codec/szp/alone.inl>
 
 using namespace lists;
-
-CCOLL_INLINE void put_list(const few_planes& p, unsigned, u8* to) noexcept
-{
-    __m256i v = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
-                                 29, 30, 31);
-    v = _mm256_mask_add_epi8(v, p.of[0], v, _mm256_set1_epi8(0x20));
-    v = _mm256_mask_add_epi8(v, p.of[1], v, _mm256_set1_epi8(0x40));
-    v = _mm256_mask_add_epi8(v, p.of[2], v, _mm256_set1_epi8(-0x80));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_maskz_compress_epi8(p.any(), v));
-}
-#include <ccoll/codec/szp/lists.inl>
 #include <ccoll/codec/szp/avx512_lists.inl>
 
 }  // namespace avx512_gfni

@@ -1,6 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/avx512_lists.inl - floor 2. Decodes chunks with lists as they are, with AVX-512 and GFNI: planes and lists both become 32
-// differences in bytes, without a branch between the two.
+// codec/szp/avx512_lists.inl - floor 2. Lists with AVX-512 and GFNI, without branches between them and planes, which no processor could
+// predict. An encoder treats each block in both ways. A decoder makes 32 differences in bytes of both, so it decodes lists as they are.
+
+/// [width] Blocks of fewer differences have a list.
+struct list_widths {
+    u8 below[16];
+};
+constexpr list_widths make_list_widths()
+{
+    list_widths w{};
+    w.below[0] = 1;
+    for (unsigned width = 1; width <= widest_listed; ++width) w.below[width] = static_cast<u8>(std::min(4 * width, most_listed + 1));
+    return w;
+}
+inline constexpr list_widths list_width = make_list_widths();
+
+/// The places of a block: the low bits of the entries of a list.
+CCOLL_INLINE __m256i all_places() noexcept
+{
+    return _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+                            30, 31);
+}
+
+/// As in szp/lists.inl. Where the next list goes depends on counts alone, which depend on nothing that was written, so several blocks are
+/// under way at once.
+CCOLL_TARGET inline list_ends put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* list, u8* planes) noexcept
+{
+    constexpr int both_or_third = 0xea;  // (a & b) | c
+    const orders& o = constants();
+    const __m256i places = all_places();
+    for (std::size_t k = 0; k < blocks; ++k) {
+        const unsigned width = widths[k];
+        // There may be nothing behind the last block.
+        const __m256i block = _mm256_maskz_loadu_epi32(static_cast<__mmask8>(_bzhi_u32(255, width)), in);
+        const __m256i differences = transposed_256(permuted_256(o.spread[width], block), o.transpose[width]);
+        const u32 any = _mm256_test_epi8_mask(differences, differences);
+        const __m256i entries = _mm256_ternarylogic_epi32(_mm256_slli_epi16(differences, 5), _mm256_set1_epi8(-32), places, both_or_third);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(list), _mm256_maskz_compress_epi8(any, entries));
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(planes), block);
+        const unsigned count = ones_of(any), listed = 0u - unsigned{count < list_width.below[width]};
+        codes[k] = static_cast<u8>((count & listed) | ((planes_code + width) & ~listed));
+        list += count & listed;
+        planes += 4 * width & ~listed;
+        in += 4 * width;
+    }
+    return {list, planes};
+}
 
 /// From the code of a block to the planes and to the entries that it has.
 struct list_codes {
@@ -21,8 +66,6 @@ inline constexpr list_codes list_code = make_list_codes();
 /// @param from   may be read up to 8 bytes    @param wrong  gets bits if the places of the entries do not ascend
 CCOLL_INLINE __m256i get_list_bytes(const u8* from, unsigned count, u32& wrong) noexcept
 {
-    const __m256i places = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25,
-                                            26, 27, 28, 29, 30, 31);
     const __m128i entries = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
     const __m256i place = _mm256_and_si256(_mm256_cvtepu8_epi32(entries), _mm256_set1_epi32(31));
     const __m256i bits = _mm256_maskz_sllv_epi32(static_cast<__mmask8>(_bzhi_u32(255, count)), _mm256_set1_epi32(1), place);
@@ -31,7 +74,7 @@ CCOLL_INLINE __m256i get_list_bytes(const u8* from, unsigned count, u32& wrong) 
     any = _mm_or_si128(any, _mm_shuffle_epi32(any, 0x55));
     const auto mask = static_cast<u32>(_mm_cvtsi128_si32(any));
     const __m256i spread = _mm256_maskz_expand_epi8(mask, _mm256_castsi128_si256(entries));
-    wrong |= _mm256_mask_cmpneq_epi8_mask(mask, _mm256_and_si256(spread, _mm256_set1_epi8(31)), places);
+    wrong |= _mm256_mask_cmpneq_epi8_mask(mask, _mm256_and_si256(spread, _mm256_set1_epi8(31)), all_places());
     wrong |= ones_of(mask) ^ count;
     constexpr i64 sign_extended = 0x2040808080808080;  // bits 5, 6, and 7 from there on
     return _mm256_gf2p8affine_epi64_epi8(spread, _mm256_set1_epi64x(sign_extended), 0);

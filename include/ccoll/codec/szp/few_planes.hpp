@@ -31,6 +31,11 @@ struct few_planes {
     }
 };
 
+/// Where the lists of a chunk end, and the planes of its blocks that have none.
+struct list_ends {
+    u8 *lists, *planes;
+};
+
 /// The number of differences in the list of a block, or the code of its planes if these are not longer.
 inline unsigned code_of(unsigned width, unsigned differences) noexcept
 {

@@ -65,20 +65,16 @@ inline u8* write(const u8* widths, std::size_t blocks, u8* front, const u8* end)
     if (end - begin > few && savings(widths, blocks, begin) < least * 7 / 8) return nullptr;
     block_codes codes;
     all_lists lists;
-    u8* const end_of_lists = list_writers.in_use()(widths, blocks, begin, codes.of, lists.of);
-    const auto bytes = static_cast<std::size_t>(end_of_lists - lists.of);
-    std::size_t words = 0;
-    for (std::size_t k = 0; k < blocks; ++k) words += codes.of[k] > most_listed ? widths[k] : 0;
-    if (4 * words + padded(bytes) + least > static_cast<std::size_t>(end - begin)) return nullptr;
+    u8 planes[most_bytes];
+    const list_ends ends = list_writers.in_use()(widths, blocks, begin, codes.of, lists.of, planes);
+    const auto listed = static_cast<std::size_t>(ends.lists - lists.of), kept = static_cast<std::size_t>(ends.planes - planes);
+    if (kept + padded(listed) + least > static_cast<std::size_t>(end - begin)) return nullptr;
 
-    u8* kept = begin;
-    const u8* from = begin;
-    for (std::size_t k = 0; k < blocks; from += 4 * std::size_t{widths[k++]})
-        if (codes.of[k] > most_listed) kept = copy_planes(from, widths[k], kept);
-    std::memset(end_of_lists, 0, padded(bytes) - bytes);
-    std::memcpy(kept, lists.of, padded(bytes));
+    std::memcpy(begin, planes, kept);
+    std::memset(ends.lists, 0, padded(listed) - listed);
+    std::memcpy(begin + kept, lists.of, padded(listed));
     pack_codes(codes.of, blocks, 0, front);
-    return kept + padded(bytes);
+    return begin + kept + padded(listed);
 }
 
 /// Checks a chunk with lists.

@@ -4,23 +4,30 @@
 
 CCOLL_EXACT_END  // integers only; exact regions ask for -O3, which makes these loops 1.5 times as long with g++
 
-/// @param codes  gets the code of each block    @return the end of the lists
-CCOLL_TARGET inline u8* put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* to) noexcept
+/// @param codes         gets the code of each block
+/// @param list, planes  where the lists go, and the planes of blocks that have none
+CCOLL_TARGET inline list_ends put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* list, u8* planes) noexcept
 {
     for (std::size_t k = 0; k < blocks; in += 4 * std::size_t{widths[k++]}) {
         const unsigned width = widths[k];
-        if (width == 0 || width > widest_listed) {
-            codes[k] = static_cast<u8>(width > 0 ? planes_code + width : 0);
+        if (width == 0) {
+            codes[k] = 0;
             continue;
         }
-        const few_planes planes(in, width);
-        const unsigned code = code_of(width, ones_of(planes.any()));
-        codes[k] = static_cast<u8>(code);
-        if (code > most_listed) continue;
-        put_list(planes, code, to);
-        to += code;
+        if (width <= widest_listed) {
+            const few_planes differences(in, width);
+            const unsigned code = code_of(width, ones_of(differences.any()));
+            if (code <= most_listed) {
+                codes[k] = static_cast<u8>(code);
+                put_list(differences, code, list);
+                list += code;
+                continue;
+            }
+        }
+        codes[k] = static_cast<u8>(planes_code + width);
+        planes = copy_planes(in, width, planes);
     }
-    return to;
+    return {list, planes};
 }
 
 /// @param in      the planes of those blocks that have them    @param list  those of all others
