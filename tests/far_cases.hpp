@@ -166,12 +166,18 @@ private:
             compare<calls::gather>(plan, n, me_ == 0 ? all : 0, [&](auto with, auto& in, auto& out) { return with(in, out, 0, comm_); });
         });
     }
-    /// One huge value on one rank. All ranks must reduce exactly, in a second pass or at once.
+    /// More huge values on one rank than a sum can hold. All ranks must reduce this part exactly, in a second pass.
     void what_cannot_be_added(std::size_t n)
     {
         spike_ = true;
         all_reduce(ccoll::menu<Plan<Algo::Ring, SZp, E>, Plan<Algo::RecursiveDoubling, SZp, E>>(), n);
         reduce_to_root(ccoll::menu<Plan<Algo::Binomial, SZp, E>>().at(0), n);
+        each(ccoll::menu<Plan<Algo::Ring, SZp, E>>(), [&](const auto& plan) {
+            compare<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& in, auto& out) { return with(in, out, comm_); });
+            in_place<calls::reduce_scatter>(plan, n * ranks(), n, [&](auto with, auto& both) { return with(both, comm_); });
+        });
+        each(ccoll::menu<Plan<Algo::Chain, SZp, E>>(),
+             [&](const auto& plan) { in_place<calls::scan>(plan, n, n, [&](auto with, auto& both) { return with(both, comm_); }); });
         spike_ = false;
     }
     /// v variants: another length for each rank, and 0 for the first.
@@ -248,7 +254,8 @@ private:
     floats input(std::size_t n) const
     {
         floats x = fields::smooth<float>(n, static_cast<unsigned>(me_) + 1);
-        if (spike_ && n > 0 && me_ == p_ / 2) x[n / 2] = 3e20f;
+        if (spike_ && n > 16 && me_ == p_ / 2)
+            for (std::size_t k = 0; k < 6; ++k) x[n / 2 + k] = static_cast<float>(k + 3) * 1e20f;
         return x;
     }
     template <class Menu, class Work>

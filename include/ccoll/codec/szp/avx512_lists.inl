@@ -33,9 +33,9 @@ CCOLL_TARGET inline list_ends put_lists(const u8* widths, std::size_t blocks, co
         const unsigned width = widths[k];
         // There may be nothing behind the last block.
         const __m256i block = _mm256_maskz_loadu_epi32(static_cast<__mmask8>(_bzhi_u32(255, width)), in);
-        const __m256i differences = transposed_256(permuted_256(o.spread[width], block), o.transpose[width]);
-        const u32 any = _mm256_test_epi8_mask(differences, differences);
-        const __m256i entries = _mm256_ternarylogic_epi32(_mm256_slli_epi16(differences, 5), _mm256_set1_epi8(-32), places, both_or_third);
+        const __m256i bytes = transposed_256(permuted_256(o.spread[width], block), o.transpose[width]);
+        const u32 any = _mm256_test_epi8_mask(bytes, bytes);
+        const __m256i entries = _mm256_ternarylogic_epi32(_mm256_slli_epi16(bytes, 5), _mm256_set1_epi8(-32), places, both_or_third);
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(list), _mm256_maskz_compress_epi8(any, entries));
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(planes), block);
         const unsigned count = ones_of(any), listed = 0u - unsigned{count < list_width.below[width]};

@@ -15,11 +15,11 @@ CCOLL_TARGET inline list_ends put_lists(const u8* widths, std::size_t blocks, co
             continue;
         }
         if (width <= widest_listed) {
-            const few_planes differences(in, width);
-            const unsigned code = code_of(width, ones_of(differences.any()));
+            const few_planes few(in, width);
+            const unsigned code = code_of(width, ones_of(few.any()));
             if (code <= most_listed) {
                 codes[k] = static_cast<u8>(code);
-                put_list(differences, code, list);
+                put_list(few, code, list);
                 list += code;
                 continue;
             }
