@@ -444,7 +444,8 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         // [doc:fallback]
         field[1] = 1e20f, field[2] = 2e20f, field[3] = 3e20f, field[4] = 4e20f, field[5] = 5e20f;  // more than a chunk of a sum can hold
         const auto some = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);
-        const bool fell_back = some.fallback_blocks > 0;                                       // their slice was reduced exactly
+        const bool fell_back = some.fallback_blocks > 0;  // their slice was reduced exactly
+
         const auto whole = ccoll::allreduce<Codec::SZp, ErrorBound<1e-40>>(field, out, comm);  // no float is that precise
         const bool all_of_it = whole.exact && whole.codec == std::string("None");
         // [/doc:fallback]
