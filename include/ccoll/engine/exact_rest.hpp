@@ -112,7 +112,8 @@ public:
         rest.recv = has_result ? input + before_result : nullptr;
         rest.count = n;
         rest.own = cuts_[cut ? static_cast<std::size_t>(me) : 0].count;
-        if ((rest.varied = cut)) rest.send_parts = cuts_;
+        rest.varied = cut;
+        if (cut) rest.send_parts = cuts_;
         return rest;
     }
     /// Begins to copy the results to their places. @return the buffers of the call
