@@ -5,6 +5,12 @@ using namespace lists;
 
 CCOLL_INLINE unsigned ones_of(u32 v) noexcept { return static_cast<unsigned>(_mm_popcnt_u32(v)); }
 
+/// The places of a block: the low bits of the entries of a list.
+CCOLL_INLINE __m256i all_places() noexcept
+{
+    return _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
+                            30, 31);
+}
 /// `what` in the bytes whose bit is set.
 CCOLL_INLINE __m256i where(u32 bits, u8 what) noexcept
 {
@@ -16,9 +22,8 @@ CCOLL_INLINE __m256i where(u32 bits, u8 what) noexcept
 /// All entries side by side, then those that there are, 8 places at a time.
 CCOLL_INLINE void put_list(const few_planes& p, unsigned, u8* to) noexcept
 {
-    __m256i v = _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
-                                 29, 30, 31);
-    v = _mm256_or_si256(_mm256_or_si256(v, where(p.of[0], 0x20)), _mm256_or_si256(where(p.of[1], 0x40), where(p.of[2], 0x80)));
+    __m256i v =
+        _mm256_or_si256(_mm256_or_si256(all_places(), where(p.of[0], 0x20)), _mm256_or_si256(where(p.of[1], 0x40), where(p.of[2], 0x80)));
     const __m128i low = _mm256_castsi256_si128(v), high = _mm256_extracti128_si256(v, 1);
     const __m128i groups[4] = {low, _mm_unpackhi_epi64(low, low), high, _mm_unpackhi_epi64(high, high)};
     const u32 any = p.any();

@@ -21,6 +21,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 namespace avx512_gfni {
 
 // The primitives of AVX-512 that more instructions do not improve.
+using avx2::all_places;
 using avx2::fill;
 using avx2::find_lattice;
 using avx2::get_lists;

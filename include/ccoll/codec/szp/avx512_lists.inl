@@ -10,17 +10,11 @@ constexpr list_widths make_list_widths()
 {
     list_widths w{};
     w.below[0] = 1;
-    for (unsigned width = 1; width <= widest_listed; ++width) w.below[width] = static_cast<u8>(std::min(4 * width, most_listed + 1));
+    for (unsigned width = 1; width <= widest_listed; ++width)
+        while (code_of(width, w.below[width]) <= most_listed) ++w.below[width];
     return w;
 }
 inline constexpr list_widths list_width = make_list_widths();
-
-/// The places of a block: the low bits of the entries of a list.
-CCOLL_INLINE __m256i all_places() noexcept
-{
-    return _mm256_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29,
-                            30, 31);
-}
 
 /// As in szp/lists.inl. Where the next list goes depends on counts alone, which depend on nothing that was written, so several blocks are
 /// under way at once.

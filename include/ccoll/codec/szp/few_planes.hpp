@@ -37,7 +37,7 @@ struct list_ends {
 };
 
 /// The number of differences in the list of a block, or the code of its planes if these are not longer.
-inline unsigned code_of(unsigned width, unsigned differences) noexcept
+constexpr unsigned code_of(unsigned width, unsigned differences) noexcept
 {
     return differences < 4 * width && differences <= most_listed ? differences : planes_code + width;
 }
