@@ -119,14 +119,14 @@ private:
         stage_ = stage::looking;
     }
 
-    /// Finds out who is on which node, and who is the first rank of each node.
+    /// Finds out who is on this rank's node, and who is the first rank of each node.
     void sort_ranks(std::span<const int> nodes)
     {
         const auto p = static_cast<std::size_t>(head_.p);
-        ranks_ = link_.memory().take(3 * p * sizeof(int));
-        int* const all = reinterpret_cast<int*>(ranks_->bytes.get());
-        int *const here = all + p, *const firsts = here + p;
-        std::size_t neighbours = 0, leaders = 0, ranks = 0;
+        ranks_ = link_.memory().take(2 * p * sizeof(int));
+        int* const here = reinterpret_cast<int*>(ranks_->bytes.get());
+        int* const firsts = here + p;
+        std::size_t neighbours = 0, leaders = 0;
         const auto node = [&](int rank) { return nodes[static_cast<std::size_t>(rank)]; };
         const auto leads = [&](int rank) {
             if (facts().rooted && node(rank) == node(order().root)) return rank == order().root;
@@ -145,14 +145,7 @@ private:
             if (rank == head_.me) leader_index_ = static_cast<int>(leaders);
             if (rank == order().root) root_index_ = static_cast<int>(leaders);
             firsts[leaders++] = rank;
-            for (int each = 0; each < head_.p; ++each) {
-                if (node(each) != node(rank)) continue;
-                if (each == head_.me) me_among_all_ = static_cast<int>(ranks);
-                if (each == order().root) root_among_all_ = static_cast<int>(ranks);
-                all[ranks++] = each;
-            }
         }
-        everybody_ = {all, ranks};
         here_ = {here, neighbours};
         leaders_ = {firsts, leaders};
     }
@@ -231,7 +224,7 @@ private:
     /// The same verdict with ranks of the whole communicator, because a level numbers its own ranks.
     verdict of_all_ranks(verdict v) const
     {
-        const std::span<const int> members = stage_ == stage::everybody ? everybody_ : stage_ == stage::across ? leaders_ : here_;
+        const std::span<const int> members = stage_ == stage::across ? leaders_ : here_;
         const auto real = [&](int rank) {
             return rank >= 0 && rank < static_cast<int>(members.size()) ? members[static_cast<std::size_t>(rank)] : rank;
         };
@@ -305,12 +298,26 @@ private:
         }
         run_within(stage::up, *order().inner.reduce, head_.fitted.data.send, partial_sum_);
     }
+    /// As if all ranks were on this rank's node. They are in the order of the nodes, so that a ring enters and leaves each node once.
     void add_on_one_level()
     {
+        const std::span<const int> nodes = nodes_of(link_);
+        const auto node = [&](int rank) { return nodes[static_cast<std::size_t>(rank)]; };
+        int* const all = reinterpret_cast<int*>(ranks_->bytes.get());
+        std::size_t ranks = 0;
+        int me = 0, root = 0;
+        for (const int leader : leaders_)
+            for (int rank = 0; rank < head_.p; ++rank) {
+                if (node(rank) != node(leader)) continue;
+                if (rank == head_.me) me = static_cast<int>(ranks);
+                if (rank == order().root) root = static_cast<int>(ranks);
+                all[ranks++] = rank;
+            }
+        here_ = {all, ranks};
         outer_.checks = check_level::local;
         outer_.bound = of_one_compression();
         const call_buffers<T>& data = head_.fitted.data;
-        run(stage::everybody, outer_, everybody_, me_among_all_, root_among_all_, data.send, data.recv, eb_);
+        run(stage::everybody, outer_, here_, me, root, data.send, data.recv, eb_);
     }
     void go_across()
     {
@@ -373,8 +380,8 @@ private:
     std::optional<level_call> level_;
     buffer_memory *ranks_ = nullptr, *partial_ = nullptr;
     T* partial_sum_ = nullptr;
-    std::span<const int> everybody_, here_, leaders_;  ///< all ranks node by node, so that a ring enters and leaves each node once
-    int me_among_all_ = 0, root_among_all_ = 0, my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
+    std::span<const int> here_, leaders_;
+    int my_place_ = 0, leader_place_ = 0, leader_index_ = nobody, root_index_ = 0;
     std::uint32_t first_number_ = 0;
     double eb_ = 0;
     stage stage_ = stage::looking;
