@@ -65,12 +65,21 @@ void check_reports(const std::vector<seen<T>>& all, std::size_t most_chunks)
     }
 }
 
-/// Runs `call(comm, input, mine)` on p ranks.
-template <class T, class Call>
-std::vector<seen<T>> on_ranks(const std::vector<std::vector<T>>& inputs, Call call)
+/// Runs `call(send, to, comm)` on a rank for each input.
+/// @param length  of the result of a rank
+template <class T, class Length, class Call>
+std::vector<seen<T>> on_ranks(const std::vector<std::vector<T>>& inputs, bool in_place, Length length, Call call)
 {
-    return run<seen<T>>(static_cast<int>(inputs.size()),
-                        [=](threads_comm& comm, seen<T>& mine) { call(comm, inputs[static_cast<std::size_t>(comm.rank())], mine); });
+    return run<seen<T>>(static_cast<int>(inputs.size()), [=](threads_comm& comm, seen<T>& mine) {
+        const std::vector<T>& input = inputs[static_cast<std::size_t>(comm.rank())];
+        guarded<T> send(input), recv(length(comm.rank()));
+        const bool both = in_place && recv.span().size() > 0;
+        guarded<T>& result = both ? send : recv;
+        mine.facts = call(std::span<const T>(send.span()), result.span(), comm);
+        mine.guards = send.intact() && recv.intact();
+        mine.send_kept = both || oracle::same_bits(send.values(), input);
+        mine.result = result.values();
+    });
 }
 
 constexpr std::size_t lengths[] = {20000, 300000};  // below 1 MiB of floats, and above
@@ -88,15 +97,9 @@ TEMPLATE_TEST_CASE("A reduce is exact where a sum cannot be held", "[homomorphic
                 const int root = p / 2;
                 const auto inputs = inputs_with_huge_values<T>(p, n);
                 const auto reduced = [=]<class... P>(ccoll::Plan<P...>) {
-                    return on_ranks<T>(inputs, [=](threads_comm& comm, const std::vector<T>& input, seen<T>& mine) {
-                        const bool leads = comm.rank() == root;
-                        guarded<T> send(input), recv(leads ? n : 0);
-                        const std::span<T> to = in_place && leads ? send.span() : recv.span();
-                        mine.facts = ccoll::reduce<P...>(std::span<const T>(send.span()), to, root, comm);
-                        mine.guards = send.intact() && recv.intact();
-                        mine.send_kept = (in_place && leads) || oracle::same_bits(send.values(), input);
-                        if (leads) mine.result = in_place ? send.values() : recv.values();
-                    });
+                    return on_ranks(
+                        inputs, in_place, [=](int rank) { return rank == root ? n : 0; },
+                        [=](auto send, auto to, threads_comm& comm) { return ccoll::reduce<P...>(send, to, root, comm); });
                 };
                 const auto check = [&](const std::vector<seen<T>>& all, double divisor) {
                     check_reports(all, chunks_of_a_slice);
@@ -146,13 +149,9 @@ TEMPLATE_TEST_CASE("A reduce_scatter with counts is exact where a sum cannot be 
             for (int r = 0; r < p; ++r) counts[static_cast<std::size_t>(r)] = (p - 1 - r) * scale;
             const auto whole = static_cast<std::size_t>(std::accumulate(counts.begin(), counts.end(), 0));
             const auto inputs = inputs_with_huge_values<T>(p, whole, p == 2 ? 7 : whole - 20);
-            const auto all = on_ranks<T>(inputs, [=](threads_comm& comm, const std::vector<T>& input, seen<T>& mine) {
-                guarded<T> send(input), recv(static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]));
-                mine.facts = ccoll::reduce_scatter_v<Codec::SZp, E>(std::span<const T>(send.span()), recv.span(), counts, comm);
-                mine.guards = send.intact() && recv.intact();
-                mine.send_kept = oracle::same_bits(send.values(), input);
-                mine.result = recv.values();
-            });
+            const auto all = on_ranks(
+                inputs, false, [=](int rank) { return static_cast<std::size_t>(counts[static_cast<std::size_t>(rank)]); },
+                [=](auto send, auto to, threads_comm& comm) { return ccoll::reduce_scatter_v<Codec::SZp, E>(send, to, counts, comm); });
             if (scale > 40) check_reports(all, chunks_of_a_slice);
             else CHECK(all[0].facts.exact);  // there is only one section
             std::size_t at = 0;
@@ -171,22 +170,16 @@ TEMPLATE_TEST_CASE("Prefixes are exact where a sum cannot be held", "[homomorphi
             for (const bool in_place : {false, true}) {
                 INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
                 const auto inputs = inputs_with_huge_values<T>(p, n);
-                const auto prefixes = [=](auto call, auto call_in_place) {
-                    return on_ranks<T>(inputs, [=](threads_comm& comm, const std::vector<T>& input, seen<T>& mine) {
-                        guarded<T> send(input), recv(n);
-                        mine.facts = in_place ? call_in_place(send.span(), comm) : call(std::span<const T>(send.span()), recv.span(), comm);
-                        mine.guards = send.intact() && recv.intact();
-                        mine.send_kept = in_place || oracle::same_bits(send.values(), input);
-                        mine.result = in_place ? send.values() : recv.values();
-                    });
+                const auto prefixes = [=](auto call) {
+                    return on_ranks(
+                        inputs, in_place, [=](int) { return n; },
+                        [=](auto send, auto to, threads_comm& comm) { return in_place ? call(to, comm) : call(send, to, comm); });
                 };
-                const auto scanned = prefixes([](auto... a) { return ccoll::scan<Codec::SZp, E>(a...); },
-                                              [](auto... a) { return ccoll::scan<Codec::SZp, E>(a...); });
+                const auto scanned = prefixes([](auto&&... a) { return ccoll::scan<Codec::SZp, E>(a...); });
                 check_reports(scanned, chunks_of_a_slice);
                 for (std::size_t r = 0; r < scanned.size(); ++r)
                     CHECK(wrong_ones(inputs, r + 1, scanned[r].result, 0, scanned[r].facts.worst_case_error) == 0);
-                const auto before = prefixes([](auto... a) { return ccoll::exscan<Codec::SZp, E, Algo::Chain>(a...); },
-                                             [](auto... a) { return ccoll::exscan<Codec::SZp, E, Algo::Chain>(a...); });
+                const auto before = prefixes([](auto&&... a) { return ccoll::exscan<Codec::SZp, E, Algo::Chain>(a...); });
                 CHECK(oracle::same_bits(before[0].result, in_place ? inputs[0] : std::vector<T>(n, T(-77))));
                 for (std::size_t r = 1; r < before.size(); ++r)
                     CHECK(wrong_ones(inputs, r, before[r].result, 0, before[r].facts.worst_case_error) == 0);
@@ -203,17 +196,14 @@ TEMPLATE_TEST_CASE("Sums on two levels are exact where a sum cannot be held", "[
                 INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
                 const auto inputs = inputs_with_huge_values<T>(p, n);
                 const auto on_nodes = [=](auto call) {
-                    return on_ranks<T>(inputs, [=](threads_comm& comm, const std::vector<T>& input, seen<T>& mine) {
-                        std::vector<int> nodes(static_cast<std::size_t>(p));
-                        for (int r = 0; r < p; ++r) nodes[static_cast<std::size_t>(r)] = r / 3;
-                        ccoll::set_nodes(comm, nodes);
-                        guarded<T> send(input), recv(n);
-                        const std::span<T> to = in_place ? send.span() : recv.span();
-                        mine.facts = call(std::span<const T>(send.span()), to, comm);
-                        mine.guards = send.intact() && recv.intact();
-                        mine.send_kept = in_place || oracle::same_bits(send.values(), input);
-                        mine.result = in_place ? send.values() : recv.values();
-                    });
+                    return on_ranks(
+                        inputs, in_place, [=](int) { return n; },
+                        [=](auto send, auto to, threads_comm& comm) {
+                            std::vector<int> nodes(static_cast<std::size_t>(p));
+                            for (int r = 0; r < p; ++r) nodes[static_cast<std::size_t>(r)] = r / 3;
+                            ccoll::set_nodes(comm, nodes);
+                            return call(send, to, comm);
+                        });
                 };
                 const auto all = on_nodes([](auto send, auto to, threads_comm& comm) {
                     return ccoll::allreduce<Codec::SZp, E, two_levels, Op::Average>(send, to, comm);
