@@ -58,7 +58,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
         if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
-        return frame_codec_of<Codec, T>.encode(as_span(in), dst, {Codec::lossy ? eb : 0, shape.row}, {});
+        return frame_codec_of<Codec, T>.encode(as_span(in), dst, {Codec::lossy ? eb : 0, shape.strides}, {});
     }
     return {0, status::unsupported};
 }
@@ -112,7 +112,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
         if (!is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
-        return addend_codec_of<Codec, T>.encode(as_span(in), dst, {eb, shape.row}, {});
+        return addend_codec_of<Codec, T>.encode(as_span(in), dst, {eb, shape.strides}, {});
     }
     return {0, status::unsupported};
 }
@@ -184,7 +184,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor&
     if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
     const detail::shape_facts shape = detail::shape_facts::of(in);
     if (!shape.fits()) return {0, status::size_mismatch};
-    const field_facts field{Codec::lossy ? eb : 0, shape.row};
+    const field_facts field{Codec::lossy ? eb : 0, shape.strides};
     return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
@@ -204,7 +204,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb, const Ex
     if (!is_bound(eb)) return {0, status::bad_bound};
     const detail::shape_facts shape = detail::shape_facts::of(in);
     if (!shape.fits()) return {0, status::size_mismatch};
-    const field_facts field{eb, shape.row};
+    const field_facts field{eb, shape.strides};
     return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, class Op, element T, codec_executor Executor>

@@ -20,7 +20,7 @@ struct contents {
     std::vector<unsigned> classes;
     std::vector<std::uint64_t> largest;  ///< per chunk, as the chunk says
     std::vector<unsigned> kinds;         ///< per chunk: 0 narrow, 1 flat, 3 wide, 4 wide_flat, 6 rows
-    std::vector<std::size_t> distances;  ///< per chunk: of its rows; 0: it has none
+    std::vector<std::uint32_t> above;    ///< per chunk: the distance of its rows, and 2^16 times that of its planes; 0: it has none
     std::vector<bool> has_lists, alone;  ///< per chunk
     bool fills = false;                  ///< a chunk of an addend has a fill value
     bool honest = true;  ///< no quantum, also of the base and the values that fill up a block, is larger than its chunk says, and the kind
@@ -42,12 +42,13 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
     const unsigned kind = head & 15, lowest = head >> 5 & 127;
     const bool packed = (head >> 4 & 1) != 0, wide = kind == 3 || kind == 4, has_rows = kind == 6, flat = kind == 1 || kind == 4;
     std::size_t at = wide ? 20 : has_rows ? 16 : 12;
-    const std::size_t distance = has_rows ? word<std::uint32_t>(chunk, 12) : 0;
+    const std::uint32_t above = has_rows ? word<std::uint32_t>(chunk, 12) : 0;
+    const std::size_t of_row = above & 0xffff, of_plane = above >> 16;
     const std::int64_t base = wide ? word<std::int64_t>(chunk, 4) : word<std::int32_t>(chunk, 4);
     const std::uint64_t largest = wide ? word<std::uint64_t>(chunk, 12) : word<std::uint32_t>(chunk, 8);
-    const std::uint64_t least_wide = std::uint64_t{1} << (has_rows ? 29 : 30), too_large = std::uint64_t{1} << 62;
+    const std::uint64_t least_wide = std::uint64_t{1} << (has_rows ? 28 : 30), too_large = std::uint64_t{1} << 62;
     all.kinds.push_back(kind);
-    all.distances.push_back(distance);
+    all.above.push_back(above);
     all.largest.push_back(largest);
     all.honest = all.honest && (wide ? largest >= least_wide && largest < too_large : largest < least_wide);
 
@@ -71,6 +72,7 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
     all.honest = all.honest && static_cast<exact>(base < 0 ? -exact{base} : exact{base}) <= static_cast<exact>(largest);
     exact sum = has_rows ? 0 : base;
     std::vector<std::int64_t> quanta;  // of the chunk, and those that fill it up
+    const auto quantum_above = [&](std::size_t distance) { return exact{quanta.size() < distance ? base : quanta[quanta.size() - distance]}; };
     for (std::size_t k = 0; k < blocks; ++k) {
         std::uint32_t a = 0, b = 0;
         if (codes[k] >= 128) {
@@ -99,11 +101,10 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
             if (listed[i] != 0) difference = listed[i] < 4 ? listed[i] : listed[i] - std::uint64_t{8};
             if (width > 0 && width < 64 && (difference >> (width - 1) & 1) != 0) difference |= ~std::uint64_t{0} << width;
             sum = (alone ? 0 : sum) + static_cast<std::int64_t>(difference);
-            const std::size_t at_value = quanta.size();
             const bool filling = 32 * k + i >= n;  // repeats what the last value has
-            const exact q = !has_rows ? sum
-                            : filling ? exact{quanta.back()}
-                                      : sum + (at_value < distance ? base : quanta[at_value - distance]);
+            exact q = sum;
+            if (has_rows) q = filling ? exact{quanta.back()} : sum + quantum_above(of_row);
+            if (of_plane > 0 && !filling) q += quantum_above(of_plane) - quantum_above(of_plane + of_row);
             all.shortest = all.shortest && !(has_rows && filling && difference != 0);
             quanta.push_back(static_cast<std::int64_t>(q));
             const exact magnitude = q < 0 ? -q : q;

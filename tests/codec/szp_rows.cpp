@@ -37,6 +37,19 @@ std::vector<T> field_of_rows(std::size_t n, std::size_t row)
     return x;
 }
 
+/// Smooth along three directions, and busy in each plane, which repeats with small changes.
+template <class T>
+std::vector<T> field_of_planes(std::size_t n, std::size_t row, std::size_t plane)
+{
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        const double a = static_cast<double>(i % plane % row), b = static_cast<double>(i % plane / row), c = static_cast<double>(i / plane);
+        x[i] = static_cast<T>(20 * std::sin(0.11 * a + 0.02 * b) * std::cos(0.037 * a - 0.05 * b + 0.01 * c) + std::sin(1.9 * a + 2.3 * b) +
+                              280 + 0.3 * c);
+    }
+    return x;
+}
+
 /// A continent in all rows, with a coast that is not straight, and islands.
 bool is_land(std::size_t i, std::size_t row)
 {
@@ -51,30 +64,50 @@ std::vector<T> with_land(std::vector<T> x, std::size_t row, T marker)
     return x;
 }
 
-/// With rows of `row` values; the last one may be cut.
+/// With rows, or planes as well; the last ones may be cut.
 template <class T>
-ccoll::shaped_view<const T> with_rows(const std::vector<T>& x, std::size_t row)
+ccoll::shaped_view<const T> with_rows(const std::vector<T>& x, ccoll::field_strides strides)
 {
-    return {x, row, x.size()};
+    return {x, strides, x.size()};
 }
 
 template <class T>
-std::vector<std::byte> frame_with_rows(const std::vector<T>& x, std::size_t row, double eb)
+std::vector<std::byte> frame_with_rows(const std::vector<T>& x, ccoll::field_strides strides, double eb)
 {
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
-    const auto r = ccoll::encode<C>(with_rows(x, row), frame, eb);
+    const auto r = ccoll::encode<C>(with_rows(x, strides), frame, eb);
     REQUIRE(r.code == status::ok);
     frame.resize(r.bytes);
     return frame;
 }
+/// The first word of chunk `i`, and, if it has rows, their distance and that of its planes.
+struct chunk_facts {
+    szp::chunk_head head;
+    szp::rows::distances above;
+
+    chunk_facts(const std::vector<std::byte>& frame, std::size_t i) : head(0)
+    {
+        ccoll::frame_view view;
+        REQUIRE(ccoll::read_frame(frame, view) == status::ok);
+        const auto bytes = view.chunk(i).data;
+        head = szp::chunk_head(ccoll::load<std::uint32_t>(bytes, 0));
+        if (szp::rows::has_rows(head.what)) above = szp::rows::distances::of_word(ccoll::load<std::uint32_t>(bytes, 12));
+    }
+};
+template <std::size_t Rank>
 struct mapped {  // the part of std::mdspan's interface that counts
     const float* at;
-    std::size_t extents[2], strides[2];
+    std::size_t extents[Rank], strides[Rank];
 
     const float* data_handle() const { return at; }
-    std::size_t size() const { return extents[0] * extents[1]; }
+    std::size_t size() const
+    {
+        std::size_t all = 1;
+        for (const std::size_t extent : extents) all *= extent;
+        return all;
+    }
     bool is_exhaustive() const { return true; }
-    static constexpr std::size_t rank() { return 2; }
+    static constexpr std::size_t rank() { return Rank; }
     std::size_t extent(std::size_t d) const { return extents[d]; }
     std::size_t stride(std::size_t d) const { return strides[d]; }
 };
@@ -97,6 +130,66 @@ TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it
             CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, n)));
             CHECK(round_trip::count_outside(y, x, eb) == 0);
         }
+}
+
+TEMPLATE_TEST_CASE("SZp predicts from the plane before as well where a chunk holds several planes", "[codec][szp][rows][planes]", float,
+                   double)
+{
+    using T = TestType;
+    const double eb = 0.02;
+    const ccoll::isa usual = ccoll::isa_in_use();
+    for (const auto& [row, plane] :
+         {std::pair{32u, 64u}, {32u, 256u}, {33u, 1023u}, {40u, 1600u}, {64u, 2048u}, {50u, 1111u}, {100u, 4000u}})
+        for (const std::size_t n : {chunk, 3 * chunk + 1, 5 * chunk - 77}) {
+            INFO("rows of " << row << ", planes of " << plane << ", " << n << " values");
+            const auto x = field_of_planes<T>(n, row, plane);
+            const auto plain = round_trip::frame_of<C>(x, eb), in_rows = frame_with_rows(x, row, eb);
+            const auto frame = frame_with_rows(x, {row, plane}, eb);
+            CHECK(frame.size() < in_rows.size());
+            CHECK(frame.size() < plain.size());
+            CHECK((chunk_facts(frame, 0).above == szp::rows::distances{row, plane}));
+            const auto y = round_trip::decoded<C, T>(frame, n);
+            CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, n)));
+            CHECK(round_trip::count_outside(y, x, eb) == 0);
+            for (const ccoll::isa one : ccoll::every_isa) {
+                if (ccoll::use_isa(one) != one) continue;
+                INFO(ccoll::name_of(one));
+                CHECK(frame_with_rows(x, {row, plane}, eb) == frame);
+                CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, n), y));
+                ccoll::frame_view view;
+                std::vector<T> past(n);
+                REQUIRE(ccoll::frame_codec_of<C, T>.open(frame, n, view) == status::ok);
+                CHECK(ccoll::frame_codec_of<C, T>.decode(view, past, ccoll::stores::streamed, {}) == status::ok);
+                CHECK(round_trip::same_bits(past, y));
+            }
+            ccoll::use_isa(usual);
+        }
+}
+
+TEMPLATE_TEST_CASE("SZp takes the two shortest strides that are as long as a block", "[codec][szp][rows][planes]", float, double)
+{
+    using T = TestType;
+    // Vectors of three components on a grid of 16 x 20 x 28 points: the components of neighbours stand in the row before.
+    const std::size_t n = 3 * 16 * 20 * 28;
+    const auto grid = field_of_planes<T>(n / 3, 16, 320);
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = (grid[i / 3] - T(250)) * static_cast<T>(i % 3 + 1);
+    const auto shape = ccoll::shaped(x, {28, 20, 16, 3});
+    CHECK(shape.strides.of[0] == 3);
+    std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(n));
+    frame.resize(ccoll::encode<C>(shape, frame, 0.02).bytes);
+    CHECK((chunk_facts(frame, 0).above == szp::rows::distances{48, 960}));
+    CHECK(10 * frame.size() < 8 * round_trip::frame_of<C>(x, 0.02).size());
+    CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, n), round_trip::decoded<C, T>(round_trip::frame_of<C>(x, 0.02), n)));
+
+    // Planes that a chunk does not hold, or that it is not shorter with, change nothing.
+    const auto in_rows = field_of_rows<T>(3 * chunk, 100);
+    CHECK(frame_with_rows(in_rows, {100, 8192}, 0.02) == frame_with_rows(in_rows, 100, 0.02));
+    CHECK(frame_with_rows(in_rows, {100, 8100}, 0.02) == frame_with_rows(in_rows, 100, 0.02));
+    for (const std::size_t plane : {4000u, 8000u}) {
+        CHECK((chunk_facts(frame_with_rows(in_rows, {100, plane}, 0.02), 1).above.row) == 100);
+        CHECK((chunk_facts(frame_with_rows(in_rows, {100, plane}, 0.02), 1).above.plane) == 0);
+    }
 }
 
 TEMPLATE_TEST_CASE("SZp writes and reads the same rows with every instruction set and number of threads", "[codec][szp][rows]", float,
@@ -132,28 +225,30 @@ TEMPLATE_TEST_CASE("SZp finds rows on lattices as well, however large or small t
     using T = TestType;
     const ccoll::isa usual = ccoll::isa_in_use();
     for (const int exponent : {-4, -100, 100, 110, 115}) {
-        auto x = field_of_rows<T>(2 * chunk + 500, 187);
-        for (T& v : x) v = static_cast<T>(std::ldexp(std::nearbyint(v * 16), exponent));
-        const double eb = std::ldexp(0.2, exponent);
-        INFO("multiples of 2^" << exponent);
-        const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, 187, eb);
-        CHECK(10 * frame.size() < 9 * plain.size());
-        const auto y = round_trip::decoded<C, T>(frame, x.size());
-        CHECK(round_trip::count_outside(y, x, eb) == 0);
-        CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, x.size())));
-        if (sizeof(T) == 4) {
-            CHECK(round_trip::same_bits(y, x));
-            ccoll::frame_view view;
-            REQUIRE(ccoll::read_frame(frame, view) == status::ok);
-            CHECK((ccoll::load<std::uint32_t>(view.chunk(0).data, 0) & 15) == 7);
+        for (const std::size_t plane : {0u, 1870u}) {
+            auto x = plane == 0 ? field_of_rows<T>(2 * chunk + 500, 187) : field_of_planes<T>(2 * chunk + 500, 187, plane);
+            for (T& v : x) v = static_cast<T>(std::ldexp(std::nearbyint(v * 16), exponent));
+            const double eb = std::ldexp(0.2, exponent);
+            INFO("multiples of 2^" << exponent << ", planes of " << plane);
+            const ccoll::field_strides strides(187, plane);
+            const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, strides, eb);
+            CHECK(10 * frame.size() < 9 * plain.size());
+            const auto y = round_trip::decoded<C, T>(frame, x.size());
+            CHECK(round_trip::count_outside(y, x, eb) == 0);
+            CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, x.size())));
+            if (sizeof(T) == 4) {
+                CHECK(round_trip::same_bits(y, x));
+                CHECK(chunk_facts(frame, 0).head.what == szp::kind::fine_rows);
+            }
+            CHECK((chunk_facts(frame, 0).above == szp::rows::distances{187, plane}));
+            for (const ccoll::isa one : ccoll::every_isa) {
+                if (ccoll::use_isa(one) != one) continue;
+                INFO(ccoll::name_of(one));
+                CHECK(frame_with_rows(x, strides, eb) == frame);
+                CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()), y));
+            }
+            ccoll::use_isa(usual);
         }
-        for (const ccoll::isa one : ccoll::every_isa) {
-            if (ccoll::use_isa(one) != one) continue;
-            INFO(ccoll::name_of(one));
-            CHECK(frame_with_rows(x, 187, eb) == frame);
-            CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, x.size()), y));
-        }
-        ccoll::use_isa(usual);
     }
 }
 
@@ -227,13 +322,15 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
     using limits = std::numeric_limits<T>;
     const ccoll::isa usual = ccoll::isa_in_use();
     fields::generator random(11);
-    unsigned with_rows = 0, with_lists = 0, shorter = 0;
-    for (int trial = 0; trial < 600; ++trial) {
+    unsigned with_rows = 0, with_planes = 0, with_lists = 0, shorter = 0;
+    for (int trial = 0; trial < 800; ++trial) {
         const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40), row = 20 + random.below(trial % 2 == 0 ? 200 : n);
-        auto x = field_of_rows<T>(n, row);
+        const std::size_t plane = trial % 4 == 0 ? row * (2 + random.below(20)) : 0;
+        const ccoll::field_strides strides(row, plane);
+        auto x = plane == 0 ? field_of_rows<T>(n, row) : field_of_planes<T>(n, row, plane);
         if (trial % 6 == 1)  // all rows alike, but for a few values: lists
             for (std::size_t i = row; i < n; ++i) x[i] = x[i - row] + (random.below(50) == 0 ? T(1) : T(0));
-        const T noise = trial % 4 == 0 ? T(20) : trial % 6 == 1 ? T(0) : T(0.01);
+        const T noise = trial % 4 == 3 ? T(20) : trial % 6 == 1 ? T(0) : T(0.01);
         for (T& v : x) {
             v += noise * static_cast<T>(random.unit());
             if (trial % 5 == 0) v = std::nearbyint(v * 8) / 8;
@@ -247,9 +344,9 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
             for (; i < until; ++i) x[i] = kinds[random.below(8) == 0 ? random.below(6) : first];
         }
         const double eb = std::ldexp(1.5 + 0.5 * random.unit(), -static_cast<int>(random.below(14)));
-        INFO("trial " << trial << ": " << n << " values in rows of " << row << ", bound " << eb);
+        INFO("trial " << trial << ": " << n << " values in rows of " << row << " and planes of " << plane << ", bound " << eb);
         std::vector<std::byte> a(n * sizeof(T)), b = a;
-        const auto plain = szp::chunk_coder<T>::encode_chunk(x, a, eb), shaped = szp::chunk_coder<T>::encode_chunk(x, b, eb, true, row);
+        const auto plain = szp::chunk_coder<T>::encode_chunk(x, a, eb), shaped = szp::chunk_coder<T>::encode_chunk(x, b, eb, true, strides);
         if (plain.code != status::ok) continue;
         REQUIRE(shaped.code == status::ok);
         const szp::chunk_head head(ccoll::load<std::uint32_t>(b, 0));
@@ -259,6 +356,7 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
         }
         if (shaped.special_values > 0 && szp::rows::has_rows(head.what)) {
             ++with_rows;
+            with_planes += ccoll::load<std::uint32_t>(b, 12) > 0xffff;
             with_lists += head.lists;
             shorter += shaped.bytes < plain.bytes;
         }
@@ -267,7 +365,7 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
         for (const ccoll::isa one : ccoll::every_isa) {
             if (ccoll::use_isa(one) != one) continue;
             auto again = a;
-            CHECK(szp::chunk_coder<T>::encode_chunk(x, again, eb, true, row).bytes == shaped.bytes);
+            CHECK(szp::chunk_coder<T>::encode_chunk(x, again, eb, true, strides).bytes == shaped.bytes);
             CHECK(std::memcmp(again.data(), b.data(), shaped.bytes) == 0);
             REQUIRE(szp::chunk_coder<T>::decode_chunk(std::span(b).first(shaped.bytes), z, eb) == status::ok);
             CHECK(round_trip::same_bits(y, z));
@@ -276,6 +374,7 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
         CHECK(round_trip::count_outside(z, x, eb) == 0);
     }
     CHECK(with_rows > 60);
+    CHECK(with_planes > 10);
     CHECK(with_lists > 0);
     CHECK(shorter == with_rows);
 }
@@ -308,7 +407,7 @@ TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[co
     const auto x = field_of_rows<T>(chunk - 5, 187);
     std::vector<std::byte> room(chunk * sizeof(T));
     std::vector<T> y(x.size());
-    const auto r = szp::chunk_coder<T>::encode_chunk(x, room, 0.02, true, 187);
+    const auto r = szp::chunk_coder<T>::encode_chunk(x, room, 0.02, true, {187, 374});
     REQUIRE(r.code == status::ok);
     REQUIRE((static_cast<unsigned>(room[0]) & 15) == 6);
     const auto read = [&](std::size_t at, std::uint32_t word) {
@@ -317,10 +416,13 @@ TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[co
         return szp::chunk_coder<T>::decode_chunk(std::span(chunk_of_rows).first(r.bytes), y, 0.02);
     };
     CHECK(read(12, 187) == status::ok);
-    for (const std::uint32_t distance : {0u, 31u, static_cast<std::uint32_t>(x.size()), 0xffffffffu})
-        CHECK(read(12, distance) == status::corrupt);
-    CHECK(read(12, 32) == status::ok);
-    CHECK(read(12, static_cast<std::uint32_t>(x.size() - 1)) == status::ok);
+    const auto n = static_cast<std::uint32_t>(x.size());
+    const auto planes = [](std::uint32_t row, std::uint32_t plane) { return row | plane << 16; };
+    for (const std::uint32_t above : {0u, 31u, n, 0xffffffffu, planes(0, 187), planes(31, 187), planes(187, 186), planes(187, 187),
+                                      planes(187, n - 187), planes(32, n)})
+        CHECK(read(12, above) == status::corrupt);
+    for (const std::uint32_t above : {32u, n - 1, planes(32, 33), planes(187, 188), planes(187, n - 188)})
+        CHECK(read(12, above) == status::ok);
     CHECK(read(4, 0x7fffffffu) == status::ok);  // another base, whatever it means
     CHECK(read(8, 0x7fffffffu) == status::corrupt);
     const auto head = ccoll::load<std::uint32_t>(std::span<const std::byte>(room), 0);
@@ -332,17 +434,30 @@ TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[co
     CHECK(szp::chunk_coder<T>::decode_addend(std::span(room).first(r.bytes), y, 0.02) == status::corrupt);
 }
 
-TEST_CASE("the rows of a buffer are those that shaped(), its traits or its extents say", "[codec][rows]")
+TEST_CASE("the strides of a buffer are those that shaped(), its traits or its extents say", "[codec][rows]")
 {
+    using strides = ccoll::field_strides;
     std::vector<float> x(6000);
-    CHECK(ccoll::row_length(x) == 0);
-    CHECK(ccoll::row_length(ccoll::shaped(x, {20, 300})) == 300);
-    CHECK(ccoll::row_length(ccoll::shaped(std::span<const float>(x), {2, 30, 100})) == 100);
-    CHECK(ccoll::row_length(ccoll::shaped(x, {6000})) == 0);
-    CHECK(ccoll::row_length(ccoll::shaped(x, {1, 6000})) == 0);
-    CHECK(ccoll::row_length(mapped{x.data(), {20, 300}, {300, 1}}) == 300);  // layout_right
-    CHECK(ccoll::row_length(mapped{x.data(), {20, 300}, {1, 20}}) == 20);    // layout_left
-    CHECK(ccoll::row_length(mapped{x.data(), {6000, 1}, {1, 1}}) == 6000);
+    CHECK(ccoll::strides_of(x).none());
+    CHECK(ccoll::strides_of(ccoll::shaped(x, {20, 300})) == strides(300));
+    CHECK(ccoll::strides_of(ccoll::shaped(std::span<const float>(x), {2, 30, 100})) == strides(100, 3000));
+    CHECK(ccoll::strides_of(ccoll::shaped(x, {6000})).none());
+    for (const auto& line : {ccoll::shaped(x, {1, 6000}), ccoll::shaped(x, {6000, 1}), ccoll::shaped(x, {1, 6000, 1})})
+        CHECK(ccoll::strides_of(line).none());
+    CHECK(ccoll::strides_of(ccoll::shaped(x, {60, 1, 100, 1})) == strides(100));
+    CHECK(ccoll::strides_of(ccoll::shaped(x, {2, 3, 4, 5, 50})) == [] {
+        strides s(50, 250);
+        s.add(1000);
+        return s;
+    }());                                                                                // not 3000
+    CHECK(ccoll::strides_of(mapped<2>{x.data(), {20, 300}, {300, 1}}) == strides(300));  // layout_right
+    CHECK(ccoll::strides_of(mapped<2>{x.data(), {20, 300}, {1, 20}}) == strides(20));    // layout_left
+    CHECK(ccoll::strides_of(mapped<3>{x.data(), {3, 20, 100}, {2000, 100, 1}}) == strides(100, 2000));
+    CHECK(ccoll::strides_of(mapped<3>{x.data(), {3, 20, 100}, {1, 3, 60}}) == strides(3, 60));
+    CHECK(ccoll::strides_of(mapped<2>{x.data(), {6000, 1}, {1, 1}}).none());
+    CHECK(strides(3, 60).first_from(4) == 60);
+    CHECK(strides(3, 60).first_from(61) == 0);
+    CHECK(strides(3, 60).in_elements(2) == strides(6, 120));
 
     std::vector<std::byte> room(ccoll::max_encoded_bytes<C, float>(x.size()));
     CHECK(ccoll::encode<C>(ccoll::shaped(x, {20, 300}), room, 0.1).code == status::ok);

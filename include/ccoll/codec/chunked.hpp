@@ -134,8 +134,8 @@ struct chunked {
 
     static encode_result encode_one(std::span<const T> in, byte_span to, field_facts field) noexcept
     {
-        if constexpr (requires { Impl::encode_chunk_of_rows(in, to, field.eb, field.row); })
-            if (field.row != 0) return Impl::encode_chunk_of_rows(in, to, field.eb, field.row);
+        if constexpr (requires { Impl::encode_chunk_of_field(in, to, field.eb, field.strides); })
+            if (!field.strides.none()) return Impl::encode_chunk_of_field(in, to, field.eb, field.strides);
         return Impl::encode_chunk(in, to, field.eb);
     }
     static auto encoder(std::span<const T> in, field_facts field) noexcept

@@ -38,8 +38,8 @@ struct codec_impl;
 /// Members that a codec may have:
 /// static constexpr bool pipelined = true: the engine polls messages between chunks.
 /// static constexpr std::size_t elements_between_polls: how often it does so; every 16384 elements if this is missing.
-/// encode_chunk_of_rows(in, dst, eb, row), encode_addend_of_rows(in, dst, eb, row): encode_chunk and encode_addend for values of a field
-/// with rows of `row` values. A chunk may begin anywhere in a row.
+/// encode_chunk_of_field(in, dst, eb, strides), encode_addend_of_field(in, dst, eb, strides): encode_chunk and encode_addend for values of
+/// a field with these strides (policy/strides.hpp). A chunk may begin anywhere in a row.
 /// decode_chunk and decode_addend with `stores` as a fourth argument: the decoders can write past the caches.
 template <class Impl, class T>
 concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {

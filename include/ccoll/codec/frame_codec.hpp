@@ -10,6 +10,7 @@
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
 #include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/policy/strides.hpp>
 #include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -27,10 +28,10 @@ struct between_chunks {
 
 /// What an encoder is told about a field beside its values.
 struct field_facts {
-    double eb;            ///< the absolute bound
-    std::size_t row = 0;  ///< the length of its rows, from which a codec may predict (codec_impl.hpp); 0: it has none
+    double eb;              ///< the absolute bound
+    field_strides strides;  ///< where its neighbours are, from which a codec may predict (codec_impl.hpp)
 
-    constexpr field_facts(double bound, std::size_t row_length = 0) noexcept : eb(bound), row(row_length) {}
+    constexpr field_facts(double bound, field_strides neighbours = {}) noexcept : eb(bound), strides(neighbours) {}
 };
 
 /// Frames are read once, by `open`. Everything else takes the frame_view that `open` of the same codec filled, and trusts its header and

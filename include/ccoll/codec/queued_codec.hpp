@@ -11,7 +11,7 @@ namespace ccoll::inline CCOLL_ABI {
 /// What every piece of codec work may have to know beside its operands.
 struct codec_context {
     double eb = 0;                ///< of what is encoded
-    std::size_t row = 0;          ///< of the field that is encoded: @see field_facts
+    field_strides strides{};      ///< of the field that is encoded: @see field_facts
     stores how = stores::cached;  ///< of what is decoded
     between_chunks between{};     ///< only on a queue that works at once: whoever does the work calls it
 };
@@ -102,7 +102,7 @@ template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
                                        codec_work& work) noexcept
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, {c.eb, c.row}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, {c.eb, c.strides}, c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c,
@@ -120,7 +120,7 @@ template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, {c.eb, c.row}, op, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, {c.eb, c.strides}, op, c.between); });
 }
 
 template <class Tag, element T, class Exec>
@@ -148,7 +148,7 @@ void queued_work<Tag, T, Exec>::encode_addend(const codec_queue& queue, std::spa
                                               codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, {c.eb, c.row}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, {c.eb, c.strides}, c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst,
@@ -162,7 +162,7 @@ void queued_work<Tag, T, Exec>::encode_add(const codec_queue& queue, std::span<c
                                            const codec_context& c, codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, {c.eb, c.row}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, {c.eb, c.strides}, c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times,

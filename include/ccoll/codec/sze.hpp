@@ -33,15 +33,16 @@ struct chunk_coder {
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
     {
-        return encode_chunk_of_rows(in, dst, eb, 0);
+        return encode_chunk_of_field(in, dst, eb, {});
     }
-    /// @param row  the length of the rows of the field; 0: they are looked for
-    static encode_result encode_chunk_of_rows(std::span<const T> in, byte_span dst, double eb, std::size_t row) noexcept
+    /// @param strides  of the field, if the caller knows them; otherwise rows are looked for
+    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
     {
-        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, row);  // fine chunks of f64 stay what they are
-        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, row);
+        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
+        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
         if (plain.code != status::ok) return plain;
-        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), row); shorter != 0) plain.bytes = shorter;
+        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
+            plain.bytes = shorter;
         return plain;
     }
 
@@ -71,7 +72,8 @@ private:
 
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
 
-    /// Puts a coded chunk in the place of one of SZp. @return its bytes; 0: it would not be shorter, or cannot be
+    /// Puts a coded chunk in the place of one of SZp. @param row  the length of the rows; 0: they are looked for
+    /// @return its bytes; 0: it would not be shorter, or cannot be
     [[gnu::noinline]] static std::size_t recode(byte_span chunk, std::size_t n, std::size_t row) noexcept
     {
         szp::chunk_view view;
@@ -80,7 +82,7 @@ private:
         if (view.lists != nullptr) szp::lists::expand(view);
         const exact_environment environment;  // costs of distances are rounded
         u8 room[most_coded_bytes];
-        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row >= least_row ? row : 0, room) - room);
+        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row, room) - room);
         if (bytes + view.specials.size() >= chunk.size()) return 0;
         std::memmove(address(chunk) + bytes, view.specials.data(), view.specials.size());
         std::memcpy(address(chunk), room, bytes);

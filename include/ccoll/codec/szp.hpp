@@ -42,13 +42,15 @@ namespace detail::szp {
 /// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp/lists.hpp).
 template <element T>
 struct chunk_coder {
-    /// @param keep, row  @see movement
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true, std::size_t row = 0) noexcept
+    /// @param keep     @see movement
+    /// @param strides  of the field, if the caller knows them
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true,
+                                      const field_strides& strides = {}) noexcept
     {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::unsupported};
-        const movement<T> chunk(in, z, keep, row);
+        const movement<T> chunk(in, z, keep, rows::distances::within(in.size(), strides));
         if (in.size() == chunk_elements && dst.size() >= in.size_bytes()) return chunk.encode(address(dst), dst.size());
         u8 room[most_chunk_bytes<T>(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
         const encode_result r = chunk.encode(room, most_chunk_bytes<T>(in.size()));
@@ -89,16 +91,17 @@ struct chunk_coder {
         return z.usable ? static_cast<double>(z.step) : 0;
     }
 
-    /// @param row  the length of the rows of the field; 0: it has none that the caller knows of
-    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb, std::size_t row = 0) noexcept
+    /// @param strides  of the field, if the caller knows them
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb, const field_strides& strides = {}) noexcept
     {
         const exact_environment<denormals::flush> environment;
         const quantiser<T> z(eb);
         if (!z.usable) return {0, status::too_large};
         if (is_constant(in))
             if (const encode_result flat = encode_flat(in[0], z, address(dst)); flat.code == status::ok) return flat;
-        const encode_result narrow = encode_near(in, z, row, dst, row == 0);
-        return narrow.code == status::ok ? narrow : encode_far(in, z, row, dst);
+        const auto above = rows::distances::within(in.size(), strides);
+        const encode_result narrow = encode_near(in, z, above, dst, above.none());
+        return narrow.code == status::ok ? narrow : encode_far(in, z, above, dst);
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
@@ -126,7 +129,9 @@ struct chunk_coder {
         const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
         const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        const sum_head head{narrow, distance_of_sum(narrow, largest, p != 0 ? x.distance : 0, q != 0 ? y.distance : 0), base, largest};
+        const sum_head head{narrow,
+                            distances_of_sum(narrow, largest, p != 0 ? x.above : rows::distances{}, q != 0 ? y.above : rows::distances{}),
+                            base, largest};
         return combine(x, p, y, q, head, n, dst);
     }
 
@@ -136,13 +141,13 @@ private:
         const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
         if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
         const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        const sum_head head{narrow, distance_of_sum(narrow, largest, x.distance, y.distance), base, largest};
+        const sum_head head{narrow, distances_of_sum(narrow, largest, x.above, y.above), base, largest};
         const bool fills = !x.specials.empty() || !y.specials.empty();
         if (fills && !missing::are_alike(x.specials, y.specials, n, sizeof(T))) return combine(x, 1, y, 1, head, n, dst);
-        if (!is_over(x, head.distance)) [[unlikely]]
-            return add(repredicted(x, n, head.distance).view, y, n, dst);
-        if (!is_over(y, head.distance)) [[unlikely]]
-            return add(x, repredicted(y, n, head.distance).view, n, dst);
+        if (!is_over(x, head.above)) [[unlikely]]
+            return add(repredicted(x, n, head.above).view, y, n, dst);
+        if (!is_over(y, head.above)) [[unlikely]]
+            return add(x, repredicted(y, n, head.above).view, n, dst);
         u8* const out = address(dst);
         u8* const blocks = blocks_at<T>(out, head.what(), n);
         block_codes codes;
@@ -166,7 +171,7 @@ private:
                                  byte_span dst) noexcept
     {
         const bool fills = !x.specials.empty() || !y.specials.empty();
-        const std::size_t needed = fills ? 0 : head.distance;  // bridges are dropped from quanta, not from differences
+        const rows::distances needed = fills ? rows::distances{} : head.above;  // bridges are dropped from quanta, not from differences
         if (p != 0 && !is_over(x, needed)) [[unlikely]]
             return combine(repredicted(x, n, needed).view, p, y, q, head, n, dst);
         if (q != 0 && !is_over(y, needed)) [[unlikely]]
@@ -181,10 +186,11 @@ private:
 
     /// @param fills  may a fill value be taken out? Not if the chunk may have rows, because these are tried on bridges
     /// @return       unsupported: there are other values of 2^30 steps or more
-    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst, bool fills) noexcept
+    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, rows::distances above, byte_span dst,
+                                     bool fills) noexcept
     {
-        if (row != 0)
-            if (const encode_result r = encode_addend_rows(in, z, row, address(dst), dst.size()); r.code == status::ok) return r;
+        if (!above.none())
+            if (const encode_result r = encode_addend_rows(in, z, above, address(dst), dst.size()); r.code == status::ok) return r;
         return encode_narrow(in, z, dst, fills);
     }
     /// @return unsupported: there are values of 2^30 steps or more
@@ -219,14 +225,15 @@ private:
         put(out + 12, std::max(r.largest, narrow_limit));
         return finish_addend<T>(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
     }
-    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, std::size_t row, byte_span dst) noexcept
+    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, rows::distances above,
+                                                      byte_span dst) noexcept
     {
         T copy[chunk_elements];
         missing::own_fills fills;
         if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
         if (fills.count == 0) return encode_wide(in, z, dst);
         const std::span<const T> others(copy, in.size());
-        encode_result r = encode_near(others, z, row, dst, false);
+        encode_result r = encode_near(others, z, above, dst, false);
         if (r.code != status::ok) r = encode_wide(others, z, dst);
         r.special_values += fills.values;
         return missing::append_once<T>(address(dst), r, fills, in.size());
@@ -244,7 +251,7 @@ private:
         block_codes codes;
         const quanta64::encoded sum = missing::combine(of_x, of_y, head.base, n, blocks, codes.of);
         encode_result r;
-        if (head.distance == 0) {
+        if (head.above.none()) {
             r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
         } else {
             if (!are_narrow(codes, x.count)) return {0, status::corrupt};
@@ -255,7 +262,7 @@ private:
             plain.blocks = blocks;
             plain.blocks_bytes = static_cast<std::size_t>(sum.end - blocks);
             plain.codes = codes;
-            const repredicted with_rows(plain, n, head.distance);
+            const repredicted with_rows(plain, n, head.above);
             std::memcpy(blocks, with_rows.blocks, with_rows.view.blocks_bytes);
             r = finish_sum(out, head, blocks, blocks + with_rows.view.blocks_bytes, with_rows.view.escaped, with_rows.view.codes, n);
         }
@@ -276,7 +283,7 @@ private:
         if (head.narrow) {
             put(out + 4, static_cast<u32>(head.base));
             put(out + 8, static_cast<u32>(head.largest));
-            if (head.distance != 0) put(out + 12, static_cast<u32>(head.distance));
+            if (!head.above.none()) put(out + 12, head.above.word());
         } else {
             put(out + 4, head.base);
             put(out + 12, std::max(head.largest, narrow_limit));
@@ -298,7 +305,7 @@ private:
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
         if (addend && view.what == kind::rows && (!is_exact_in_rows(view) || !view.specials.empty())) {
-            repredicted plain(view, out.size(), 0);
+            repredicted plain(view, out.size(), {});
             return decode(plain.view, step, out, true, how);
         }
         return decode(view, step, out, addend, how);
@@ -358,11 +365,10 @@ template <native_float T>
     return detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb);
 }
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_chunk_of_rows(std::span<const T> in,
-                                                                                                                  byte_span dst, double eb,
-                                                                                                                  std::size_t row) noexcept
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_chunk_of_field(
+    std::span<const T> in, byte_span dst, double eb, field_strides strides) noexcept
 {
-    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, true, row);
+    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, eb, true, strides);
 }
 template <native_float T>
 [[gnu::always_inline]] inline status codec_impl<policies::Codec::SZp, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
@@ -396,11 +402,10 @@ template <native_float T>
     return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb);
 }
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_addend_of_rows(std::span<const T> in,
-                                                                                                                   byte_span dst, double eb,
-                                                                                                                   std::size_t row) noexcept
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZp, T, host_space>::encode_addend_of_field(
+    std::span<const T> in, byte_span dst, double eb, field_strides strides) noexcept
 {
-    return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb, row);
+    return detail::szp::chunk_coder<T>::encode_addend(in, dst, eb, strides);
 }
 template <native_float T>
 [[gnu::always_inline]] inline status codec_impl<policies::Codec::SZp, T, host_space>::decode_addend(const_byte_span src, std::span<T> out,

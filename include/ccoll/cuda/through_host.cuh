@@ -35,7 +35,7 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            const field_facts field{c.eb, c.row};
+            const field_facts field{c.eb, c.strides};
             return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
@@ -69,7 +69,7 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host([=, n = own.size(), field = field_facts{c.eb, c.row}] {
+            return lane.call_host([=, n = own.size(), field = field_facts{c.eb, c.strides}] {
                 tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, field, op, {}));
             });
         });
@@ -89,7 +89,7 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            const field_facts field{c.eb, c.row};
+            const field_facts field{c.eb, c.strides};
             return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
@@ -106,7 +106,7 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            const field_facts field{c.eb, c.row};
+            const field_facts field{c.eb, c.strides};
             return lane.call_host(
                 [=, n = own.size()] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, field, {})); });
         });

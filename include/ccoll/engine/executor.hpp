@@ -164,7 +164,7 @@ private:
 
     codec_context context(const lane& l)
     {
-        codec_context c{task_.eb, task_.row};
+        codec_context c{task_.eb, task_.strides};
         if (l.queue.at_once()) c.between = {&poll_between, this};
         return c;
     }

@@ -260,7 +260,7 @@ private:
         stage_ = now;
         level_link link(link_, members, me, first_number_ + static_cast<std::uint32_t>(level));
         user_buffers<T> user{send, n, recv, n, send == recv};
-        user.shape.row = head_.order.user.shape.row;
+        user.shape.strides = head_.order.user.shape.strides;
         level_.emplace(call_order<T, level_link>{plan, user, root, eb, nullptr}, link, false);
     }
     void run_within(stage now, const decision<T>& plan, const T* send, T* recv)

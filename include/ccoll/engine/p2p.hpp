@@ -356,7 +356,7 @@ private:
     {
         codec_context c;
         c.eb = e.eb;
-        c.row = user_.shape.row;
+        c.strides = user_.shape.strides;
         if (s.queue.at_once())
             c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
         return c;

@@ -88,7 +88,7 @@ private:
         what_.data = head_.fitted.data;
         what_.neighbors = head_.order.user.neighbors.get();
         what_.root = root;
-        what_.row = head_.order.user.shape.row;
+        what_.strides = head_.order.user.shape.strides;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
         const bool between = what_.neighbors != nullptr;
         what_.longest = what_.longest_block(p);

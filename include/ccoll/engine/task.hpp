@@ -13,6 +13,7 @@
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/policy/strides.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -112,7 +113,7 @@ struct task {
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
-    std::size_t row = 0;    ///< @see field_facts
+    field_strides strides;  ///< @see field_facts
     bool refuses = false;   ///< this rank's values are too large to be added encoded, and its frames say so
     bool sums_fit = false;  ///< ranks know that all values can be added encoded
     bool unlooked = false;  ///< no rank has checked its values beforehand, so any frame may say that they are too large

@@ -17,8 +17,8 @@ namespace ccoll::inline CCOLL_ABI {
 /// How a container is seen as contiguous elements. Anything with std::data and std::size is already a buffer. For any other type B,
 /// specialise this template with `space`, `static T* data(B&)` and `static std::size_t size(B&)` (in elements). Do so for B and for const
 /// B, because a send buffer is seen as const. If B only refers to elements that live elsewhere, add `static constexpr bool is_view = true`.
-/// Then temporaries of type B may be passed to nonblocking calls. If the elements are a field with rows, a member
-/// `static std::size_t row(B&)` may say how long these are (row_length).
+/// Then temporaries of type B may be passed to nonblocking calls. If the elements are a field of two or more dimensions, a member
+/// `static field_strides strides(B&)` may say so (policy/strides.hpp).
 template <class Buffer>
 struct buffer_traits;
 
@@ -74,29 +74,6 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 {
     using traits = buffer_traits<std::remove_reference_t<Buffer>>;
     return {traits::data(b), traits::size(b)};
-}
-
-/// The length of the rows of a buffer whose elements are a field of two or more dimensions, in elements; 0: it has no shape. This is what
-/// `buffer_traits<B>::row(b)` says, if there is such a member. Otherwise views with rank(), extent(d) and stride(d) are asked, such as
-/// std::mdspan and Kokkos::View: a row is the dimension with stride 1, which is the last one or the first one.
-template <class Buffer>
-constexpr std::size_t row_length(const Buffer& b)
-{
-    if constexpr (requires {
-                      { buffer_traits<const Buffer>::row(b) } -> std::convertible_to<std::size_t>;
-                  }) {
-        return buffer_traits<const Buffer>::row(b);
-    } else if constexpr (requires {
-                             { b.rank() } -> std::convertible_to<std::size_t>;
-                             { b.extent(0) } -> std::convertible_to<std::size_t>;
-                             { b.stride(0) } -> std::convertible_to<std::size_t>;
-                         }) {
-        const auto rank = static_cast<std::size_t>(b.rank());
-        if (rank < 2) return 0;
-        for (const std::size_t d : {rank - 1, std::size_t{0}})
-            if (const auto n = static_cast<std::size_t>(b.extent(d)); n > 1 && static_cast<std::size_t>(b.stride(d)) == 1) return n;
-    }
-    return 0;
 }
 
 /// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// policy/shaped.hpp - floor 1. Buffers whose elements are a field with rows, from which codecs may predict.
+// policy/shaped.hpp - floor 1. Buffers whose elements are a field of several dimensions, from whose neighbours codecs may predict.
 #pragma once
 
 #include <cstddef>
@@ -8,37 +8,35 @@
 #include <type_traits>
 
 #include <ccoll/policy/buffer.hpp>
+#include <ccoll/policy/strides.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// Contiguous elements, the length of their rows, and how many there should be by their shape. It refers to the elements.
+/// Contiguous elements, the strides of the field that they are, and how many there should be by their shape. It refers to the elements.
 template <class T, class Space = host_space>
 struct shaped_view {
     std::span<T> elements;
-    std::size_t row = 0;       ///< elements from one row to the next; 0: there is only one
+    field_strides strides{};
     std::size_t expected = 0;  ///< the product of the extents
 };
 
 /// A buffer whose elements are a field of one or more dimensions, the last of which varies fastest: `shaped(field, {nz, ny, nx})`. It goes
 /// wherever `field` goes, and gives the same values with the same bound. Codec::SZp writes fewer bytes for it, because it also predicts
-/// from the row before (docs/choosing.md), and Codec::SZe need not look for rows. Other codecs ignore the shape. Ranks need not agree on
-/// it.
+/// from the row and the plane before (docs/choosing.md), and Codec::SZe need not look for rows. Other codecs ignore the shape. Ranks need
+/// not agree on it.
 ///
 /// @param buffer   contiguous elements. They must outlive the view
 /// @param extents  of the dimensions. Their product is the number of elements; otherwise calls fail with status::size_mismatch
-/// Views with the interface of std::mdspan or Kokkos::View need no shaped(): they say their extents themselves (row_length).
+/// Views with the interface of std::mdspan or Kokkos::View need no shaped(): they say their extents themselves (policy/strides.hpp).
 template <buffer Buffer>
 constexpr auto shaped(Buffer&& buffer, std::initializer_list<std::size_t> extents)
 {
     static_assert(
         std::is_lvalue_reference_v<Buffer> || is_view<Buffer>,
         "ccoll::shaped: the buffer must outlive the view; pass a variable or a view such as std::span, not a temporary container");
-    std::size_t product = 1, last = 0;
-    for (const std::size_t extent : extents) {
-        product *= extent;
-        last = extent;
-    }
-    return shaped_view<buffer_pointee<Buffer>, buffer_space<Buffer>>{as_span(buffer), last < product ? last : 0, product};
+    std::size_t product = 1;
+    for (const std::size_t extent : extents) product *= extent;
+    return shaped_view<buffer_pointee<Buffer>, buffer_space<Buffer>>{as_span(buffer), field_strides::of_extents(extents), product};
 }
 
 namespace detail {
@@ -49,7 +47,7 @@ struct shaped_traits {
     static constexpr bool is_view = true;
     static constexpr auto* data(View& v) { return v.elements.data(); }
     static constexpr std::size_t size(View& v) { return v.elements.size(); }
-    static constexpr std::size_t row(View& v) { return v.row; }
+    static constexpr field_strides strides(View& v) { return v.strides; }
 };
 
 }  // namespace detail
@@ -63,7 +61,7 @@ namespace detail {
 
 /// What the shape of a buffer says about a call.
 struct shape_facts {
-    std::size_t row = 0;       ///< the length of the rows; 0: there is no shape
+    field_strides strides{};
     std::size_t expected = 0;  ///< how many elements the shape has, if the buffer has another number
     std::size_t found = 0;     ///< that number
 
@@ -77,13 +75,13 @@ struct shape_facts {
         return all;
     }
     /// In elements of the engine, of which `times` make one of the user.
-    constexpr shape_facts in_elements(std::size_t times) const { return {row * times, expected * times, found * times}; }
+    constexpr shape_facts in_elements(std::size_t times) const { return {strides.in_elements(times), expected * times, found * times}; }
 
 private:
     template <class Buffer>
     constexpr void take(const Buffer& b)
     {
-        if (row == 0) row = row_length(b);
+        if (strides.none()) strides = strides_of(b);
         if constexpr (requires {
                           b.expected;
                           b.elements.size();

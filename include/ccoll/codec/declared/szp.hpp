@@ -9,6 +9,7 @@
 
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/policy/strides.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -24,7 +25,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
     static constexpr bool adds_one_fill_value = true;
 
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static encode_result encode_chunk_of_rows(std::span<const T> in, byte_span dst, double eb, std::size_t row) noexcept;
+    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, field_strides strides) noexcept;
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept;
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept
@@ -36,7 +37,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
     static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept;
     static double addend_step(double eb) noexcept;
     static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static encode_result encode_addend_of_rows(std::span<const T> in, byte_span dst, double eb, std::size_t row) noexcept;
+    static encode_result encode_addend_of_field(std::span<const T> in, byte_span dst, double eb, field_strides strides) noexcept;
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept;
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept;
     static encode_result combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,

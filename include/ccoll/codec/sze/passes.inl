@@ -119,10 +119,11 @@ CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n,
     model m;
     get_differences(view, n, d);
     const bool has_rows = szp::rows::has_rows(view.what), is_fine = view.what == szp::kind::fine || view.what == szp::kind::fine_rows;
-    if (has_rows && view.distance > most_row(n)) {
-        m.distances[m.count++] = distance(view.distance, false);  // SZp has judged
+    if (has_rows && view.above.plane != 0) add_behind(d, n, distance(view.above.plane, false));
+    if (has_rows && view.above.row > most_row(n)) {
+        m.distances[m.count++] = distance(view.above.row, false);  // SZp has judged
     } else if (!view.alone) {
-        if (has_rows) add_behind(d, n, distance(view.distance, false));
+        if (has_rows) add_behind(d, n, distance(view.above.row, false));
         predict(d, n, row, m);
     }
 

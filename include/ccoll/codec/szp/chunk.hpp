@@ -68,8 +68,8 @@ inline status read_chunk(const_byte_span src, std::size_t n, std::size_t element
     view.largest = view.what == kind::fine ? 0 : long_base ? get<u64>(from + 12) : get<u32>(from + 8);
     view.step = from + (has_rows ? 16 : 4 + element_bytes);
     if (has_rows) {
-        view.distance = get<u32>(from + 12);
-        if (!rows::is_distance(view.distance, n) || view.largest >= rows::limit(view.what, element_bytes, addend)) return status::corrupt;
+        view.above = rows::distances::of_word(get<u32>(from + 12));
+        if (!view.above.are_valid(n) || view.largest >= rows::limit(view.what, element_bytes, addend)) return status::corrupt;
     }
     view.count = blocks_of(n);
     if (view.what == kind::flat || view.what == kind::wide_flat) {

@@ -9,8 +9,8 @@
 //   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
 //   kind wide       4 i64 base  12 u64 largest    20 widths, blocks
 //   kind wide_flat  4 i64 base  12 u64 largest
-//   kind rows       4 i32 base   8 u32 largest   12 u32 distance   16 widths, blocks
-//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distance   16 f32 step   20 widths, blocks   movement only, f32 only
+//   kind rows       4 i32 base   8 u32 largest   12 u32 distances   16 widths, blocks
+//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distances   16 f32 step   20 widths, blocks   movement only, f32 only
 //   (kind 5)        kept: the chunk of Codec::Lossless, filled up with 0 to a multiple of 4 bytes (szp/kept.hpp)
 //
 //   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
@@ -22,8 +22,9 @@
 // Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A value that is not finite repeats the running q. The
 // last block is filled up with its last value.
 //
-// Rows (szp/rows.hpp): the blocks have the differences of r, where r[i] is q[i] - q[i - distance] and r[-1] is 0. The base takes the place
-// of all quanta before the first one.
+// Rows (szp/rows.hpp): the distances are those of the row before (16 bits) and of the plane before (16 bits, 0: it does not take part). The
+// blocks have the differences of r. r[i] is s[i] - s[i - row], where s[i] is q[i] - q[i - plane], or q[i]. The base takes the place of all
+// quanta before the first one, so that r[-1] is 0.
 //
 // Addends: bit `alone` says that a section with fill values stands behind the blocks (szp/missing.hpp).
 //
@@ -44,6 +45,7 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/codec/szp/words.hpp>
+#include <ccoll/policy/strides.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
@@ -71,17 +73,44 @@ namespace rows {
 
 /// Rows are not shorter than blocks.
 inline constexpr std::size_t least = 32;
-constexpr bool is_distance(std::size_t distance, std::size_t n) noexcept { return distance >= least && distance < n; }
+
+/// How far away the value of the row before is, and that of the plane before.
+struct distances {
+    std::size_t row = 0;    ///< 0: there are neither rows nor planes
+    std::size_t plane = 0;  ///< 0: only rows
+
+    /// Those of a chunk of n values of a field.
+    static constexpr distances within(std::size_t n, const field_strides& strides) noexcept
+    {
+        distances all{strides.first_from(least)};
+        if (all.none() || all.row >= n) return {};
+        all.plane = strides.first_from(all.row + 1);
+        return all.reach() < n ? all : distances{all.row};
+    }
+    /// As a chunk says them. The larger one of two words has a plane if one of them has.
+    static constexpr distances of_word(u32 word) noexcept { return {word & 0xffff, word >> 16}; }
+    constexpr u32 word() const noexcept { return static_cast<u32>(row | plane << 16); }
+
+    constexpr bool none() const noexcept { return row == 0; }
+    /// How many values the first one of a chunk stands for.
+    constexpr std::size_t reach() const noexcept { return row + plane; }
+    constexpr bool are_valid(std::size_t n) const noexcept { return row >= least && (plane == 0 || plane > row) && reach() < n; }
+
+    friend constexpr bool operator==(const distances&, const distances&) = default;
+};
+
+/// The first block by which a chunk is judged: one that has values above it.
+constexpr std::size_t first_judged(const distances& above) noexcept { return above.reach() / 32 + 1; }
 
 constexpr bool has_rows(kind k) noexcept { return k == kind::rows || k == kind::fine_rows; }
 
-/// Quanta of addends with rows lie below, because differences have four terms and must fit 32 bits.
-inline constexpr u64 addend_limit = narrow_limit / 2;
-/// The same in movement, where they are also exact in an element, as are the differences of two of them.
+/// Quanta of addends with rows lie below, because differences have up to eight terms and must fit 32 bits.
+inline constexpr u64 addend_limit = u64{1} << 28;
+/// The same in movement, where they are also exact in an element, as are the sums of four of them.
 constexpr u64 limit(kind k, std::size_t element_bytes, bool addend) noexcept
 {
     if (addend) return addend_limit;
-    return u64{1} << (k == kind::fine_rows ? 23 : element_bytes == 4 ? 15 : 29);
+    return u64{1} << (k == kind::fine_rows ? 22 : element_bytes == 4 ? 15 : 28);
 }
 
 }  // namespace rows
@@ -122,7 +151,7 @@ struct chunk_view {
     i64 base = 0;
     u64 largest = 0;
     const u8* step = nullptr;  ///< of a chunk with a step of its own; not looked at yet
-    std::size_t distance = 0;  ///< of a chunk with rows: how far away the value of the row before is
+    rows::distances above;     ///< of a chunk with rows
     const u8* blocks = nullptr;
     std::size_t blocks_bytes = 0;
     std::size_t count = 0;      ///< of blocks

@@ -28,8 +28,9 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// - Where the ulp of many values is above any step that is within the bound, a power of two is tried as a step. It keeps them exactly.
 /// - A value that occurs again and again, and stands alone at one side of the steepest jump, is a marker (-9999). It becomes special if the
 ///   chunk is shorter without it.
-/// - If the caller knows the rows of the field, values are predicted from the row before as well (szp/rows.hpp), where a few blocks say
-///   that it pays. Special values are bridged for that, and then the shorter chunk is taken.
+/// - If the caller knows the shape of the field, values are predicted from the row before as well, and from the plane before
+/// (szp/rows.hpp),
+///   where a few blocks say that it pays. Special values are bridged for that, and then the shorter chunk is taken.
 /// - What all this hardly shortens is kept exactly (szp/kept.hpp) if that is shorter.
 /// Most chunks are encoded in one pass. Those with markers, or with values that need a grid of their own, take two or three, and chunks
 /// with special values one more if rows pay.
@@ -38,8 +39,9 @@ class movement {
 public:
     /// @param in    must stay; the same values until encode() has returned
     /// @param keep  may the chunk be kept exactly? Not if a caller wants quanta
-    /// @param row   the length of the rows of the field; 0: it has none that the caller knows of
-    movement(std::span<const T> in, const quantiser<T>& z, bool keep, std::size_t row = 0) noexcept : in_(in), z_(z), keep_(keep), row_(row)
+    /// @param above  where rows and planes of the field are, if the caller knows that
+    movement(std::span<const T> in, const quantiser<T>& z, bool keep, rows::distances above) noexcept
+        : in_(in), z_(z), keep_(keep), above_(above)
     {}
 
     /// @param out   `room` bytes, which the choices depend on if they are fewer than those of the values
@@ -50,7 +52,7 @@ public:
         if (is_constant(in_))
             if (const encode_result r = constant(out); r.code == status::ok) return r;
         taken_out<T> apart;
-        if (row_ != 0)
+        if (!above_.none())
             if (const attempt a = with_rows(out, room);
                 is_shorter(a) &&
                 (a.steep == nowhere || find_marker(in_.data(), in_.size(), a.steep, apart.gone) == specials::rule<T>::nothing))
@@ -61,7 +63,7 @@ public:
         if (is_shorter(first) && !is_section_long(out, apart) &&
             (first.steep == nowhere ||
              find_marker(values_around(first.steep, apart), in_.size(), first.steep, apart.gone) == specials::rule<T>::nothing))
-            return row_ == 0 || apart.gone.values == 0 ? first.result : bridged_in_rows(first, apart, out, room);
+            return above_.none() || apart.gone.values == 0 ? first.result : bridged_in_rows(first, apart, out, room);
         return unusual(first, apart, out, room);
     }
 
@@ -151,8 +153,7 @@ private:
         const std::size_t n = in_.size();
         T lattice = 0;
         if constexpr (is_f32<T>)
-            if (rows::is_distance(row_, n) && find_lattice(x, std::min(n, block_elements), z_.step).step > 0)
-                lattice = find_lattice(x, n, z_.step).step;
+            if (find_lattice(x, std::min(n, block_elements), z_.step).step > 0) lattice = find_lattice(x, n, z_.step).step;
         return in_rows(x, lattice, out, room);
     }
     /// @param x        as many values as the chunk has
@@ -162,17 +163,17 @@ private:
         CCOLL_EXACT_BODY
         const std::size_t n = in_.size();
         const attempt no{{0, status::unsupported}};
-        if (!rows::is_distance(row_, n)) return no;
         const quantiser<T> z = lattice > 0 ? z_.of_rows_on(lattice) : z_.of_rows();
-        if (!rows::judges<T>.in_use()(x, n, row_, z)) return no;
+        const rows::distances chosen = rows::judges<T>.in_use()(x, n, above_, z);
+        if (chosen.none()) return no;
         const kind what = lattice > 0 ? kind::fine_rows : kind::rows;
         block_codes codes;
         u8* const blocks = blocks_at<T>(out, what, n);
-        const encoded_blocks all = rows::encoders<T>.in_use()(x, n, row_, z, blocks, last_begin(out, room), codes.of);
+        const encoded_blocks all = rows::encoders<T>.in_use()(x, n, chosen, z, blocks, last_begin(out, room), codes.of);
         if (all.code != status::ok || all.end == blocks) return no;
         put(out + 4, static_cast<i32>(std::nearbyint(x[0] * z.inverse)));
         put(out + 8, all.largest);
-        put(out + 12, static_cast<u32>(row_));
+        put(out + 12, chosen.word());
         if (lattice > 0) put(out + 16, lattice);
         return end_of(chunk_head(what, 0), blocks, all.end, codes, n, out, room);
     }
@@ -394,15 +395,15 @@ private:
             marker = find_marker(values_around(best.steep, apart), in_.size(), best.steep, gone);
             if (marker == rule.nothing) break;
             specials::places of_best{};
-            if (row_ != 0 && gone.values > 0) of_best = gone;
+            if (!above_.none() && gone.values > 0) of_best = gone;
             const attempt next = without(rule, copy, gone, other, of_other);
             if (next.result.code != status::ok || next.result.bytes >= best.result.bytes) {
-                if (row_ != 0) gone = of_best;
+                if (!above_.none()) gone = of_best;
                 break;
             }
             take(next);
         }
-        if (row_ != 0 && is_shorter(best) && gone.values > 0) {
+        if (!above_.none() && is_shorter(best) && gone.values > 0) {
             std::memcpy(copy, in_.data(), in_.size_bytes());
             specials::bridge(copy, in_.size(), gone);
             best = or_in_rows(best, copy, out, other, of_other);
@@ -418,7 +419,7 @@ private:
     std::span<const T> in_;
     const quantiser<T>& z_;
     bool keep_;
-    std::size_t row_;
+    rows::distances above_;
 };
 
 }  // namespace ccoll::detail::szp

@@ -145,6 +145,7 @@ CCOLL_INLINE void store(const quanta& q, i32* values) noexcept { std::memcpy(val
 #include <ccoll/codec/szp/hold.inl>
 
 CCOLL_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
+CCOLL_INLINE i32 plus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }
 CCOLL_INLINE void difference(quanta& q, running& r, differences& d) noexcept
 {
     if (q.values[-1] != r) q.values[-1] = r;  // rare: the loads after such a store wait for it

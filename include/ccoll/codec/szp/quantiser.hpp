@@ -73,12 +73,12 @@ struct quantiser {
         z.safe = limit;
         return z;
     }
-    /// The same for chunks with rows, whose differences have four terms.
+    /// The same for chunks with rows, whose differences have up to eight terms.
     quantiser of_rows() const noexcept
     {
         quantiser z = *this;
-        z.brief = of_steps(12);
-        z.safe = of_steps(is_f32<T> ? safe_exponent : 28);
+        z.brief = of_steps(11);
+        z.safe = of_steps(is_f32<T> ? safe_exponent : 27);
         return z;
     }
     /// For chunks with rows on a lattice, where quotients are exact.
@@ -90,8 +90,8 @@ struct quantiser {
         z.step = lattice;
         z.inverse = 1 / lattice;
         z.inverse_f64 = static_cast<double>(z.inverse);
-        z.brief = std::min(z.of_steps(12), fields::exponent);
-        z.safe = std::min(z.of_steps(22), fields::exponent);
+        z.brief = std::min(z.of_steps(11), fields::exponent);
+        z.safe = std::min(z.of_steps(21), fields::exponent);
         return z;
     }
 

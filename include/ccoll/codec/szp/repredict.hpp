@@ -67,16 +67,16 @@ struct repredicted {
     chunk_view view;
     u8 blocks[longest_narrow_blocks];
 
-    /// @param from  narrow, or with rows, and not flat    @param distance  of the rows; 0: none
-    [[gnu::noinline]] repredicted(const chunk_view& from, std::size_t n, std::size_t distance) noexcept
+    /// @param from  narrow, or with rows, and not flat    @param above  none: predicted from the value before alone
+    [[gnu::noinline]] repredicted(const chunk_view& from, std::size_t n, rows::distances above) noexcept
     {
-        view.what = distance != 0 ? kind::rows : kind::narrow;
+        view.what = above.none() ? kind::narrow : kind::rows;
         view.base = from.base;
         view.largest = from.largest;
-        view.distance = distance;
+        view.above = above;
         view.count = from.count;
         view.specials = from.specials;
-        const encoded_blocks made = repredictors.in_use()(from, n, distance, blocks, view.codes.of);
+        const encoded_blocks made = repredictors.in_use()(from, n, above, blocks, view.codes.of);
         view.blocks = blocks;
         view.blocks_bytes = static_cast<std::size_t>(made.end - blocks);
         view.escaped = made.escaped;

@@ -2,22 +2,39 @@
 // codec/szp/repredict.inl - floor 2. The blocks of a chunk with another predictor: one text, compiled once for each instruction set. Uses
 // the primitives of szp/loops.inl.
 
-/// Blocks of the quanta of a chunk, predicted over another distance. Classes stay where they are.
-/// @param view      narrow, or with rows    @param n  of its values
-/// @param distance  0: predicted from the value before alone
-/// @param out       longest_narrow_blocks bytes
-[[gnu::noinline]] CCOLL_TARGET inline encoded_blocks repredict(const chunk_view& view, std::size_t n, std::size_t distance, u8* out,
+/// Adds to 32 values, or subtracts from them, the quanta above those at `at`.
+template <bool Add>
+CCOLL_TARGET inline void move_above(i32* values, const i32* at, const rows::distances& above) noexcept
+{
+    if (above.none()) return;
+    const auto move = [&](const i32* from, bool add) CCOLL_TARGET {
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            const u32 value = static_cast<u32>(values[i]), other = static_cast<u32>(from[i]);
+            values[i] = static_cast<i32>(add ? value + other : value - other);
+        }
+    };
+    move(at - above.row, Add);
+    if (above.plane == 0) return;
+    move(at - above.plane, Add);
+    move(at - above.reach(), !Add);
+}
+
+/// Blocks of the quanta of a chunk, predicted over other distances. Classes stay where they are.
+/// @param view   narrow, or with rows    @param n  of its values
+/// @param above  none: predicted from the value before alone
+/// @param out    longest_narrow_blocks bytes
+[[gnu::noinline]] CCOLL_TARGET inline encoded_blocks repredict(const chunk_view& view, std::size_t n, rows::distances above, u8* out,
                                                                u8* codes) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t room = chunk_elements + block_elements;
     i32 kept[chunk_elements + room];
-    i32* const quanta_of_chunk = kept + std::max(view.distance, distance);
+    i32* const quanta_of_chunk = kept + std::max(view.above.reach(), above.reach());
     const i32 base = static_cast<i32>(view.base);
     std::fill(kept, quanta_of_chunk, base);
     running from, to;
-    start(from, view.distance != 0 ? 0 : base);
-    start(to, distance != 0 ? 0 : base);
+    start(from, view.above.none() ? base : 0);
+    start(to, above.none() ? base : 0);
     encoded_blocks all;
     block_source source(view);
     const u8* p = view.blocks;
@@ -37,18 +54,9 @@
         p += 4 * code;
         i32 *const own = quanta_of_chunk + block_elements * k, predicted[block_elements];
         for (std::size_t i = 0; i < block_elements; ++i) own[i] = static_cast<i32>(sums[i]);
-        if (view.distance != 0) {
-            const i32* const above = own - view.distance;
-            for (std::size_t i = 0; i < block_elements; ++i)
-                own[i] = static_cast<i32>(static_cast<u32>(own[i]) + static_cast<u32>(above[i]));
-        }
-        if (distance != 0) {
-            const i32* const above = own - distance;
-            for (std::size_t i = 0; i < block_elements; ++i)
-                predicted[i] = static_cast<i32>(static_cast<u32>(own[i]) - static_cast<u32>(above[i]));
-        } else {
-            std::memcpy(predicted, own, sizeof predicted);
-        }
+        move_above<true>(own, own, view.above);
+        std::memcpy(predicted, own, sizeof predicted);
+        move_above<false>(predicted, own, above);
         for (std::size_t i = n - block_elements * k; i < block_elements; ++i) predicted[i] = predicted[i - 1];
         quanta q;
         load(predicted, q);

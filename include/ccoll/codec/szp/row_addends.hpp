@@ -62,29 +62,29 @@ encoded_blocks with_classes(std::span<const T> in, const specials::places& not_f
     return all;
 }
 
-/// @param row   the length of the rows of the field    @param out  `room` bytes
+/// @param above  where rows and planes of the field are    @param out  `room` bytes
 /// @return      unsupported: rows do not pay, or their quanta are too large
 template <element T>
-[[gnu::noinline]] encode_result encode_addend_rows(std::span<const T> in, const quantiser<T>& z, std::size_t row, u8* out,
+[[gnu::noinline]] encode_result encode_addend_rows(std::span<const T> in, const quantiser<T>& z, rows::distances above, u8* out,
                                                    std::size_t room) noexcept
 {
     const encode_result no{0, status::unsupported};
-    if (!rows::is_distance(row, in.size())) return no;
     const quantiser<T> of_rows = z.of_rows();
     u8* const blocks = blocks_at<T>(out, kind::rows, in.size());
     block_codes codes;
+    rows::distances chosen;
     const auto encode = [&](const T* x, u8* to, const u8* last) {
         encoded_blocks r;
         r.code = status::unsupported;
-        if (rows::judges<T>.in_use()(x, in.size(), row, of_rows))
-            r = rows::encoders<T>.in_use()(x, in.size(), row, of_rows, to, last, codes.of);
+        chosen = rows::judges<T>.in_use()(x, in.size(), above, of_rows);
+        if (!chosen.none()) r = rows::encoders<T>.in_use()(x, in.size(), chosen, of_rows, to, last, codes.of);
         if (r.code == status::ok && r.end == to) r.code = status::unsupported;
         return r;
     };
     const auto finish_with = [&](T first, const encoded_blocks& r) {
         put(out + 4, narrow_base_of(first, z));
         put(out + 8, r.largest);
-        put(out + 12, static_cast<u32>(row));
+        put(out + 12, chosen.word());
         return finish_addend<T>(out, {kind::rows, r.escaped}, blocks, r.end, codes, in.size());
     };
     const encoded_blocks plain = encode(in.data(), blocks, last_begin(out, room));

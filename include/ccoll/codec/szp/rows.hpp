@@ -4,7 +4,8 @@
 // Neighbouring rows of a field are alike, so that the differences along a row repeat at the distance of the row before. What is left,
 // q[i] - q[i-1] - q[i-W] + q[i-W-1], is the residual of the two-dimensional Lorenzo predictor (Ibarria et al., Computer Graphics Forum
 // 22(3), 2003). It is made in two steps, r[i] = q[i] - q[i-W] and the usual differences of r. So the primitives for blocks stay what they
-// are: an encoder quantises the row before once more, and a decoder keeps the quanta of the chunk.
+// are: encoder and decoder keep the quanta of the chunk. In three dimensions r[i] is q[i] - q[i-W] - q[i-P] + q[i-P-W], where P is the
+// distance of the plane before.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,13 @@
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// A destination of the kernels that restore blocks. They write r, as numbers of T. This adds the quanta of the row before, keeps the sums,
-/// and writes the values.
+/// A destination of the kernels that restore blocks. They write r, as numbers of T. This adds the quanta of the row before (and those of
+/// the plane before, less those of the row before in it), keeps the sums, and writes the values.
 /// @tparam To  a pointer, or a line writer
-template <class T, class To>
+template <class T, class To, bool Planes>
 struct row_writer {
-    const T* before;  ///< the quanta of the row before
-    T* own;           ///< where those of this block go
+    T* own;  ///< where the quanta of this block go
+    const T *row, *plane, *row_of_plane;
     T step;
     To& to;
 };
@@ -31,31 +32,35 @@ namespace szp::portable {
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 
-/// Subtracts the quanta of 32 values.
-template <class T>
-CCOLL_INLINE void subtract(const T* before, const quantiser<T>& z, quanta& q) noexcept
+CCOLL_INLINE void subtract(const i32* other, quanta& q) noexcept
 {
-    i32 row[block_elements];
-    quantise(before, z.inverse, row);
     const i32* const from = q.values;
     i32* const to = q.own();
-    for (std::size_t i = 0; i < block_elements; ++i) to[i] = minus(from[i], row[i]);
+    for (std::size_t i = 0; i < block_elements; ++i) to[i] = minus(from[i], other[i]);
 }
-template <class T>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T one, row_writer<T, T*>& w) noexcept
+CCOLL_INLINE void add(const i32* other, quanta& q) noexcept
+{
+    const i32* const from = q.values;
+    i32* const to = q.own();
+    for (std::size_t i = 0; i < block_elements; ++i) to[i] = plus(from[i], other[i]);
+}
+template <class T, bool Planes>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T one, row_writer<T, T*, Planes>& w) noexcept
 {
     CCOLL_EXACT_BODY
     T block[block_elements];
     restore(in, width, r, one, static_cast<T*>(block));
-    const T* const before = w.before;
-    T* const __restrict own = w.own;
+    T* const own = w.own;
+    const T *const row = w.row, *const plane = w.plane, *const row_of_plane = w.row_of_plane;
     T* const __restrict to = w.to;
     const T step = w.step;
     for (std::size_t i = 0; i < block_elements; ++i) {
-        const T sum = block[i] + before[i];
-        own[i] = sum;
+        T sum = block[i] + row[i];
+        if constexpr (Planes) sum += plane[i] - row_of_plane[i];
+        block[i] = sum;
         to[i] = sum * step;
     }
+    std::memcpy(own, block, sizeof block);
 }
 #include <ccoll/codec/szp/rows.inl>
 #include <ccoll/codec/szp/rows_pay.inl>
@@ -68,30 +73,32 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T one, row_w
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 
-template <class To>
-CCOLL_INLINE void write(row_writer<float, To>& w, std::size_t at, __m256 v) noexcept
+template <class To, bool Planes>
+CCOLL_INLINE void write(row_writer<float, To, Planes>& w, std::size_t at, __m256 v) noexcept
 {
-    const __m256 sum = _mm256_add_ps(v, _mm256_loadu_ps(w.before + at));
+    __m256 sum = _mm256_add_ps(v, _mm256_loadu_ps(w.row + at));
+    if constexpr (Planes) sum = _mm256_add_ps(sum, _mm256_sub_ps(_mm256_loadu_ps(w.plane + at), _mm256_loadu_ps(w.row_of_plane + at)));
     _mm256_storeu_ps(w.own + at, sum);
     write(w.to, at, _mm256_mul_ps(sum, _mm256_set1_ps(w.step)));
 }
-template <class To>
-CCOLL_INLINE void write(row_writer<double, To>& w, std::size_t at, __m256d v) noexcept
+template <class To, bool Planes>
+CCOLL_INLINE void write(row_writer<double, To, Planes>& w, std::size_t at, __m256d v) noexcept
 {
-    const __m256d sum = _mm256_add_pd(v, _mm256_loadu_pd(w.before + at));
+    __m256d sum = _mm256_add_pd(v, _mm256_loadu_pd(w.row + at));
+    if constexpr (Planes) sum = _mm256_add_pd(sum, _mm256_sub_pd(_mm256_loadu_pd(w.plane + at), _mm256_loadu_pd(w.row_of_plane + at)));
     _mm256_storeu_pd(w.own + at, sum);
     write(w.to, at, _mm256_mul_pd(sum, _mm256_set1_pd(w.step)));
 }
 
 namespace szp::avx2 {
 
-template <class T>
-CCOLL_INLINE void subtract(const T* before, const quantiser<T>& z, quanta& q) noexcept
+CCOLL_INLINE void subtract(const i32* other, quanta& q) noexcept
 {
-    quanta row;
-    magnitudes<T> unused;
-    look_ahead<T>{}.quantise(before, 0, 0, before, z, row, unused);
-    for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(q.v[i], row.v[i]);
+    for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(q.v[i], load_256(other + 8 * i));
+}
+CCOLL_INLINE void add(const i32* other, quanta& q) noexcept
+{
+    for (int i = 0; i < 4; ++i) q.v[i] = _mm256_add_epi32(q.v[i], load_256(other + 8 * i));
 }
 #include <ccoll/codec/szp/rows.inl>
 #include <ccoll/codec/szp/rows_pay.inl>
@@ -103,33 +110,41 @@ CCOLL_INLINE void subtract(const T* before, const quantiser<T>& z, quanta& q) no
 #define CCOLL_TARGET CCOLL_AVX512
 #include <ccoll/base/kernels_begin.inl>
 
-template <class To>
-CCOLL_INLINE void write(row_writer<float, To>& w, std::size_t at, __m512 v) noexcept
+template <class To, bool Planes>
+CCOLL_INLINE void write(row_writer<float, To, Planes>& w, std::size_t at, __m512 v) noexcept
 {
-    const __m512 sum = _mm512_add_ps(v, _mm512_loadu_ps(w.before + at));
+    __m512 sum = _mm512_add_ps(v, _mm512_loadu_ps(w.row + at));
+    if constexpr (Planes) sum = _mm512_add_ps(sum, _mm512_sub_ps(_mm512_loadu_ps(w.plane + at), _mm512_loadu_ps(w.row_of_plane + at)));
     _mm512_storeu_ps(w.own + at, sum);
     write(w.to, at, _mm512_mul_ps(sum, _mm512_set1_ps(w.step)));
 }
-template <class To>
-CCOLL_INLINE void write(row_writer<double, To>& w, std::size_t at, __m512d v) noexcept
+template <class To, bool Planes>
+CCOLL_INLINE void write(row_writer<double, To, Planes>& w, std::size_t at, __m512d v) noexcept
 {
-    const __m512d sum = _mm512_add_pd(v, _mm512_loadu_pd(w.before + at));
+    __m512d sum = _mm512_add_pd(v, _mm512_loadu_pd(w.row + at));
+    if constexpr (Planes) sum = _mm512_add_pd(sum, _mm512_sub_pd(_mm512_loadu_pd(w.plane + at), _mm512_loadu_pd(w.row_of_plane + at)));
     _mm512_storeu_pd(w.own + at, sum);
     write(w.to, at, _mm512_mul_pd(sum, _mm512_set1_pd(w.step)));
 }
 
 namespace szp::avx512 {
 
-using avx2::rows_pay;
+using avx2::choose_above;
 
-template <class T>
-CCOLL_INLINE void subtract(const T* before, const quantiser<T>& z, quanta& q) noexcept
+CCOLL_INLINE void store(const quanta& q, i32* values) noexcept
 {
-    quanta row;
-    magnitudes<T> unused;
-    look_ahead<T>{}.quantise(before, 0, 0, before, z, row, unused);
-    q.a = _mm512_sub_epi32(q.a, row.a);
-    q.b = _mm512_sub_epi32(q.b, row.b);
+    _mm512_storeu_si512(values, q.a);
+    _mm512_storeu_si512(values + 16, q.b);
+}
+CCOLL_INLINE void subtract(const i32* other, quanta& q) noexcept
+{
+    q.a = _mm512_sub_epi32(q.a, _mm512_loadu_si512(other));
+    q.b = _mm512_sub_epi32(q.b, _mm512_loadu_si512(other + 16));
+}
+CCOLL_INLINE void add(const i32* other, quanta& q) noexcept
+{
+    q.a = _mm512_add_epi32(q.a, _mm512_loadu_si512(other));
+    q.b = _mm512_add_epi32(q.b, _mm512_loadu_si512(other + 16));
 }
 #include <ccoll/codec/szp/rows.inl>
 
@@ -142,7 +157,9 @@ CCOLL_INLINE void subtract(const T* before, const quantiser<T>& z, quanta& q) no
 
 namespace szp::avx512_gfni {
 
-using avx2::rows_pay;
+using avx2::choose_above;
+using avx512::add;
+using avx512::store;
 using avx512::subtract;
 #include <ccoll/codec/szp/rows.inl>
 
@@ -154,9 +171,9 @@ using avx512::subtract;
 
 namespace szp::neon {
 
+using portable::choose_above;
 using portable::decode_rows;
 using portable::encode_rows;
-using portable::rows_pay;
 
 }  // namespace szp::neon
 
@@ -169,7 +186,7 @@ inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode_rows<T>)};
 template <element T>
 inline constexpr by_isa decoders{CCOLL_EACH_ISA(decode_rows<T>)};
 template <element T>
-inline constexpr by_isa judges{CCOLL_EACH_ISA(rows_pay<T>)};
+inline constexpr by_isa judges{CCOLL_EACH_ISA(choose_above<T>)};
 
 }  // namespace szp::rows
 

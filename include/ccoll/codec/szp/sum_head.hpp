@@ -14,19 +14,20 @@ inline bool is_narrow(const chunk_view& v) noexcept { return v.what == kind::nar
 /// What stands in front of the blocks of a sum.
 struct sum_head {
     bool narrow;
-    std::size_t distance;  ///< of its rows; 0: none
+    rows::distances above;
     u64 base, largest;
 
-    kind what() const noexcept { return distance != 0 ? kind::rows : narrow ? kind::narrow : kind::wide; }
+    kind what() const noexcept { return !above.none() ? kind::rows : narrow ? kind::narrow : kind::wide; }
 };
 /// Rows win: a difference with rows is one of two without, so at most a bit longer than the longer one of these, while those without
-/// may be longer by any number of bits. Of two distances the longer one wins, so that the order does not matter.
-inline std::size_t distance_of_sum(bool narrow, u64 largest, std::size_t of_x, std::size_t of_y) noexcept
+/// may be longer by any number of bits. For the same reason planes win over rows alone. Otherwise the longer distance wins, so that the
+/// order does not matter.
+inline rows::distances distances_of_sum(bool narrow, u64 largest, rows::distances of_x, rows::distances of_y) noexcept
 {
-    return narrow && largest < rows::addend_limit ? std::max(of_x, of_y) : 0;
+    return narrow && largest < rows::addend_limit ? rows::distances::of_word(std::max(of_x.word(), of_y.word())) : rows::distances{};
 }
-/// Can differences of this chunk be added to those over this distance?
-inline bool is_over(const chunk_view& v, std::size_t distance) noexcept { return v.distance == distance || is_flat(v); }
+/// Can differences of this chunk be added to those over these distances?
+inline bool is_over(const chunk_view& v, rows::distances above) noexcept { return v.above == above || is_flat(v); }
 /// Have all differences 32 bits at most? Sums of operands that lie about their `largest` need not.
 inline bool are_narrow(const block_codes& codes, std::size_t blocks) noexcept
 {
