@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <numbers>
 #include <random>
@@ -205,6 +206,20 @@ std::vector<T> middle(const std::vector<double>& field, std::size_t n)
     const double* from = field.data() + (field.size() - n) / 2;
     std::vector<T> result(n);
     std::transform(from, from + n, result.begin(), [](double v) { return static_cast<T>(v); });
+    return result;
+}
+
+/// A box of edge x edge x depth values from the middle of a field: the part of a rank that has a small one.
+template <class T>
+std::vector<T> box(const std::vector<double>& field, std::size_t edge)
+{
+    const std::size_t from = (grid_edge - edge) / 2;
+    std::vector<T> result;
+    for (std::size_t line = 0; line < field.size() / grid_edge; ++line) {
+        if (line % grid_edge < from || line % grid_edge >= from + edge) continue;
+        const double* const first = field.data() + line * grid_edge + from;
+        std::transform(first, first + edge, std::back_inserter(result), [](double v) { return static_cast<T>(v); });
+    }
     return result;
 }
 

@@ -36,12 +36,12 @@ double worst(const std::vector<T>& x, const std::function<T(std::size_t)>& decod
     return most / eb;
 }
 
-/// @param row  the length of the rows that the codec is told; 0: none
+/// @param strides  what the codec is told
 template <class C, class T>
-counted encoded(const std::vector<T>& x, double eb, std::size_t row = 0)
+counted encoded(const std::vector<T>& x, double eb, ccoll::field_strides strides = {})
 {
     std::vector<std::byte> frame(ccoll::max_encoded_bytes<C, T>(x.size()));
-    const auto r = ccoll::encode<C>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb);
+    const auto r = ccoll::encode<C>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb);
     std::vector<T> back(x.size());
     if (r.code != ccoll::status::ok || ccoll::decode<C>(ccoll::const_byte_span(frame).first(r.bytes), back) != ccoll::status::ok)
         throw std::runtime_error(std::string(C::name) + " failed");
@@ -49,10 +49,10 @@ counted encoded(const std::vector<T>& x, double eb, std::size_t row = 0)
 }
 
 template <class T>
-double bits_of_addend(const std::vector<T>& x, double eb, std::size_t row)
+double bits_of_addend(const std::vector<T>& x, double eb, ccoll::field_strides strides)
 {
     std::vector<std::byte> frame(ccoll::max_addend_bytes<Codec::SZp, T>(x.size()));
-    const auto r = ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb);
+    const auto r = ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb);
     if (r.code != ccoll::status::ok) throw std::runtime_error("an addend of SZp failed");
     return 8.0 * static_cast<double>(r.bytes) / static_cast<double>(x.size());
 }
@@ -120,9 +120,10 @@ void print(const std::string& name, const std::vector<T>& x, const std::vector<d
                    truncated.bits, truncated.error, predicted(x, eb, second));
         if (row > 0) fmt::print(" {:7.3f}", predicted(x, eb, flat));
         if (plane > 0) fmt::print(" {:7.3f}", predicted(x, eb, solid));
-        if (row > 0) fmt::print(" | {:7.3f} {:7.3f}", encoded<SZp>(x, eb, row).bits, encoded<Codec::SZe>(x, eb, row).bits);
+        const ccoll::field_strides strides(row, plane);
+        if (row > 0) fmt::print(" | {:7.3f} {:7.3f}", encoded<SZp>(x, eb, strides).bits, encoded<Codec::SZe>(x, eb, strides).bits);
         fmt::print(" | {:7.3f}", bits_of_addend(x, eb, 0));
-        if (row > 0) fmt::print(" {:7.3f}", bits_of_addend(x, eb, row));
+        if (row > 0) fmt::print(" {:7.3f}", bits_of_addend(x, eb, strides));
         fmt::print("\n");
     }
 }
@@ -243,7 +244,17 @@ int main(int argc, char** argv)
     const auto wave = fields::acoustic_wave(depth);
     print("quiet", fields::middle<float>(wave.quiet, n), bounds, row, plane);
     print("wave", fields::middle<float>(wave.late, n), bounds, row, plane);
-    print("turbulence", fields::middle<float>(fields::spectral_turbulence(depth, 1), n), bounds, row, plane);
+    const auto turbulence = fields::spectral_turbulence(depth, 1);
+    print("turbulence", fields::middle<float>(turbulence, n), bounds, row, plane);
+    for (const std::size_t edge : {64u, 32u, 16u}) {
+        print(fmt::format("wave {0} x {0}", edge), fields::box<float>(wave.late, edge), bounds, edge, edge * edge);
+        print(fmt::format("turbulence {0} x {0}", edge), fields::box<float>(turbulence, edge), bounds, edge, edge * edge);
+    }
+    const auto y = fields::spectral_turbulence(depth, 2), z = fields::spectral_turbulence(depth, 3);
+    std::vector<float> vectors;
+    for (std::size_t i = 0; i < n; ++i)
+        for (const auto* component : {&turbulence, &y, &z}) vectors.push_back(static_cast<float>((*component)[i]));
+    print("turbulence, vectors", vectors, bounds, 3 * row, 3 * plane);
     if (!data.empty()) {
         for (const auto& file : fields::files_of<float>(data))
             print(file.filename().string(), fields::read_middle<float>(file, n), bounds, row_of_data, 0);

@@ -191,6 +191,16 @@ std::string with_type(const std::string& codec)
     return codec + (sizeof(T) == 4 ? "_f32.hex" : "_f64.hex");
 }
 
+/// All planes alike, but for a small wave.
+/// @param rows  how much the rows of a plane differ
+template <class T>
+std::vector<T> planes_alike(std::size_t n, std::size_t row, std::size_t plane, T rows)
+{
+    auto x = wave<T>(n), alike = wave<T>(5 * row), inside = wave<T>(3 * plane);
+    for (std::size_t i = 0; i < n; ++i) x[i] = x[i] / 64 + alike[5 * (i % row)] + rows * inside[3 * (i % plane)] + T(17);
+    return x;
+}
+
 }  // namespace
 
 TEMPLATE_TEST_CASE("the frames of None are those of this wire version", "[codec][golden]", float, double)
@@ -320,10 +330,10 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     }
     w.moves("lists_seen", scaled(seen, T(0.3984375), T(0)), 0.2);
     w.moves("lists_not_seen", scaled(not_seen, T(0.3984375), T(0)), 0.2);
-    // The name of a frame ends with the length of its rows, if it has rows.
-    const auto with_rows = [&](const char* name, std::size_t row, const std::vector<T>& x, double eb) {
+    // The name of a frame ends with the length of its rows, if it has rows, or with that of its rows and planes.
+    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x, double eb) {
         bytes frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-        frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb).bytes);
+        frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
         w.keep(name, x, eb, eb, std::move(frame));
     };
     auto rough = [](std::size_t n, std::size_t row) {  // all rows alike, but for a small wave
@@ -332,6 +342,8 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
         return x;
     };
     with_rows("rows_of_40", 40, scaled(rough(300, 40), T(1.25), T(0.5)), 0.003);
+    with_rows("short_rows_of_17", 17, scaled(rough(300, 17), T(1.25), T(0.5)), 0.003);
+    with_rows("too_short_rows_of_15", 15, scaled(rough(300, 15), T(1.25), T(0.5)), 0.003);
     with_rows("a_short_block_and_rows_of_33", 33, scaled(rough(293, 33), T(1.25), T(0)), 0.01);
     with_rows("wide_differences_and_rows_of_100", 100, scaled(rough(700, 100), T(1.25), T(0)), sizeof(T) == 4 ? 1.5e-3 : 1e-6);
     with_rows("lattice_and_rows_of_40", 40, rough(300, 40), 1e-4);
@@ -355,6 +367,20 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     with_rows("lists_missing_and_rows_of_64", 64, missing_in(repeated, 64, T(0x1p70)), 0.1);
     with_rows("missing_and_no_gain_by_rows_of_50", 50, missing_in(scaled(wave<T>(300), T(1.25), T(0.5)), 50, T(0x1p70)), 0.003);
     with_rows("no_gain_by_rows_of_50", 50, scaled(wave<T>(200), T(1.25), T(0.5)), 0.003);
+    const auto in_planes = scaled(planes_alike<T>(700, 40, 200, T(0.25)), T(1.25), T(0.5));
+    with_rows("rows_of_40_and_planes_of_200", {40, 200}, in_planes, 0.003);
+    with_rows("short_rows_of_16_and_planes_of_48", {16, 48}, scaled(planes_alike<T>(300, 16, 48, T(0.25)), T(1.25), T(0.5)), 0.003);
+    with_rows("a_short_block_and_rows_of_33_and_planes_of_70", {33, 70}, scaled(planes_alike<T>(293, 33, 70, T(0.125)), T(1.25), T(0)),
+              0.003);
+    auto lattice_in_planes = planes_alike<T>(500, 40, 200, T(0.125));
+    for (T& v : lattice_in_planes) v = std::nearbyint(v * 256) / 256;
+    with_rows("lattice_and_rows_of_40_and_planes_of_200", {40, 200}, lattice_in_planes, 1e-4);
+    with_rows("missing_and_rows_of_40_and_planes_of_200", {40, 200}, missing_in(in_planes, 40, T(0x1p70)), 0.003);
+    const auto rows_differ = scaled(planes_alike<T>(700, 40, 120, T(2)), T(1.25), T(0.5));
+    with_rows("rows_differ_rows_of_40_and_planes_of_120", {40, 120}, rows_differ, 0.003);
+    with_rows("no_gain_by_planes_rows_of_40_and_planes_of_210", {40, 210}, in_planes, 0.003);
+    with_rows("no_whole_block_behind_planes_rows_of_40_and_planes_of_200", {40, 200}, scaled(rough(260, 40), T(1.25), T(0.5)), 0.003);
+    with_rows("no_room_for_planes_rows_of_40_and_planes_of_290", {40, 290}, scaled(rough(300, 40), T(1.25), T(0.5)), 0.003);
     check<Codec::SZp, T>(with_type<T>("szp"), w.all);
 }
 
@@ -389,14 +415,15 @@ TEMPLATE_TEST_CASE("the frames of SZe are those of this wire version", "[codec][
     std::vector<T> noisy(1500);
     for (std::size_t i = 0; i < noisy.size(); ++i)
         noisy[i] = alike[i % 60 * 5] + static_cast<T>(static_cast<std::uint32_t>(i) * 2654435761u >> 27) / 32;
-    const auto with_rows = [&](const char* name, std::size_t row, const std::vector<T>& x, double eb) {
+    const auto with_rows = [&](const char* name, ccoll::field_strides strides, const std::vector<T>& x, double eb) {
         bytes frame(ccoll::max_encoded_bytes<Codec::SZe, T>(x.size()));
-        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, eb).bytes);
+        frame.resize(ccoll::encode<Codec::SZe>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, eb).bytes);
         w.keep(name, x, eb, eb, std::move(frame));
     };
     with_rows("rows_of_100", 100, rows, 0.003);
     with_rows("smooth_rows_of_60", 60, noisy, 0.03);
     with_rows("rows_of_800", 800, rows, 0.003);
+    with_rows("rows_of_40_and_planes_of_200", {40, 200}, scaled(planes_alike<T>(1500, 40, 200, T(0.125)), T(1.25), T(0.5)), 0.003);
     auto land = rows;
     for (std::size_t i = 0; i < land.size(); ++i)
         if (i % 100 > 70 + i / 100 % 3) land[i] = T(0x1p70);
@@ -450,15 +477,15 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     keep_sum("two_fills_alike_sum", two, two);
     keep_sum("two_fills_mixed_sum", land, two);
     keep_sum("three_fills_sum", three, two);
-    // The name of an addend ends with the length of its rows, if it has rows.
+    // The name of an addend ends with the length of its rows, if it has rows, or with that of its rows and planes.
     const auto of_rows = [](std::size_t row) {  // all rows alike, but for a small wave
         auto x = wave<T>(300), alike = wave<T>(5 * row);
         for (std::size_t i = 0; i < x.size(); ++i) x[i] = x[i] / 4 + alike[5 * (i % row)] + T(17);
         return scaled(x, T(1.25), T(0.5));
     };
-    const auto with_rows = [&](const std::vector<T>& x, std::size_t row) {
+    const auto with_rows = [&](const std::vector<T>& x, ccoll::field_strides strides) {
         bytes dst(ccoll::max_addend_bytes<Codec::SZp, T>(x.size()));
-        dst.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, dst, eb).bytes);
+        dst.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, dst, eb).bytes);
         return dst;
     };
     const auto rows = of_rows(40), others = of_rows(33), land_in_rows = filled(20, 75, rows), island_in_rows = filled(70, 90, others);
@@ -486,6 +513,21 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     keep_sum_of_rows("rows_and_classes_sum", rows, with_rows(rows, 40), classes, W::addend(classes, eb));
     keep_sum_of_rows("rows_and_far_values_sum", rows, with_rows(rows, 40), far_rows, W::addend(far_rows, eb));
     keep_sum_of_rows("rows_and_fills_sum", land_in_rows, with_rows(land_in_rows, 40), island_in_rows, with_rows(island_in_rows, 33));
+    const auto solid = scaled(planes_alike<T>(300, 40, 80, T(0.5)), T(1.25), T(0.5));
+    const auto classes_in_planes = filled(70, 75, solid, std::numeric_limits<T>::infinity()), land_in_planes = filled(20, 30, solid);
+    const ccoll::field_strides planes(40, 80);
+    w.keep("rows_of_40_and_planes_of_80", solid, eb, eb, with_rows(solid, planes));
+    w.keep("classes_and_rows_of_40_and_planes_of_80", classes_in_planes, eb, eb, with_rows(classes_in_planes, planes));
+    w.keep("fills_and_rows_of_40_and_planes_of_80", land_in_planes, eb, eb, with_rows(land_in_planes, planes));
+    const auto thin = scaled(planes_alike<T>(300, 20, 80, T(0.5)), T(1.25), T(0.5));
+    w.keep("short_rows_of_20_and_planes_of_80", thin, eb, eb, with_rows(thin, {20, 80}));
+    keep_sum_of_rows("short_rows_and_planes_sum", thin, with_rows(thin, 20), solid, with_rows(solid, planes));
+    keep_sum_of_rows("planes_sum", solid, with_rows(solid, planes), solid, with_rows(solid, planes));
+    keep_sum_of_rows("planes_and_rows_sum", solid, with_rows(solid, planes), rows, with_rows(rows, 40));
+    keep_sum_of_rows("planes_and_none_sum", others, W::addend(others, eb), solid, with_rows(solid, planes));
+    keep_sum_of_rows("planes_and_other_rows_sum", solid, with_rows(solid, planes), others, with_rows(others, 100));
+    keep_sum_of_rows("planes_and_fills_sum", land_in_planes, with_rows(land_in_planes, planes), island_in_rows,
+                     with_rows(island_in_rows, 33));
     check<Codec::SZp, T>(with_type<T>("szp_addend"), w.all);
 }
 

@@ -72,7 +72,9 @@ inline void read_chunk(ccoll::const_byte_span chunk, std::size_t n, bool addend,
     all.honest = all.honest && static_cast<exact>(base < 0 ? -exact{base} : exact{base}) <= static_cast<exact>(largest);
     exact sum = has_rows ? 0 : base;
     std::vector<std::int64_t> quanta;  // of the chunk, and those that fill it up
-    const auto quantum_above = [&](std::size_t distance) { return exact{quanta.size() < distance ? base : quanta[quanta.size() - distance]}; };
+    const auto quantum_above = [&](std::size_t distance) {
+        return exact{quanta.size() < distance ? base : quanta[quanta.size() - distance]};
+    };
     for (std::size_t k = 0; k < blocks; ++k) {
         std::uint32_t a = 0, b = 0;
         if (codes[k] >= 128) {

@@ -124,6 +124,7 @@ std::vector<family<T>> families(std::size_t n)
         {"half of them", {{a, 187}, {b, 0}, {c, 187}, {d, 0}}},
         {"one of them", {{a, 0}, {b, 0}, {c, 187}, {d, 0}}},
         {"rows of different lengths", {{a, 187}, {b, 374}, {c, 0}, {d, 187}}},
+        {"short rows", {{a, 17}, {b, {17, 187}}, {c, 187}, {d, {17, 187}}}},
         {"all with planes", {{a, planes}, {b, planes}, {c, planes}, {d, planes}}},
         {"planes, rows and neither", {{a, planes}, {b, 0}, {c, 187}, {d, planes}}},
         {"planes beside longer rows", {{a, planes}, {b, 374}, {c, {374, 935}}, {d, {187, 1870}}}},
@@ -189,7 +190,7 @@ TEMPLATE_TEST_CASE("addends of a field that says its shape are shorter, and deco
                    float, double)
 {
     using T = TestType;
-    for (const std::size_t row : {32u, 63u, 187u, 1440u})
+    for (const std::size_t row : {16u, 25u, 32u, 63u, 187u, 1440u})
         for (const std::size_t n : {chunk, 3 * chunk + 1, 5 * chunk - 77}) {
             INFO("rows of " << row << ", " << n << " values");
             std::vector<T> x(n);

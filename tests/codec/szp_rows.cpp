@@ -119,7 +119,7 @@ TEMPLATE_TEST_CASE("SZp stores a field that says its shape in fewer bits, and it
 {
     using T = TestType;
     const double eb = 0.02;
-    for (const std::size_t row : {32u, 33u, 63u, 100u, 187u, 1440u, 4000u})
+    for (const std::size_t row : {16u, 17u, 27u, 31u, 32u, 33u, 63u, 100u, 187u, 1440u, 4000u})
         for (const std::size_t n : {chunk, 3 * chunk + 1, 5 * chunk - 77}) {
             INFO("rows of " << row << ", " << n << " values");
             const auto x = field_of_rows<T>(n, row);
@@ -138,8 +138,16 @@ TEMPLATE_TEST_CASE("SZp predicts from the plane before as well where a chunk hol
     using T = TestType;
     const double eb = 0.02;
     const ccoll::isa usual = ccoll::isa_in_use();
-    for (const auto& [row, plane] :
-         {std::pair{32u, 64u}, {32u, 256u}, {33u, 1023u}, {40u, 1600u}, {64u, 2048u}, {50u, 1111u}, {100u, 4000u}})
+    for (const auto& [row, plane] : {std::pair{32u, 64u},
+                                     {32u, 256u},
+                                     {16u, 256u},
+                                     {17u, 51u},
+                                     {23u, 33u},
+                                     {33u, 1023u},
+                                     {40u, 1600u},
+                                     {64u, 2048u},
+                                     {50u, 1111u},
+                                     {100u, 4000u}})
         for (const std::size_t n : {chunk, 3 * chunk + 1, 5 * chunk - 77}) {
             INFO("rows of " << row << ", planes of " << plane << ", " << n << " values");
             const auto x = field_of_planes<T>(n, row, plane);
@@ -324,7 +332,7 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
     fields::generator random(11);
     unsigned with_rows = 0, with_planes = 0, with_lists = 0, shorter = 0;
     for (int trial = 0; trial < 800; ++trial) {
-        const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40), row = 20 + random.below(trial % 2 == 0 ? 200 : n);
+        const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40), row = 10 + random.below(trial % 2 == 0 || trial % 6 == 1 ? 200 : n);
         const std::size_t plane = trial % 4 == 0 ? row * (2 + random.below(20)) : 0;
         const ccoll::field_strides strides(row, plane);
         auto x = plane == 0 ? field_of_rows<T>(n, row) : field_of_planes<T>(n, row, plane);
@@ -418,10 +426,10 @@ TEMPLATE_TEST_CASE("a reader of SZp accepts no chunk whose rows cannot be", "[co
     CHECK(read(12, 187) == status::ok);
     const auto n = static_cast<std::uint32_t>(x.size());
     const auto planes = [](std::uint32_t row, std::uint32_t plane) { return row | plane << 16; };
-    for (const std::uint32_t above : {0u, 31u, n, 0xffffffffu, planes(0, 187), planes(31, 187), planes(187, 186), planes(187, 187),
-                                      planes(187, n - 187), planes(32, n)})
+    for (const std::uint32_t above : {0u, 15u, n, 0xffffffffu, planes(0, 187), planes(15, 187), planes(16, 31), planes(187, 186),
+                                      planes(187, 187), planes(187, n - 187), planes(32, n)})
         CHECK(read(12, above) == status::corrupt);
-    for (const std::uint32_t above : {32u, n - 1, planes(32, 33), planes(187, 188), planes(187, n - 188)})
+    for (const std::uint32_t above : {16u, n - 1, planes(16, 32), planes(32, 33), planes(187, 188), planes(187, n - 188)})
         CHECK(read(12, above) == status::ok);
     CHECK(read(4, 0x7fffffffu) == status::ok);  // another base, whatever it means
     CHECK(read(8, 0x7fffffffu) == status::corrupt);

@@ -18,6 +18,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -119,19 +120,19 @@ std::vector<T> similar_words(std::size_t n)
 }
 
 /// Addends, of which those that the host makes may have rows; kernels encode without.
-/// @param row_of_x, row_of_y  the lengths of the rows of the fields; 0: they have no shape
+/// @param of_x, of_y  the strides of the fields; 0: they have no shape
 template <class T>
 void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb,
-                 std::size_t row_of_x = 0, std::size_t row_of_y = 0)
+                 ccoll::field_strides of_x = {}, ccoll::field_strides of_y = {})
 {
     const std::string what = name + (sizeof(T) == 4 ? ", float" : ", double");
     const std::size_t n = x.size();
-    const auto addend_of = [=](const std::vector<T>& values, std::size_t row) {
+    const auto addend_of = [=](const std::vector<T>& values, const ccoll::field_strides& strides) {
         bytes a(ccoll::max_addend_bytes<SZp, T>(n));
-        a.resize(ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{values, row, n}, a, eb).bytes);
+        a.resize(ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{values, strides, n}, a, eb).bytes);
         return a;
     };
-    const bytes a = addend_of(x, row_of_x), b = addend_of(y, row_of_y);
+    const bytes a = addend_of(x, of_x), b = addend_of(y, of_y);
     bytes sum(ccoll::max_addend_bytes<SZp, T>(n));
     sum.resize(ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum).bytes);
     all.push_back({"addend of " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); }, {}});
@@ -149,7 +150,8 @@ void add_rows_of_addends(std::vector<workload>& all)
     const auto field = [](double phase) {
         std::vector<T> x(8192 + 99);
         for (std::size_t i = 0; i < x.size(); ++i)
-            x[i] = static_cast<T>(20 * std::sin(0.11 * static_cast<double>(i % 187) + 0.02 * static_cast<double>(i / 187) + phase));
+            x[i] = static_cast<T>(std::sin(1.9 * static_cast<double>(i % 187) + 0.3 * static_cast<double>(i / 187 % 5)) +
+                                  20 * std::sin(0.11 * static_cast<double>(i % 187) + 0.02 * static_cast<double>(i / 187) + phase));
         return x;
     };
     const auto x = field(0), y = field(1);
@@ -158,6 +160,9 @@ void add_rows_of_addends(std::vector<workload>& all)
     add_addends<T>(all, "rows", x, y, 0.01, 187, 187);
     add_addends<T>(all, "rows of one", x, y, 0.01, 0, 187);
     add_addends<T>(all, "rows and land", x, land, 0.01, 187, 187);
+    const ccoll::field_strides planes(187, 935);
+    add_addends<T>(all, "planes", x, y, 0.01, planes, planes);
+    add_addends<T>(all, "planes and rows", x, land, 0.01, 187, planes);
 }
 
 template <class T>
@@ -175,15 +180,18 @@ void add_szp(std::vector<workload>& all)
     movement("offset", fields::offset<T>(8192), sizeof(T) == 4 ? 1e-2 : 1e-9);
     movement("land", fill(8192, 1, T(1e20), 150), 1e-3);
     movement("markers", fill(8292, 1, T(-9999), 128), 1e-3);
-    // Rows, which device encoders do not write: one chunk on the common grid, and in f32 one on a lattice; the last has land.
-    for (const auto& [scale, land] : {std::pair{1.0, false}, std::pair{1.0 / 3, false}, std::pair{1.0 / 3, true}}) {
+    // Rows, which device encoders do not write: one chunk on the common grid, and in f32 one on a lattice; one has land, and one planes.
+    for (const auto& [scale, land, plane] :
+         {std::tuple{1.0, false, 0u}, std::tuple{1.0 / 3, false, 0u}, std::tuple{1.0 / 3, true, 0u}, std::tuple{1.0 / 3, false, 2100u}}) {
         std::vector<T> x(8192 + 99);
-        for (std::size_t i = 0; i < x.size(); ++i)
-            x[i] = land && i % 700 < 90 ? T(1e20) : static_cast<T>(scale * static_cast<double>(i % 700 * 7 % 31 + i / 700 % 10));
+        for (std::size_t i = 0; i < x.size(); ++i) {
+            const std::size_t above = plane == 0 ? i / 700 % 10 : i / plane + i % plane / 700 * (i % 700) % 13;
+            x[i] = land && i % 700 < 90 ? T(1e20) : static_cast<T>(scale * static_cast<double>(i % 700 * 7 % 31 + above));
+        }
         bytes frame(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-        frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, 700, x.size()}, frame, 1e-3).bytes);
+        frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, {700, plane}, x.size()}, frame, 1e-3).bytes);
         const std::size_t n = x.size();
-        const std::string name = land ? "decode rows and land" : "decode rows";
+        const std::string name = land ? "decode rows and land" : plane != 0 ? "decode planes" : "decode rows";
         all.push_back({name + type, [=](const emulator::options& how) { return decoded<SZp, T>(frame, n, how); }, {}});
     }
     movement("non-finite", fields::non_finite<T>(8292), 1e-3);
@@ -296,6 +304,7 @@ std::string place_of(const source_line& line)
     return line.first.substr(line.first.find_last_of('/') + 1) + ":" + std::to_string(line.second) + " ";
 }
 
+#if !defined(EMULATOR_TSAN)
 std::string text_of(const source_line& line)
 {
     std::ifstream in(line.first);
@@ -303,6 +312,7 @@ std::string text_of(const source_line& line)
     for (unsigned i = 0; i < line.second && std::getline(in, text); ++i) {}
     return text;
 }
+#endif
 
 /// Lines of the sources met in `folder` that have one of these words, and that no workload comes to. They would not be tested.
 std::string not_met(const std::set<source_line>& met, const std::string& folder, std::initializer_list<const char*> words)

@@ -29,6 +29,8 @@ void note_forms(ccoll::const_byte_span frame)
         const szp::chunk_head head(ccoll::load<std::uint32_t>(bytes, 0));
         const char* const kinds[] = {"narrow", "flat", "fine", "wide", "wide flat", "kept", "rows", "fine rows"};
         std::string form = kinds[static_cast<unsigned>(head.what)];
+        if (szp::rows::has_rows(head.what) && szp::rows::distances::of_word(ccoll::load<std::uint32_t>(bytes, 12)).plane != 0)
+            form = "planes";
         if (head.escaped > 0) form += " classes";
         ++met[form];
         if (!head.alone) continue;
@@ -248,24 +250,25 @@ TEMPLATE_TEST_CASE("Emulated SZp combines addends with factors as the host does"
 
 namespace {
 
-/// Of a field with rows of `row` values; 0: without a shape.
+/// @param strides  none: the field has no shape
 template <class T>
-bytes addend_of_rows(const std::vector<T>& x, double eb, std::size_t row)
+bytes addend_of_rows(const std::vector<T>& x, double eb, ccoll::field_strides strides)
 {
     bytes host(ccoll::max_addend_bytes<SZp, T>(x.size()));
-    host.resize(row == 0 ? ccoll::encode_addend<SZp>(x, host, eb).bytes
-                         : ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, host, eb).bytes);
+    host.resize(strides.none() ? ccoll::encode_addend<SZp>(x, host, eb).bytes
+                               : ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, host, eb).bytes);
     note_forms<T>(host);
     return host;
 }
-/// A field in which rows of 187 values pay.
+/// A field in which rows of 187 values pay, and planes of five rows.
 template <class T>
 std::vector<T> field_of_rows(std::size_t n, double phase, double scale)
 {
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i) {
-        const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187);
-        x[i] = static_cast<T>(scale * (20 * std::sin(0.11 * a + 0.02 * b + phase) + 3 * std::sin(0.53 * a) + 28));
+        const double a = static_cast<double>(i % 187), b = static_cast<double>(i / 187), in_plane = static_cast<double>(i / 187 % 5);
+        x[i] = static_cast<T>(
+            scale * (std::sin(1.9 * a + 0.3 * in_plane) + 20 * std::sin(0.11 * a + 0.02 * b + phase) + 3 * std::sin(0.53 * a) + 28));
     }
     return x;
 }
@@ -286,7 +289,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
     const double eb = 0.01, step = ccoll::codec_impl<SZp, T, ccoll::host_space>::addend_step(eb);
     struct operand {
         std::vector<T> values;
-        std::size_t row;
+        ccoll::field_strides strides;
     };
     std::uint64_t seed = 1;
     for (const std::size_t n : {std::size_t{8192 + 300}, std::size_t{2000}}) {
@@ -295,7 +298,13 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
         const auto x = field(0, 1), y = field(1, 1);
         const std::vector<T> large(n, static_cast<T>(0x1.8p28 * step)), wide(n, static_cast<T>(0x1.8p40 * step));
         auto uneven = field(2, 0x1p20);
+        const ccoll::field_strides planes(187, 935);
         const std::vector<operand> list = {{x, 187},
+                                           {x, 17},
+                                           {y, {17, 187}},
+                                           {x, planes},
+                                           {y, planes},
+                                           {with(x, 9, 55, fill), planes},
                                            {y, 187},
                                            {y, 0},
                                            {field(0, -1), 187},
@@ -314,7 +323,8 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
         for (std::size_t i = 0; i < list.size(); ++i)
             for (std::size_t j = 0; j < list.size(); ++j) {
                 INFO("operands " << i << " and " << j << ", n " << n << ", seed " << seed);
-                const bytes a = addend_of_rows<T>(list[i].values, eb, list[i].row), b = addend_of_rows<T>(list[j].values, eb, list[j].row);
+                const bytes a = addend_of_rows<T>(list[i].values, eb, list[i].strides),
+                            b = addend_of_rows<T>(list[j].values, eb, list[j].strides);
                 bytes sum(ccoll::max_addend_bytes<SZp, T>(n)), other(sum), next(sum);
                 if (j == 0) decodes<T>(a, n, {seed});
                 const auto expected = ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum);
@@ -323,7 +333,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
                 const auto twice = ccoll::reduce_encoded<SZp, Sum, T>(sum, a, next);
                 agree<T>(add<T>({}, sum, a, n, 0, {seed++}), twice, next);
                 decodes<T>(next, n, {seed});
-                if (list[i].row == 0) {
+                if (list[i].strides.none()) {
                     INFO("values and an addend at once");
                     other = sum;
                     agree<T>(add<T>(list[i].values, {}, b, n, eb, {seed++}), expected, other);
@@ -347,17 +357,35 @@ TEST_CASE("The tests above have met every form of an addend's chunk", "[cuda][sz
     compare<float>(fields::constant<float>(n), fields::constant<float>(n), 1e-12, {3});
     compare<float>(fields::offset<float>(n), fields::non_finite<float>(n), 1e-8, {3});
     const auto x = field_of_rows<float>(n, 0, 1);
-    const bytes rows = addend_of_rows(x, 0.01, 187);
-    for (const auto& values : {x, with(x, 5, 70, std::numeric_limits<float>::infinity()), with(x, 9, 55, 1e20f)}) {
-        const bytes other = addend_of_rows(values, 0.01, 187);
-        bytes sum(ccoll::max_addend_bytes<SZp, float>(n));
-        sum.resize(ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, float>(rows, other, sum).bytes);
-        note_forms<float>(sum);
-        for (const bytes& each : {other, sum}) decodes<float>(each, n, {3});
-    }
-    for (const char* form : {"narrow", "flat", "wide", "wide flat", "narrow classes", "wide classes", "too large", "narrow fills",
-                             "flat fills", "wide fills", "narrow classes fills", "fills in all and in some", "fills in some",
-                             "two or three fill values", "four fill values", "rows", "rows classes", "rows fills"}) {
+    for (const ccoll::field_strides& strides : {ccoll::field_strides(187), ccoll::field_strides(187, 935)})
+        for (const auto& values : {x, with(x, 5, 70, std::numeric_limits<float>::infinity()), with(x, 9, 55, 1e20f)}) {
+            const bytes rows = addend_of_rows(x, 0.01, strides), other = addend_of_rows(values, 0.01, strides);
+            bytes sum(ccoll::max_addend_bytes<SZp, float>(n));
+            sum.resize(ccoll::reduce_encoded<SZp, ccoll::policies::Op::Sum, float>(rows, other, sum).bytes);
+            note_forms<float>(sum);
+            for (const bytes& each : {other, sum}) decodes<float>(each, n, {3});
+        }
+    for (const char* form : {"narrow",
+                             "flat",
+                             "wide",
+                             "wide flat",
+                             "narrow classes",
+                             "wide classes",
+                             "too large",
+                             "narrow fills",
+                             "flat fills",
+                             "wide fills",
+                             "narrow classes fills",
+                             "fills in all and in some",
+                             "fills in some",
+                             "two or three fill values",
+                             "four fill values",
+                             "rows",
+                             "rows classes",
+                             "rows fills",
+                             "planes",
+                             "planes classes",
+                             "planes fills"}) {
         INFO(form);
         CHECK(met[form] > 0);
     }

@@ -13,13 +13,14 @@ using bytes = std::vector<std::byte>;
 
 namespace {
 
-/// With rows of 100 values that are alike.
+/// With rows of 100 values that are alike, and planes of four rows.
 template <class T>
 std::vector<T> field_of_rows(std::size_t n)
 {
     std::vector<T> x(n);
     for (std::size_t i = 0; i < n; ++i)
-        x[i] = static_cast<T>(20 * std::sin(0.31 * static_cast<double>(i % 100) + 0.02 * static_cast<double>(i / 100)));
+        x[i] = static_cast<T>(20 * std::sin(0.31 * static_cast<double>(i % 100) + 0.02 * static_cast<double>(i / 100)) +
+                              std::sin(1.9 * static_cast<double>(i % 100) + 0.3 * static_cast<double>(i / 100 % 4)));
     return x;
 }
 
@@ -35,7 +36,7 @@ TEMPLATE_TEST_CASE("Emulated SZp reads damaged frames as the host does", "[cuda]
     const std::vector<std::vector<TestType>> list = {fields::smooth<TestType>(9000),     fields::quiet<TestType>(9000),
                                                      fields::ramp<TestType>(9000),       fields::random<TestType>(9000),
                                                      fields::non_finite<TestType>(9000), land};
-    const auto of_rows = [](const std::vector<TestType>& x) { return ccoll::shaped_view<const TestType>{x, 100, x.size()}; };
+    const auto of_rows = [](const std::vector<TestType>& x) { return ccoll::shaped_view<const TestType>{x, {100, 400}, x.size()}; };
     const auto field = field_of_rows<TestType>(9000);
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         const auto& x = list[seed % list.size()];
@@ -73,7 +74,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds damaged frames, or refuses them, as the ho
         const auto &x = list[seed % 5], &y = list[seed / 5 % 5];
         const double eb = seed % 3 == 0 ? 1e-8 : 1e-3;
         bytes a(ccoll::max_addend_bytes<SZp, TestType>(x.size())), b(a), sum(a);
-        const auto of_rows = [](const std::vector<TestType>& v) { return ccoll::shaped_view<const TestType>{v, 100, v.size()}; };
+        const auto of_rows = [](const std::vector<TestType>& v) { return ccoll::shaped_view<const TestType>{v, {100, 400}, v.size()}; };
         a.resize(ccoll::encode_addend<SZp>(of_rows(x), a, eb).bytes);
         b.resize(ccoll::encode_addend<SZp>(of_rows(y), b, eb).bytes);
         damage(seed % 2 == 0 ? a : b, random);

@@ -108,27 +108,35 @@ TEMPLATE_TEST_CASE("Emulated SZp reads chunks with rows of the host codec", "[cu
 {
     using T = TestType;
     std::uint64_t seed = 1;
-    for (const std::size_t row : {32u, 45u, 1000u})
+    for (const auto& [row, plane] : {std::pair{32u, 0u}, {45u, 0u}, {1000u, 0u}, {17u, 0u}, {16u, 32u}, {32u, 96u}, {45u, 1035u}})
         for (const std::size_t n : {300u, 8192u, 8192u + 999u})
             for (const double scale : {1.0, 1.0 / 3})  // on a lattice, and on none
                 for (const bool has_specials : {false, true}) {
                     std::vector<T> x(n), theirs(n), ours(n);
-                    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(scale * static_cast<double>(i % row * 7 % 31 + i / row % 10));
+                    for (std::size_t i = 0; i < n; ++i) {
+                        const std::size_t below = plane == 0 ? i / row : i / plane,
+                                          busy = plane == 0 ? 0 : i % plane / row * (i % row) % 13;
+                        x[i] = static_cast<T>(scale * static_cast<double>(i % row * 7 % 31 + busy + below % 10));
+                    }
                     for (std::size_t i = 50; has_specials && i < n; ++i)
                         if (i % 1900 / 2 == 25 || i / 64 == 80) x[i] = i % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
                     std::vector<std::byte> frame(ccoll::max_encoded_bytes<SZp, T>(n));
-                    frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, row, n}, frame, 1e-3).bytes);
-                    INFO("rows of " << row << ", n " << n << ", scale " << scale << (has_specials ? ", special values" : ""));
+                    frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, {row, plane}, n}, frame, 1e-3).bytes);
+                    INFO("rows of " << row << ", planes of " << plane << ", n " << n << ", scale " << scale
+                                    << (has_specials ? ", special values" : ""));
                     ccoll::frame_view view;
                     REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
                     const auto head = ccoll::load<std::uint32_t>(view.chunk(0).data, 0);
                     CHECK((row > n || (head & 15) == (scale == 1.0 && sizeof(T) == 4 ? 7 : 6)));
                     CHECK(((head >> 12 & 0x3ffff) > 0) == has_specials);
+                    const auto above = ccoll::load<std::uint32_t>(view.chunk(0).data, 12);
+                    CHECK((n < 8192 || above == (row | plane << 16)));
                     REQUIRE(ccoll::decode<SZp>(frame, theirs) == ccoll::status::ok);
                     CHECK(decode_with<SZp, T>(frame, ours, {seed++}) == ccoll::status::ok);
                     CHECK(std::memcmp(ours.data(), theirs.data(), n * sizeof(T)) == 0);
-                    for (const std::uint32_t distance : {31u, static_cast<std::uint32_t>(n), 32u, 64u}) {  // the first two cannot be
-                        std::memcpy(const_cast<std::byte*>(view.chunk(0).data.data()) + 12, &distance, 4);
+                    for (const std::uint32_t other : {15u, static_cast<std::uint32_t>(n), 32u | 32u << 16, 16u | 31u << 16, 16u, 64u,
+                                                      17u | 77u << 16}) {  // the first four cannot be
+                        std::memcpy(const_cast<std::byte*>(view.chunk(0).data.data()) + 12, &other, 4);
                         const auto expected = ccoll::decode<SZp>(frame, theirs);
                         CHECK(decode_with<SZp, T>(frame, ours, {seed++}) == expected);
                         if (expected == ccoll::status::ok) CHECK(std::memcmp(ours.data(), theirs.data(), n * sizeof(T)) == 0);

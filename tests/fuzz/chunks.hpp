@@ -48,29 +48,35 @@ void read_chunk(const chunk_input& input)
     });
 }
 
-/// The length of the rows of a chunk that has any.
-constexpr std::size_t row_of(std::size_t elements) { return 16 + elements % 61; }
-
-/// @param row  elements of a row; 0: unknown
-template <class Impl, class T>
-ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double bound, std::size_t row)
+/// The strides of a chunk that has rows: every third has no planes.
+constexpr ccoll::field_strides strides_of(std::size_t elements)
 {
-    if constexpr (requires { Impl::encode_chunk_of_rows(in, dst, bound, row); }) return Impl::encode_chunk_of_rows(in, dst, bound, row);
+    const std::size_t row = 16 + elements % 61;
+    return {row, elements % 3 == 0 ? 0 : row * (2 + elements % 7)};
+}
+
+/// @param strides  none: unknown
+template <class Impl, class T>
+ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double bound, const ccoll::field_strides& strides)
+{
+    if constexpr (requires { Impl::encode_chunk_of_field(in, dst, bound, strides); })
+        return Impl::encode_chunk_of_field(in, dst, bound, strides);
     else return Impl::encode_chunk(in, dst, bound);
 }
 
 template <class Impl, class T>
 void write_chunk(const chunk_input& input, bool keeps_bound, bool has_rows)
 {
-    const std::size_t n = input.elements, given = input.bytes.size() / sizeof(T), row = has_rows ? row_of(n) : 0;
+    const std::size_t n = input.elements, given = input.bytes.size() / sizeof(T);
+    const ccoll::field_strides strides = has_rows ? strides_of(n) : ccoll::field_strides{};
     if (!ccoll::is_bound(input.bound) || given == 0) return;
     std::vector<T> x(n), y(n);
     for (std::size_t i = 0; i < n; ++i) std::memcpy(&x[i], input.bytes.data() + i % given * sizeof(T), sizeof(T));
     bytes plain(n * sizeof(T)), other(n * sizeof(T));
-    const auto expected = encode_chunk<Impl, T>(x, plain, input.bound, row);
+    const auto expected = encode_chunk<Impl, T>(x, plain, input.bound, strides);
     require(expected.code != ccoll::status::ok || expected.bytes <= plain.size(), "a chunk is longer than its room");
     with_every_isa([&] {
-        const auto found = encode_chunk<Impl, T>(x, other, input.bound, row);
+        const auto found = encode_chunk<Impl, T>(x, other, input.bound, strides);
         require(found.code == expected.code && found.bytes == expected.bytes && found.raw_blocks == expected.raw_blocks,
                 "what encode_chunk returns depends on the instruction set");
         if (found.code == ccoll::status::ok)

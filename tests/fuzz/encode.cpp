@@ -81,11 +81,19 @@ void encode_addend(const std::vector<T>& x, double eb, ccoll::isa isa)
     for (std::size_t i = 0; i < x.size(); ++i) fuzz::require(adds_within(y[i], x[i], eb), "a value of an addend is outside of the bound");
 }
 
+/// With rows, and mostly with planes as well.
+template <class T>
+ccoll::shaped_view<const T> as_field(const std::vector<T>& x)
+{
+    const std::size_t n = x.size(), row = 32 + n % 61;
+    return {x, {row, n % 3 == 0 ? 0 : row * (2 + n % 7)}, n};
+}
+
 /// With a shape, values decode to the same bits.
 template <class C, class T>
 void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, ccoll::isa isa)
 {
-    const ccoll::shaped_view<const T> shaped{x, 32 + x.size() % 61, x.size()};
+    const auto shaped = as_field(x);
     fuzz::bytes expected(ccoll::max_encoded_bytes<C, T>(x.size())), frame = expected;
     ccoll::use_isa(ccoll::isa::portable);
     const auto of_portable = ccoll::encode<C>(shaped, expected, eb);
@@ -103,7 +111,7 @@ void encode_rows(const std::vector<T>& x, double eb, const fuzz::bytes& plain, c
 template <class C, class T>
 void encode_addend_of_rows(const std::vector<T>& x, double eb)
 {
-    const ccoll::shaped_view<const T> shaped{x, 32 + x.size() % 61, x.size()};
+    const auto shaped = as_field(x);
     std::vector<T> y(x.size()), without(x.size());
     fuzz::bytes addend(ccoll::max_addend_bytes<C, T>(x.size())), other = addend;
     const auto with_rows = ccoll::encode_addend<C>(shaped, addend, eb), of_none = ccoll::encode_addend<C>(x, other, eb);

@@ -82,18 +82,20 @@ bytes addend(const std::vector<T>& x, double eb)
     return frame;
 }
 
-/// Frames and addends of SZp with rows.
+/// Frames and addends of SZp with rows, some of them with planes.
 template <class T>
 void write_rows(folder& decode, folder& reduce_encoded)
 {
     std::size_t turn = 0;
-    for (const std::size_t row : {32u, 45u, 200u})
+    for (const auto& [row, plane] : {std::pair{32u, 0u}, {45u, 0u}, {200u, 0u}, {32u, 64u}, {45u, 200u}})
         for (const double scale : {1.0, 1.0 / 3}) {  // on a lattice, and on none
             std::vector<T> x(700);
             for (std::size_t i = 0; i < x.size(); ++i)
-                x[i] = static_cast<T>(scale * static_cast<double>((i % row * 7 % 31 + i / 50) % 100));
+                x[i] = static_cast<T>(
+                    scale * static_cast<double>((i % row * 7 % 31 + i / 50 + (plane > 0 ? i % plane / row * (i % row) % 13 : 0)) % 100));
+            const ccoll::field_strides strides(row, plane);
             bytes input, frame(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, frame, 1e-3).bytes);
+            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, frame, 1e-3).bytes);
             append(input, choice(3, sizeof(T) == 8, ++turn % 4));
             append(input, frame);
             decode.write(input);
@@ -102,17 +104,17 @@ void write_rows(folder& decode, folder& reduce_encoded)
             for (std::size_t i = 0; i < x.size(); ++i)
                 if (i / 2 % 150 == 30 || i / 64 == 5) missing[i] = i % 150 == 60 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
             frame.resize(ccoll::max_encoded_bytes<Codec::SZp, T>(x.size()));
-            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{missing, row, x.size()}, frame, 1e-3).bytes);
+            frame.resize(ccoll::encode<Codec::SZp>(ccoll::shaped_view<const T>{missing, strides, x.size()}, frame, 1e-3).bytes);
             input.clear();
             append(input, choice(3, sizeof(T) == 8, turn % 4));
             append(input, frame);
             decode.write(input);
 
             bytes one(ccoll::max_addend_bytes<Codec::SZp, T>(x.size())), filled = one;
-            one.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, row, x.size()}, one, 1e-3).bytes);
+            one.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{x, strides, x.size()}, one, 1e-3).bytes);
             auto with_fills = x;
             for (std::size_t i = 40; i < x.size(); i += 91) with_fills[i] = T(1e20);
-            filled.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{with_fills, row, x.size()}, filled, 1e-3).bytes);
+            filled.resize(ccoll::encode_addend<Codec::SZp>(ccoll::shaped_view<const T>{with_fills, strides, x.size()}, filled, 1e-3).bytes);
             input.clear();
             append(input, choice(3, sizeof(T) == 8, turn % 4));
             append(input, one);

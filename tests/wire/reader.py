@@ -273,8 +273,9 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
     elif what in (3, 4):
         base, largest, at = number(chunk, 4, "q"), number(chunk, 12, "Q"), 20
     elif has_rows:
-        base, largest, distance, at = number(chunk, 4, "i"), number(chunk, 8, "I"), number(chunk, 12, "I"), 16
-        require(32 <= distance < n and largest < 1 << (23 if what == 7 else 15 if s == 4 and not addend else 29), "the distance and the quanta of rows")
+        base, largest, row, plane, at = number(chunk, 4, "i"), number(chunk, 8, "I"), number(chunk, 12, "H"), number(chunk, 14, "H"), 16
+        require(row >= 16 and row + plane < n and (plane == 0 or plane > row and plane >= 32), "the distances of rows and planes")
+        require(largest < 1 << (22 if what == 7 else 15 if s == 4 and not addend else 28), "the quanta of rows")
         require(not alone, "quanta that do not stand alone")
         if what == 7:
             step, at = struct.unpack_from(kind, chunk, 16)[0], 20
@@ -301,7 +302,7 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
     widest = 32 if what in (0, 6, 7) or (what == 2 and s == 4) else 64
     list_at = at + sum(4 * (c - 7) for c in codes if c > 7) if lists else 0
     end_of_lists = list_at + pad4(sum(c for c in codes if c <= 7))
-    q, out, seen, rows = 0 if has_rows else base, [], 0, [base] * (distance if has_rows else 0)
+    q, out, seen, rows = 0 if has_rows else base, [], 0, [base] * (row + plane if has_rows else 0)
     for k, code in enumerate(codes):
         a = b = 0
         if addend and code >= 128:
@@ -321,7 +322,7 @@ def szp(chunk, n, dtype, bound, addend, quanta=None):
             q = d[i] if alone else q + d[i]
             wild = (a >> i & 1) | (b >> i & 1) << 1
             if has_rows:
-                rows.append(q + rows[-distance])
+                rows.append(q + rows[-row] + (rows[-plane] - rows[-plane - row] if plane else 0))
             if quanta is not None:
                 quanta.append(None if wild else rows[-1] if has_rows else q)
             out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(rows[-1] if has_rows else q))

@@ -5,7 +5,7 @@
     szp_writer.py <folder of golden/*.hex>
 
 Encodes the values of every SZp frame of f32 and f64 that has one chunk and is not a sum. Compares the chunk with the one in the file. The
-name of a frame with rows ends with their length.
+name of a frame with rows ends with their length, or with that of rows and planes.
 """
 import fractions
 import math
@@ -221,14 +221,15 @@ class Encoder:
         return int(most * (1 / self.step)) + 2 if most else 0
 
     # ---- movement ----
-    def movement(self, row=0):
+    def movement(self, strides=()):
         if not self.usable:
             return None
         self.all_x, self.all_raw, self.limit_of_specials = self.x, self.raw, self.power(self.digits)
         markers, in_values = [], len(self.raw) * self.s
-        if 32 <= row < len(self.x):
+        row, plane = self.above(strides)
+        if row:
             self.steep, self.special = None, []
-            chunk = self.rows(row)
+            chunk = self.rows(row, plane)
             if chunk and len(chunk) < in_values and (self.steep is None or self.marker() is None):
                 return chunk
         best = self.without([False] * len(self.x), common_alone=True)
@@ -244,15 +245,15 @@ class Encoder:
             if not shorter or len(shorter) >= len(best):
                 break
             best, special = shorter, self.special
-        if 32 <= row < len(self.x) and any(special) and len(best) < in_values:
-            best = self.with_bridges_in_rows(row, best, special)
+        if row and any(special) and len(best) < in_values:
+            best = self.with_bridges_in_rows(row, plane, best, special)
         if len(best) < in_values and self.limit_of_specials == self.power(self.digits):
             if 4 * (struct.unpack_from("<I", best)[0] >> 12 & 0x3FFFF) <= in_values // 32:
                 return best
         exact = self.kept()
         return exact if len(exact) < min(len(best), in_values) else best
 
-    def with_bridges_in_rows(self, row, best, special):
+    def with_bridges_in_rows(self, row, plane, best, special):
         """A chunk with special values, or the same with rows if that is shorter."""
         head, step = struct.unpack_from("<I", best)[0], self.step
         if head & 15 == 2 and self.f32:
@@ -261,7 +262,7 @@ class Encoder:
             return best
         self.x, self.raw, self.special = list(self.all_x), list(self.all_raw), special
         self.bridge()
-        chunk, behind = self.rows_on(row, step, head & 15 == 2), best[len(best) - 4 * (head >> 12 & 0x3FFFF):]
+        chunk, behind = self.rows_on(row, plane, step, head & 15 == 2), best[len(best) - 4 * (head >> 12 & 0x3FFFF):]
         if not chunk or len(chunk) + len(behind) >= len(best):
             return best
         return words([struct.unpack_from("<I", chunk)[0] | len(behind) // 4 << 12]) + chunk[4:] + behind
@@ -410,34 +411,49 @@ class Encoder:
         base = quantum(self.x[0])
         return self.finish(2, struct.pack(shape, base, step), self.blocks_of(quantum, base), True)
 
-    def rows(self, row, addend=False):
-        """A chunk with rows of that length, or None if the chunk should have none."""
-        lattice = self.lattice() if self.f32 and any(self.x[:32]) and not addend else 0.0
-        return self.rows_on(row, max(lattice, self.step), lattice > self.step, addend)
+    def above(self, strides):
+        """The distances of rows and planes, each 0 if there are none."""
+        row = next((w for w in strides if w >= 16), 0)
+        plane = next((w for w in strides if w > row and w >= 32), 0)
+        if not row or row >= len(self.x):
+            return 0, 0
+        return row, plane if row + plane < len(self.x) else 0
 
-    def rows_on(self, row, step, own, addend=False, classes=()):
+    def rows(self, row, plane, addend=False):
+        """A chunk with rows and planes of these lengths, or None if the chunk should have none."""
+        lattice = self.lattice() if self.f32 and any(self.x[:32]) and not addend else 0.0
+        return self.rows_on(row, plane, max(lattice, self.step), lattice > self.step, addend)
+
+    def rows_on(self, row, plane, step, own, addend=False, classes=()):
         """The same on a grid that is the chunk's own, a power of two, or the common one.
 
         classes: the words A and B of each block, of an addend with values that are not finite. These repeat the value before them."""
         most = max(abs(v) if math.isfinite(v) else math.inf for v in self.x)
-        if not most < math.ldexp(step, 22 if own else 14 if self.f32 else 28):
+        if not most < math.ldexp(step, 21 if own else 14 if self.f32 else 27):
             return None
         inverse = rounded(1 / step, self.dtype)
         q = [round(rounded(v * inverse, self.dtype)) for v in self.x]
-        r = [v - w for v, w in zip(q, [q[0]] * row + q)]
-        first, whole = row // 32 + 1, len(q) // 32
+        in_rows = [v - w for v, w in zip(q, [q[0]] * row + q)]
+        in_planes = [v - w for v, w in zip(in_rows, [0] * plane + in_rows)]
+        first, whole = (row + plane) // 32 + 1, len(q) // 32
+        if first >= whole and plane:
+            plane, first = 0, row // 32 + 1
         if first >= whole:
             return None
         samples = [32 * (first + (whole - first) * (2 * j + 1) // 16) + i for j in range(8) for i in range(32)]
-        plain, less = (sum(abs(of[i] - of[i - 1]) for i in samples) for of in (q, r))
-        if not 8 * less + 32 < 7 * plain:
-            return None
+        d1, d2, d3 = (sum(abs(of[i] - of[i - 1]) for i in samples) for of in (q, in_rows, in_planes))
+        rows_pay = 8 * d2 + 32 < 7 * d1
+        if not plane or not (8 * d3 + 32 < 7 * d2 if rows_pay else 8 * d3 + 32 < 7 * d1 and 64 * d3 * d2 < 49 * d1 * d1):
+            plane = 0
+            if not rows_pay:
+                return None
+        r = in_planes if plane else in_rows
         d = [v - w for v, w in zip(r, [0] + r)]
         d += [0] * (-len(d) % 32)
         if not any(d):
             return None
         largest = int(most * (1 / step)) + 2 if most else 0
-        middle = struct.pack("<iII", q[0], largest, row) + (struct.pack("<f", step) if own else b"")
+        middle = struct.pack("<iIHH", q[0], largest, row, plane) + (struct.pack("<f", step) if own else b"")
         front = [(128, words(ab)) if any(ab) else (0, b"") for ab in classes] or [(0, b"")] * self.b
         return self.finish(7 if own else 6, middle, [(*front[k], d[32 * k:32 * k + 32]) for k in range(self.b)], not addend)
 
@@ -458,10 +474,10 @@ class Encoder:
                 return 8 * d > 9 * a
 
     # ---- addends ----
-    def addend(self, row):
+    def addend(self, strides):
         far = [math.isfinite(v) and math.ldexp(abs(v), -52) >= self.step for v in self.x]  # 2^52 step may be more than the largest f64
         if not any(far):
-            return self.addend_of_numbers(row)
+            return self.addend_of_numbers(strides)
         fills = sorted({r for is_far, r in zip(far, self.raw) if is_far}, key=lambda raw: int.from_bytes(raw, "little"))
         if len(fills) > 4:
             return None
@@ -478,11 +494,12 @@ class Encoder:
         self.x = [0.0 if is_one else v for v, is_one in zip(self.x, self.special)]
         self.bridge()
         self.x = [v if is_wild else x for v, x, is_wild in zip(values, self.x, wild)]
-        chunk = self.addend_of_numbers(row)
+        chunk = self.addend_of_numbers(strides)
         return words([struct.unpack_from("<I", chunk)[0] | 1 << 30]) + chunk[4:] + behind + words([len(behind) // 4])
 
-    def addend_of_numbers(self, row):
-        chunk = self.rows(row, True) or self.rows_beside_classes(row) if row else None
+    def addend_of_numbers(self, strides):
+        row, plane = self.above(strides)
+        chunk = self.rows(row, plane, True) or self.rows_beside_classes(row, plane) if row else None
         if chunk is not None:
             return chunk
         finite = [v for v in self.x if math.isfinite(v)]
@@ -520,7 +537,7 @@ class Encoder:
         b = sum((v is not None and not v > 0) << i for i, v in enumerate(of))
         return [a, b]
 
-    def rows_beside_classes(self, row):
+    def rows_beside_classes(self, row, plane):
         """A chunk with rows that has values which are not finite, or None."""
         if all(map(math.isfinite, self.x)):
             return None
@@ -529,7 +546,7 @@ class Encoder:
             last = v if math.isfinite(v) else last
             held.append(last)
         self.x = held
-        chunk = self.rows_on(row, self.step, False, True, classes)
+        chunk = self.rows_on(row, plane, self.step, False, True, classes)
         self.x = values
         return chunk
 
@@ -547,9 +564,9 @@ def main(folder):
             count += 1
             s = FLOATS[h["dtype"]][1]
             encoder = Encoder([bytes(original[i:i + s]) for i in range(0, len(original), s)], h["dtype"], h["bound"])
-            row = re.search(r"rows_of_(\d+)$", name)
-            row = int(row[1]) if row else 0
-            chunk = encoder.addend(row) if h["flags"] else encoder.movement(row)
+            strides = re.search(r"rows_of_(\d+)(?:_and_planes_of_(\d+))?$", name)
+            strides = [int(w) for w in strides.groups() if w] if strides else []
+            chunk = encoder.addend(strides) if h["flags"] else encoder.movement(strides)
             raw = chunk is None or (not h["flags"] and len(chunk) >= len(original))
             if (bytes(original) if raw else chunk) != parts[0][0] or raw != parts[0][1]:
                 trouble += 1

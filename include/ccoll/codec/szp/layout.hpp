@@ -71,8 +71,8 @@ inline constexpr u64 narrow_limit = u64{1} << 30, wide_limit = u64{1} << 62;
 
 namespace rows {
 
-/// Rows are not shorter than blocks.
-inline constexpr std::size_t least = 32;
+/// Rows are as long as what a decoder writes at once, and planes as long as a block.
+inline constexpr std::size_t least = 16, least_plane = 32;
 
 /// How far away the value of the row before is, and that of the plane before.
 struct distances {
@@ -84,7 +84,7 @@ struct distances {
     {
         distances all{strides.first_from(least)};
         if (all.none() || all.row >= n) return {};
-        all.plane = strides.first_from(all.row + 1);
+        all.plane = strides.first_from(std::max(all.row + 1, least_plane));
         return all.reach() < n ? all : distances{all.row};
     }
     /// As a chunk says them. The larger one of two words has a plane if one of them has.
@@ -94,7 +94,10 @@ struct distances {
     constexpr bool none() const noexcept { return row == 0; }
     /// How many values the first one of a chunk stands for.
     constexpr std::size_t reach() const noexcept { return row + plane; }
-    constexpr bool are_valid(std::size_t n) const noexcept { return row >= least && (plane == 0 || plane > row) && reach() < n; }
+    constexpr bool are_valid(std::size_t n) const noexcept
+    {
+        return row >= least && (plane == 0 || (plane > row && plane >= least_plane)) && reach() < n;
+    }
 
     friend constexpr bool operator==(const distances&, const distances&) = default;
 };

@@ -13,10 +13,11 @@ CCOLL_TARGET inline void move_above(i32* values, const i32* at, const rows::dist
             values[i] = static_cast<i32>(add ? value + other : value - other);
         }
     };
-    move(at - above.row, Add);
-    if (above.plane == 0) return;
-    move(at - above.plane, Add);
-    move(at - above.reach(), !Add);
+    if (above.plane != 0) {
+        move(at - above.plane, Add);
+        move(at - above.reach(), !Add);
+    }
+    move(at - above.row, Add);  // at last, because a row that is shorter than a block adds sums that are made here
 }
 
 /// Blocks of the quanta of a chunk, predicted over other distances. Classes stay where they are.

@@ -54,13 +54,16 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T one, row_w
     const T *const row = w.row, *const plane = w.plane, *const row_of_plane = w.row_of_plane;
     T* const __restrict to = w.to;
     const T step = w.step;
-    for (std::size_t i = 0; i < block_elements; ++i) {
-        T sum = block[i] + row[i];
-        if constexpr (Planes) sum += plane[i] - row_of_plane[i];
-        block[i] = sum;
-        to[i] = sum * step;
+    for (std::size_t at = 0; at < block_elements; at += szp::rows::least) {
+        T sums[szp::rows::least];
+        for (std::size_t i = 0; i < szp::rows::least; ++i) {
+            T sum = block[at + i] + row[at + i];
+            if constexpr (Planes) sum += plane[at + i] - row_of_plane[at + i];
+            sums[i] = sum;
+            to[at + i] = sum * step;
+        }
+        std::memcpy(own + at, sums, sizeof sums);
     }
-    std::memcpy(own, block, sizeof block);
 }
 #include <ccoll/codec/szp/rows.inl>
 #include <ccoll/codec/szp/rows_pay.inl>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/rows.inl - floor 2. The blocks of a chunk with rows: one text, compiled once for each instruction set. Rows are at least as
-// long as a block, so that a block never overlaps the one above it. Uses the primitives of szp/loops.inl, and
+// codec/szp/rows.inl - floor 2. The blocks of a chunk with rows: one text, compiled once for each instruction set. A row may be shorter
+// than a block. Then a block is predicted from quanta of its own, which decoders have written before they need them, because they write
+// them piece by piece. Uses the primitives of szp/loops.inl, and
 //   store(q, i32[32])                           the reverse of load
 //   subtract(i32[32], q), add(i32[32], q)       of other quanta
-//   restore(in, width, r, one, row_writer)      a further destination
+//   restore(in, width, r, one, row_writer)      a further destination, to which up to rows::least values are written at once
 
 /// Blocks of the differences of r (szp/layout.hpp). The first value of the chunk stands for all values before it.
 ///

@@ -61,7 +61,8 @@ template <class T>
     const bool rows_pay = are_less(in_rows, plain);
     if (known.plane != 0) {  // the first plane, at most half of the chunk, has rows alone
         const double in_planes = row_costs<T>::all(costs.planes);
-        if (rows_pay ? are_less(in_planes, in_rows) : are_less(in_planes, plain) && 64 * in_planes * in_rows < 49 * plain * plain) return known;
+        if (rows_pay ? are_less(in_planes, in_rows) : are_less(in_planes, plain) && 64 * in_planes * in_rows < 49 * plain * plain)
+            return known;
     }
     return rows_pay ? rows::distances{known.row} : rows::distances{};
 }

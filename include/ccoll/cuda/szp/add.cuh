@@ -3,9 +3,9 @@
 // addend at once, so that the addend of a rank's own values is never written; of multiples of two addends. One thread block a chunk, one
 // thread a block of 32.
 //
-// Usual are narrow chunks without classes and fill values, and two addends whose rows are equally long. Two addends are added plane by
-// plane, 32 lanes of a ripple-carry adder in one word. A constant operand has no planes, so those of the other one are copied. Own values
-// are differences in registers. Chunks that are not usual are added in slow_sum.cuh.
+// Usual are narrow chunks without classes and fill values, and two addends whose rows and planes are equally long. Two addends are added
+// plane by plane, 32 lanes of a ripple-carry adder in one word. A constant operand has no planes, so those of the other one are copied. Own
+// values are differences in registers. Chunks that are not usual are added in slow_sum.cuh.
 #pragma once
 
 #include <ccoll/cuda/szp/slow_sum.cuh>
@@ -87,7 +87,7 @@ __global__ __launch_bounds__(team_threads,
     __syncthreads();
     u64 largest = 0, base = 0;
     // Of the rows of a usual sum. From shared memory each time, so that no register is spent on it.
-    const auto distance = [&] { return has_values ? 0 : larger(room.heads[0].distance, room.heads[1].distance); };
+    const auto above = [&] { return has_values ? 0 : larger(room.heads[0].above, room.heads[1].above); };
     if (usual) {
         u64 own = room.heads[0].largest;
         base = room.heads[0].base + room.heads[1].base;
@@ -99,27 +99,27 @@ __global__ __launch_bounds__(team_threads,
         }
         largest = own + room.heads[1].largest;
         usual = usual && room.heads[0].is_usual() && room.heads[1].is_usual() && own < narrow_limit && largest < narrow_limit;
-        usual = usual && (has_values || distance() == 0 || largest < limit_of_rows_of_addends);
-        usual = usual && (has_values || room.heads[0].is_over(distance())) && room.heads[1].is_over(distance());
+        usual = usual && (has_values || above() == 0 || largest < limit_of_rows_of_addends);
+        usual = usual && (has_values || room.heads[0].is_over(above())) && room.heads[1].is_over(above());
     }
     u32 units = 0, fill = 0;
     slow_sum<T> slow;  // in memory
     // The two paths have nothing in common, so that registers of one are not kept while the other one runs.
     if (usual) {
         u32* const image = reinterpret_cast<u32*>(room.values);
-        const auto in_front = [&] { return distance() != 0 ? 4u : 3u; };
+        const auto in_front = [&] { return above() != 0 ? 4u : 3u; };
         const auto lay = [&](u32 width) {
-            const chunk_layout l = lay_out<true>(blocks, active ? width : 0, false, distance() != 0, [] { return 0u; }, room.layout);
+            const chunk_layout l = lay_out<true>(blocks, active ? width : 0, false, above() != 0, [] { return 0u; }, room.layout);
             const u32 words = in_front() + l.body_words();
             units = (4 * words + unit_bytes - 1) / unit_bytes;
             fill = unit_bytes * units - 4 * words;
             if (me() == 0) publish_size(s, chunk, units);
             if (!l.flat) put_codes(l, blocks, room.layout, image + in_front());
             if (me() == 0) {
-                image[0] = l.head(l.flat ? flat : distance() != 0 ? rows : narrow, 0, false);
+                image[0] = l.head(l.flat ? flat : above() != 0 ? rows : narrow, 0, false);
                 image[1] = static_cast<u32>(base);
                 image[2] = static_cast<u32>(largest);
-                if (distance() != 0) image[3] = distance();
+                if (above() != 0) image[3] = above();
             }
             if (me() < fill / 4) image[words + me()] = 0;
             return l;

@@ -21,12 +21,15 @@ inline constexpr u32 narrow = 0, flat = 1, fine = 2, wide = 3, wide_flat = 4, ro
 static_assert(fine == static_cast<u32>(host::kind::fine) && wide_flat == static_cast<u32>(host::kind::wide_flat) &&
               rows == static_cast<u32>(host::kind::rows) && fine_rows == static_cast<u32>(host::kind::fine_rows));
 inline constexpr u32 class_code = host::class_code, widest = host::widest, widest_narrow = host::widest_narrow;
-inline constexpr u32 least_row = host::rows::least;
+inline constexpr u32 least_row = host::rows::least, least_plane = host::rows::least_plane;
 template <class T>
 inline constexpr u64 limit_of_rows = host::rows::limit(host::kind::rows, sizeof(T), false);
 inline constexpr u64 limit_of_rows_of_addends = host::rows::addend_limit;
 inline constexpr u64 limit_of_fine_rows = host::rows::limit(host::kind::fine_rows, sizeof(float), false);
 CCOLL_DEVICE bool has_rows(u32 kind) { return kind == rows || kind == fine_rows; }
+/// From the distances of a chunk with rows, as it says them.
+CCOLL_DEVICE u32 row_of(u32 above) { return above & 0xffff; }
+CCOLL_DEVICE u32 plane_of(u32 above) { return above >> 16; }
 inline constexpr u64 narrow_limit = host::narrow_limit, wide_limit = host::wide_limit;
 
 template <class T>

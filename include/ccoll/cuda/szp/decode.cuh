@@ -153,15 +153,20 @@ CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u3
 template <class T>
 CCOLL_DEVICE_RARE void add_rows(const u32* chunk, u32 count, decode_room<T>& s)
 {
-    const T base = static_cast<T>(static_cast<i32>(chunk[1]));
-    const u32 distance = chunk[3];
-    const T step = (chunk[0] & 15) == rows ? s.step : number_of(static_cast<word_of<T>>(chunk[4]));
-    for (u32 column = me(); column < distance; column += team_threads) {
-        T q = base;
-        for (u32 i = column; i < count; i += distance) {
-            q += staged<T>(s.bytes, i);
-            stage_one<T>(s.bytes, i, bits_of(times(q, step)));
+    const u32 row = row_of(chunk[3]), plane = plane_of(chunk[3]);
+    CCOLL_NO_UNROLL
+    for (u32 pass = plane != 0 ? 0 : 1; pass < 2; ++pass) {  // first r to what planes leave, then that to quanta
+        const bool is_last = pass == 1;
+        const u32 distance = is_last && plane != 0 ? plane : row;
+        const T step = !is_last ? T(1) : (chunk[0] & 15) == rows ? s.step : number_of(static_cast<word_of<T>>(chunk[4]));
+        for (u32 column = me(); column < distance; column += team_threads) {
+            T q = is_last ? static_cast<T>(static_cast<i32>(chunk[1])) : T(0);
+            for (u32 i = column; i < count; i += distance) {
+                q += staged<T>(s.bytes, i);
+                stage_one<T>(s.bytes, i, bits_of(times(q, step)));
+            }
         }
+        if (!is_last) __syncthreads();
     }
 }
 /// The values of an addend's chunk with rows: staged. Quanta are integers here, because those of a sum need not be exact in T. By all
@@ -177,7 +182,7 @@ CCOLL_DEVICE_RARE bool decode_rows_of_addend(const u8* from, u32 bytes, u32 coun
     i64 d[32];
     u32 a = 0, b = 0;
     get_block<T>(words + h.in_front + h.codes + p.before, p, d, a, b);
-    quanta_of(d, static_cast<u32>(h.base), h.distance, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
+    quanta_of(d, static_cast<u32>(h.base), h.above, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
     fill_values<T> f;
     if (h.section > 0 && !read_fills<T>(from + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
     __syncthreads();  // values stand over the quanta

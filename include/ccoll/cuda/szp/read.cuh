@@ -29,7 +29,7 @@ struct chunk_head {
     u32 words = 0;                        ///< of the chunk, without its section
     u32 section = 0;                      ///< words of the section of special values, or, of an addend, of fill values; behind the others
     u32 in_front = 0, codes = 0;          ///< words in front of the codes, and of these
-    u32 distance = 0;                     ///< of a chunk with rows: how far away the value of the row before is
+    u32 above = 0;                        ///< of a chunk with rows: the distances of row and plane, as it says them
 
     CCOLL_DEVICE bool is_flat() const { return kind == flat || kind == wide_flat; }
     CCOLL_DEVICE bool is_narrow() const { return kind <= flat || kind == rows; }
@@ -74,9 +74,10 @@ CCOLL_DEVICE chunk_head read_head(const u32* from, u32 bytes, u32 blocks, u32 co
     else h.largest = second;
     if (h.alone && h.base != 0) return h;
     if (in_rows) {
-        h.distance = from[3];
+        h.above = from[3];
         if (h.kind == fine_rows) h.step = from[4];
-        if (h.distance < least_row || h.distance >= count) return h;
+        const u32 row = row_of(h.above), plane = plane_of(h.above);
+        if (row < least_row || row + plane >= count || (plane != 0 && (plane <= row || plane < least_plane))) return h;
         if (h.largest >= (Addend ? limit_of_rows_of_addends : h.kind == rows ? limit_of_rows<T> : limit_of_fine_rows)) return h;
     }
     if (h.is_flat()) {

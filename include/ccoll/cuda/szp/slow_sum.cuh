@@ -33,10 +33,10 @@ struct addend_head {
     u32 escaped = 0;               ///< blocks with classes
     bool is_narrow = true;
     bool is_flat = false;
-    u32 distance = 0;  ///< of its rows; 0: it has none
+    u32 above = 0;  ///< the distances of its rows and planes; 0: it has none
 
-    /// Can its differences be added to those over this distance?
-    CCOLL_DEVICE bool is_over(u32 other) const { return distance == other || is_flat; }
+    /// Can its differences be added to those over these distances?
+    CCOLL_DEVICE bool is_over(u32 other) const { return above == other || is_flat; }
     CCOLL_DEVICE bool is_usual() const { return is_narrow && section_words == 0 && escaped == 0 && largest < narrow_limit; }
 };
 
@@ -79,7 +79,7 @@ CCOLL_DEVICE status read_addend(const frame_reader<E>& r, u32 chunks, u32 chunk,
     const u32* const words = reinterpret_cast<const u32*>(from.at);
     const chunk_head h = read_head<number_of_element<E>, true>(words, from.bytes, blocks, count);
     if (!h.good) return status::corrupt;
-    if (me() == 0) head = {h.base, h.largest, words + h.words, h.section, h.escaped, h.is_narrow(), h.is_flat(), h.distance};
+    if (me() == 0) head = {h.base, h.largest, words + h.words, h.section, h.escaped, h.is_narrow(), h.is_flat(), h.above};
     if (h.is_flat()) return status::ok;
     const block_place p = find_block<number_of_element<E>, true>(words + h.in_front, h, blocks, s);
     block = {words + h.in_front + h.codes + p.before, p.width, p.has_class};
@@ -247,7 +247,7 @@ struct slow_sum {
     bool in_planes = false;  ///< the sum is that of the planes of x and y; else it is in d
     bool alike = false;      ///< both have one section, and how often is the sum of two numbers
     bool is_narrow = true;
-    u32 kind = flat, distance = 0;
+    u32 kind = flat, above = 0;
     u32 body = 0, words = 0;  ///< of the chunk without its section, and with it
     u64 base = 0, largest = 0;
     u32 a = 0, b = 0;   ///< class planes
@@ -303,7 +303,7 @@ CCOLL_DEVICE bool sum_heads(slow_sum<T>& r)
     }
     r.is_narrow = r.x.is_narrow && r.y.is_narrow && r.largest < narrow_limit;
     if (r.is_narrow && r.is_sum && r.largest < limit_of_rows_of_addends)
-        r.distance = larger(r.p != 0 ? r.x.distance : 0, r.q != 0 ? r.y.distance : 0);
+        r.above = larger(r.p != 0 ? r.x.above : 0, r.q != 0 ? r.y.above : 0);
     if (!r.is_narrow) r.largest = larger(r.largest, narrow_limit);
     return true;
 }
@@ -313,19 +313,19 @@ template <class T, addend_of What>
 CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>& s)
 {
     const bool has_fills = !r.alike && (r.x.section_words > 0 || r.y.section_words > 0 || r.fx.count > 0);
-    const u32 distance = has_fills ? 0 : r.distance;  // bridges are dropped from quanta, not from differences
+    const u32 above = has_fills ? 0 : r.above;  // bridges are dropped from quanta, not from differences
     const auto repredicted = [&](i64(&d)[32], const addend_head& c, u32 from, u32 to) {
         repredict(d, static_cast<u32>(c.base), from, to, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
     };
     const auto get_operand = [&](const addend_head& c, const addend_block& block, i64 factor, i64(&d)[32]) {
         get_for_factor<T>(block, factor, d, r.a, r.b);
-        if (factor != 0 && !c.is_over(distance)) repredicted(d, c, c.distance, distance);
+        if (factor != 0 && !c.is_over(above)) repredicted(d, c, c.above, above);
         CCOLL_NO_UNROLL
         for (u32 i = 0; i < 32 && factor != 1; ++i) d[i] = static_cast<i64>(static_cast<u64>(d[i]) * static_cast<u64>(factor));
     };
     if (What != addend_of::values) get_operand(r.x, r.of_x, r.p, r.d);
     if (!r.is_sum) return;
-    if (What == addend_of::values && distance != 0) repredicted(r.d, r.x, 0, distance);
+    if (What == addend_of::values && above != 0) repredicted(r.d, r.x, 0, above);
     i64 theirs[32];
     get_operand(r.y, r.of_y, r.q, theirs);
     if (!has_fills) {
@@ -346,9 +346,9 @@ CCOLL_DEVICE_RARE void add_differences(u32 count, slow_sum<T>& r, addend_room<T>
     }
     combine_fills(r.d, r.x.base * static_cast<u64>(r.p), r.fx.in_all(), theirs, r.y.base * static_cast<u64>(r.q), r.fy.in_all(), count, r.d,
                   s.last, s.wide);
-    if (r.distance == 0) return;
+    if (r.above == 0) return;
     if (team_any(width_of(r.d) > widest_narrow, s.specials.words)) r.code = status::corrupt;  // an operand lies about its `largest`
-    else repredict(r.d, static_cast<u32>(r.base), 0, r.distance, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
+    else repredict(r.d, static_cast<u32>(r.base), 0, r.above, count, reinterpret_cast<u32*>(s.values), s.blocks[0].quanta);
 }
 
 /// Adds a chunk that is not usual. By all threads, behind a barrier.
@@ -374,7 +374,7 @@ CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slo
     if (What == addend_of::frames) {
         const bool has_fills = r.x.section_words > 0 || r.y.section_words > 0;
         r.alike = has_fills && are_alike<T>(r.x, r.y, count, s.specials.words);
-        r.in_planes = (r.alike || !has_fills) && r.x.is_over(r.distance) && r.y.is_over(r.distance);
+        r.in_planes = (r.alike || !has_fills) && r.x.is_over(r.above) && r.y.is_over(r.above);
     }
     if (r.in_planes) {
         r.a = r.of_x.class_plane(0) | r.of_y.class_plane(0);
@@ -390,8 +390,8 @@ CCOLL_DEVICE_RARE void add_slowly(const E* own, u32 count, const grid<T>& z, slo
         if (r.alike_times != static_cast<std::int16_t>(r.alike_times)) r.code = status::too_large;
     }
     if (r.code != status::ok) return;
-    r.l = lay_out<true>(blocks, active ? width : 0, active && (r.a | r.b) != 0, r.distance != 0, [] { return 0u; }, s.layout);
-    r.kind = r.distance != 0 ? rows : r.l.flat ? (r.is_narrow ? flat : wide_flat) : r.is_narrow ? narrow : wide;
+    r.l = lay_out<true>(blocks, active ? width : 0, active && (r.a | r.b) != 0, r.above != 0, [] { return 0u; }, s.layout);
+    r.kind = r.above != 0 ? rows : r.l.flat ? (r.is_narrow ? flat : wide_flat) : r.is_narrow ? narrow : wide;
     r.body = head_words<T>(r.kind) + r.l.body_words();
     r.words = r.body + r.put_fill_section(count, nullptr, s.specials);
 }
@@ -402,7 +402,7 @@ CCOLL_DEVICE_RARE void put_slowly(const slow_sum<T>& r, u32 count, addend_room<T
     const u32 blocks = (count + 31) / 32;
     u32* const planes =
         put_front<T>(r.l, r.kind, r.l.flat ? 0 : r.l.escaped, r.words > r.body, r.base, r.largest, r.a, r.b, blocks, s.layout, to);
-    if (r.kind == rows && me() == 0) to[3] = r.distance;
+    if (r.kind == rows && me() == 0) to[3] = r.above;
     if (!r.l.flat) {
         const u32 width = r.l.code >= class_code ? r.l.code - class_code : r.l.code;
         const auto put = [=](u32 k, u32 plane) {
