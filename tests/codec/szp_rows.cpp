@@ -332,7 +332,8 @@ TEMPLATE_TEST_CASE("the rows of SZp make no chunk with special values longer, an
     fields::generator random(11);
     unsigned with_rows = 0, with_planes = 0, with_lists = 0, shorter = 0;
     for (int trial = 0; trial < 800; ++trial) {
-        const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40), row = 10 + random.below(trial % 2 == 0 || trial % 6 == 1 ? 200 : n);
+        const std::size_t n = trial % 3 == 0 ? chunk : 40 + random.below(chunk - 40),
+                          row = 10 + random.below(trial % 2 == 0 || trial % 6 == 1 ? 200 : n);
         const std::size_t plane = trial % 4 == 0 ? row * (2 + random.below(20)) : 0;
         const ccoll::field_strides strides(row, plane);
         auto x = plane == 0 ? field_of_rows<T>(n, row) : field_of_planes<T>(n, row, plane);
