@@ -14,6 +14,7 @@
 
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/window.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
@@ -52,17 +53,18 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T one, row_w
     restore(in, width, r, one, static_cast<T*>(block));
     T* const own = w.own;
     const T *const row = w.row, *const plane = w.plane, *const row_of_plane = w.row_of_plane;
-    T* const __restrict to = w.to;
+    T* const to = w.to;
     const T step = w.step;
     for (std::size_t at = 0; at < block_elements; at += szp::rows::least) {
-        T sums[szp::rows::least];
+        T sums[szp::rows::least], values[szp::rows::least];
         for (std::size_t i = 0; i < szp::rows::least; ++i) {
             T sum = block[at + i] + row[at + i];
             if constexpr (Planes) sum += plane[at + i] - row_of_plane[at + i];
             sums[i] = sum;
-            to[at + i] = sum * step;
+            values[i] = sum * step;
         }
         std::memcpy(own + at, sums, sizeof sums);
+        std::memcpy(to + at, values, sizeof values);
     }
 }
 #include <ccoll/codec/szp/rows.inl>

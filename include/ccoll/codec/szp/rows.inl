@@ -6,6 +6,14 @@
 //   subtract(i32[32], q), add(i32[32], q)       of other quanta
 //   restore(in, width, r, one, row_writer)      a further destination, to which up to rows::least values are written at once
 
+/// What predicts the quantum at `at`, but for the quantum before it.
+template <bool Planes>
+CCOLL_TARGET inline i32 predicted_from(const i32* at, const rows::distances& above) noexcept
+{
+    const auto before = [at](std::size_t distance) { return *(at - distance); };
+    return before(above.row) + (Planes ? before(above.plane) - before(above.reach()) : 0);
+}
+
 /// Blocks of the differences of r (szp/layout.hpp). The first value of the chunk stands for all values before it.
 ///
 /// Some blocks are quantised at once, before the first one of them is encoded. If each were quantised when its turn comes, the quanta of
@@ -15,14 +23,14 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
                                                 const u8* last, u8* codes) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t in_line = 64 / sizeof(i32), at_once = 8;
+    constexpr std::size_t at_once = 8, in_line = 64 / sizeof(i32);
     const quantiser<T> z = grid;  // a compiler must assume that stores to `p` change the other one
     encoded_blocks all;
     if (quantiser<T>::fields::magnitude(x[0]) >= z.safe) {
         all.code = status::unsupported;
         return all;
     }
-    alignas(64) i32 kept[2 * chunk_elements + in_line];
+    alignas(64) i32 kept[2 * chunk_elements];
     i32* own = kept + (above.reach() + in_line - 1) / in_line * in_line;  // loads may cross lines, stores do not
     i32* next = own;
     std::fill(own - above.reach(), own, static_cast<i32>(std::nearbyint(x[0] * z.inverse)));
@@ -37,16 +45,16 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
     u8* p = out;
     bool brief = true;
     for (const u8* until = last;;) {
-        for (; k < blocks && p <= until; ++k) {
+        while (k < blocks && p <= until) {
             if (k == quantised) {
-                for (const std::size_t end = std::min(k + at_once, blocks); quantised < end; ++quantised, next += block_elements) {
+                const std::size_t end = std::min(k + at_once, blocks);
+                for (; quantised < end; ++quantised, next += block_elements) {
                     const T* block = x + block_elements * quantised;
                     T tail[block_elements];
+                    const std::size_t count = n - block_elements * quantised;
                     read_ahead(block, sizeof tail);
                     if (quantised == whole) [[unlikely]] {
-                        const std::size_t count = n - block_elements * whole;
-                        std::memcpy(tail, block, count * sizeof(T));
-                        std::fill(tail + count, tail + block_elements, tail[count - 1]);
+                        for (std::size_t i = 0; i < block_elements; ++i) tail[i] = block[std::min(i, count - 1)];
                         block = tail;
                     }
                     quanta q;
@@ -58,30 +66,28 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
                     }
                     merge(most, m);
                     store(q, next);
+                    if (quantised == whole) [[unlikely]] {  // filled up so that differences are 0
+                        const i32 last_r = next[count - 1] - predicted_from<Planes>(next + count - 1, above);
+                        for (std::size_t i = count; i < block_elements; ++i) next[i] = last_r + predicted_from<Planes>(next + i, above);
+                    }
                 }
                 brief = !over(most, z.brief);
             }
-            fetch_ahead(p, 1);
-            quanta q;
-            load(own, q);
-            subtract(own - above.row, q);
-            if constexpr (Planes) {
-                subtract(own - above.plane, q);
-                add(own - above.reach(), q);
+            for (; k < quantised && p <= until; ++k, own += block_elements) {
+                fetch_ahead(p, 1);
+                quanta q;
+                load(own, q);
+                subtract(own - above.row, q);
+                if constexpr (Planes) {
+                    subtract(own - above.plane, q);
+                    add(own - above.reach(), q);
+                }
+                differences d;
+                difference(q, r, d);
+                const unsigned width = put_planes(d, brief, p);
+                codes[k] = static_cast<u8>(width);
+                p += 4 * width;
             }
-            if (k == whole) [[unlikely]] {  // filled up so that differences are 0
-                const std::size_t count = n - block_elements * whole;
-                i32 filled[block_elements];
-                store(q, filled);
-                std::fill(filled + count, filled + block_elements, filled[count - 1]);
-                load(filled, q);
-            }
-            own += block_elements;
-            differences d;
-            difference(q, r, d);
-            const unsigned width = put_planes(d, brief, p);
-            codes[k] = static_cast<u8>(width);
-            p += 4 * width;
         }
         if (k == blocks || beyond.in_use()) break;
         until = beyond.take_over(p, last);
@@ -109,11 +115,9 @@ template <bool Planes, class T>
 CCOLL_TARGET inline void decode_above(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t in_line = 64 / sizeof(T);
     const rows::distances above = view.above;
-    alignas(64) T kept[2 * chunk_elements + in_line];
-    T* own = kept + (above.reach() + in_line - 1) / in_line * in_line;  // loads may cross lines, stores do not
-    std::fill(own - above.reach(), own, static_cast<T>(static_cast<i32>(view.base)));
+    quanta_window<T> window(above, static_cast<T>(static_cast<i32>(view.base)));
+    T *own = window.begin(), *const full = window.end();
     const bool past = streams && how == stores::streamed;
     const std::size_t ahead = past ? 0 : fetch_distance;
     running r;
@@ -123,7 +127,7 @@ CCOLL_TARGET inline void decode_above(const chunk_view& view, T step, T* x, std:
         const u8* p = runs.planes;
         T* to = runs.to;
         std::size_t k = 0;
-        const auto add_above = [&](auto& destination) CCOLL_TARGET {
+        const auto add_above = [&](auto& destination) CCOLL_TARGET __attribute__((always_inline)) {
             row_writer<T, std::remove_reference_t<decltype(destination)>, Planes> w{
                 own, own - above.row, own - above.plane, own - above.reach(), step, destination};
             const unsigned width = width_behind_classes(p, codes[k]);
@@ -131,16 +135,25 @@ CCOLL_TARGET inline void decode_above(const chunk_view& view, T step, T* x, std:
             p += 4 * width;
             own += block_elements;
         };
-        for (const std::size_t cached = past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks; k < cached; ++k) {
-            fetch(to, ahead, sizeof(T) * block_elements);
-            fetch_ahead(p, 1);
-            add_above(to);
-            to += block_elements;
-        }
+        // The window slides outside of the innermost loop, because a call in there would cost the registers of vectors.
+        const auto for_each_until = [&](std::size_t end, auto block) CCOLL_TARGET __attribute__((always_inline)) {
+            while (k < end) {
+                for (const std::size_t stop = std::min(end, k + static_cast<std::size_t>(full - own) / block_elements); k < stop; ++k)
+                    block();
+                if (own == full) own = window.slide();
+            }
+        };
+        for_each_until(past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks,
+                       [&]() CCOLL_TARGET __attribute__((always_inline)) {
+                           fetch(to, ahead, sizeof(T) * block_elements);
+                           fetch_ahead(p, 1);
+                           add_above(to);
+                           to += block_elements;
+                       });
         if constexpr (streams) {
             if (k < runs.blocks) {
                 lines_of<T> lines(to);
-                for (; k < runs.blocks; ++k) add_above(lines);
+                for_each_until(runs.blocks, [&]() CCOLL_TARGET __attribute__((always_inline)) { add_above(lines); });
                 lines.finish();
             }
         }
