@@ -443,7 +443,7 @@ class Encoder:
         samples = [32 * (first + (whole - first) * (2 * j + 1) // 16) + i for j in range(8) for i in range(32)]
         d1, d2, d3 = (sum(abs(of[i] - of[i - 1]) for i in samples) for of in (q, in_rows, in_planes))
         rows_pay = 8 * d2 + 32 < 7 * d1
-        if not plane or not (8 * d3 + 32 < 7 * d2 if rows_pay else 8 * d3 + 32 < 7 * d1 and 64 * d3 * d2 < 49 * d1 * d1):
+        if not plane or not (8 * d3 + 32 < 7 * d2 if rows_pay else 8 * d3 + 32 < 7 * d1 and 2 * plane <= len(q) and 64.0 * d3 * d2 < 49.0 * d1 * d1):
             plane = 0
             if not rows_pay:
                 return None

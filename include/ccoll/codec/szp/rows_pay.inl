@@ -59,10 +59,11 @@ template <class T>
     const double plain = row_costs<T>::all(costs.plain), in_rows = row_costs<T>::all(costs.rows);
     const auto are_less = [](double less, double than) CCOLL_TARGET { return 8 * less + 32 < 7 * than; };
     const bool rows_pay = are_less(in_rows, plain);
-    if (known.plane != 0) {  // the first plane, at most half of the chunk, has rows alone
+    if (known.plane != 0) {
         const double in_planes = row_costs<T>::all(costs.planes);
-        if (rows_pay ? are_less(in_planes, in_rows) : are_less(in_planes, plain) && 64 * in_planes * in_rows < 49 * plain * plain)
-            return known;
+        // The first plane has rows alone. If these do not pay, the other planes must make up for it.
+        const bool make_up = 2 * known.plane <= n && 64 * in_planes * in_rows < 49 * plain * plain;
+        if (rows_pay ? are_less(in_planes, in_rows) : are_less(in_planes, plain) && make_up) return known;
     }
     return rows_pay ? rows::distances{known.row} : rows::distances{};
 }
