@@ -341,7 +341,16 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
         for (std::size_t i = 0; i < n; ++i) x[i] = x[i] / 4 + alike[5 * (i % row)] + T(17);
         return x;
     };
+    const auto missing_in = [](std::vector<T> x, std::size_t row, T value) {  // a coast, and an island
+        for (std::size_t i = 0; i < x.size(); ++i)
+            if (i % row < row / 4 + i / row % 3 || i / 2 == 38) x[i] = value;
+        return x;
+    };
     with_rows("rows_of_40", 40, scaled(rough(300, 40), T(1.25), T(0.5)), 0.003);
+    with_rows("fine_and_rows_of_40", 40, scaled(rough(300, 40), T(1.25), T(0.5)), 3e-4);
+    with_rows("fine_missing_and_rows_of_40", 40, missing_in(scaled(rough(500, 40), T(1.25), T(0.5)), 40, T(0x1p90)), 3e-4);
+    with_rows("fine_on_a_power_of_two_and_rows_of_40", 40, scaled(rough(300, 40), T(1.25), T(0.5)), 0x1.0001p-16);
+    with_rows("fine_and_rows_of_40_and_planes_of_120", {40, 120}, scaled(planes_alike<T>(700, 40, 120, T(2)), T(1.25), T(0.5)), 1e-4);
     with_rows("short_rows_of_17", 17, scaled(rough(300, 17), T(1.25), T(0.5)), 0.003);
     with_rows("too_short_rows_of_15", 15, scaled(rough(300, 15), T(1.25), T(0.5)), 0.003);
     with_rows("a_short_block_and_rows_of_33", 33, scaled(rough(293, 33), T(1.25), T(0)), 0.01);
@@ -350,11 +359,6 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     auto repeated = scaled(wave<T>(64), T(1.25), T(0));
     for (std::size_t i = 64; i < 600; ++i) repeated.push_back(repeated[i - 64] + (i % 37 == 5 ? T(0.5) : T(0)));
     with_rows("lists_and_rows_of_64", 64, repeated, 0.1);
-    const auto missing_in = [](std::vector<T> x, std::size_t row, T value) {  // a coast, and an island
-        for (std::size_t i = 0; i < x.size(); ++i)
-            if (i % row < row / 4 + i / row % 3 || i / 2 == 38) x[i] = value;
-        return x;
-    };
     const auto in_rows = scaled(rough(500, 40), T(1.25), T(0.5));
     auto of_two_kinds = missing_in(in_rows, 40, T(0x1p70));
     of_two_kinds[0] = of_two_kinds[55] = of_two_kinds[499] = std::numeric_limits<T>::infinity();
@@ -491,6 +495,8 @@ TEMPLATE_TEST_CASE("the addends of SZp and their sums are those of this wire ver
     const auto rows = of_rows(40), others = of_rows(33), land_in_rows = filled(20, 75, rows), island_in_rows = filled(70, 90, others);
     const auto far_rows = scaled(of_rows(40), T(0x1p20), T(0));
     w.keep("rows_of_40", rows, eb, eb, with_rows(rows, 40));
+    const auto far_beyond = scaled(of_rows(40), T(0x1p7), T(0.25));
+    w.keep("quanta_of_19_bits_and_rows_of_40", far_beyond, eb, eb + W::rounding_of(far_beyond), with_rows(far_beyond, 40));
     w.keep("rows_of_33", others, eb, eb, with_rows(others, 33));
     w.keep("fills_and_rows_of_40", land_in_rows, eb, eb, with_rows(land_in_rows, 40));
     auto holes_in_rows = filled(250, 300, filled(0, 3, rows, std::numeric_limits<T>::quiet_NaN()), std::numeric_limits<T>::infinity());

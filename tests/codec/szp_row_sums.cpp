@@ -118,7 +118,8 @@ std::vector<family<T>> families(std::size_t n)
     for (std::size_t i = 0; i < n; ++i) large[i] = static_cast<T>((i % 2 == 0 ? 1 : -1) * (0x1p28 - 200 - static_cast<double>(i)) * step);
     const ccoll::field_strides planes(187, 935);
     const std::vector<T> zero(n), constant(n, T(7)), wide(n, static_cast<T>(0x1.8p40 * step));
-    const std::vector<T> tight = field<T>(n, 1, 0x1p12);  // f32: beyond 2^14 steps, so that its own chunks have no rows
+    const std::vector<T> tight = field<T>(n, 1, 0x1p12);  // f32: beyond 2^21 steps, so that its own chunks have no rows
+    const std::vector<T> nearer = field<T>(n, 2, 0x1p6), near = field<T>(n, 3, 0x1p7);  // beyond 2^14 steps
     return {
         {"all with rows", {{a, 187}, {b, 187}, {c, 187}, {d, 187}}},
         {"half of them", {{a, 187}, {b, 0}, {c, 187}, {d, 0}}},
@@ -129,6 +130,7 @@ std::vector<family<T>> families(std::size_t n)
         {"planes, rows and neither", {{a, planes}, {b, 0}, {c, 187}, {d, planes}}},
         {"planes beside longer rows", {{a, planes}, {b, 374}, {c, {374, 935}}, {d, {187, 1870}}}},
         {"planes that cancel", {{a, planes}, {opposite, planes}, {a, 0}, {opposite, 187}}},
+        {"quanta beyond the fast quotient", {{nearer, planes}, {near, 187}, {a, planes}, {near, 0}}},
         {"large quanta beside planes", {{a, planes}, {tight, planes}, {c, 187}, {large, 0}}},
         {"NaN, Inf and fill values in planes",
          {{with(a, 7, 500, nan), planes}, {with(b, 5, 700, infinity), planes}, {with(c, 40, 700, T(1e20)), planes}, {d, 187}}},
@@ -268,7 +270,7 @@ TEMPLATE_TEST_CASE("a sum of addends with and without rows has the same bytes in
             std::uint32_t longest = 0;
             for (const bytes& each : frames) longest = std::max(longest, szp_reader::read(each).above[0]);
             CHECK(inside.above[0] == (inside.largest[0] < std::uint64_t{1} << 28 ? longest : 0));
-            if (f.name == "all with planes") CHECK(longest == (935u << 16 | 187u));
+            if (f.name == "all with planes" || f.name == "quanta beyond the fast quotient") CHECK(longest == (935u << 16 | 187u));
             check_every_isa(
                 [&] { return sum_of<T>(sum_of<T>(frames[0], frames[1], n).frame, sum_of<T>(frames[2], frames[3], n).frame, n); });
             check_every_isa([&] { return bits_of(round_trip::decoded<C, T>(sum.frame, n)); });

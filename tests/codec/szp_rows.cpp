@@ -260,6 +260,36 @@ TEMPLATE_TEST_CASE("SZp finds rows on lattices as well, however large or small t
     }
 }
 
+TEMPLATE_TEST_CASE("SZp has rows and planes at tight bounds, where f32 has grids of its own", "[codec][szp][rows][planes]", float, double)
+{
+    using T = TestType;
+    const ccoll::isa usual = ccoll::isa_in_use();
+    const std::size_t n = 3 * chunk + 500;
+    for (const std::size_t plane : {0u, 1870u})
+        for (const bool missing : {false, true})
+            for (const double eb : {4e-3, 1e-3, 1e-4, 8e-5}) {  // 280 is 2^15 to nearly 2^21 steps
+                INFO("bound " << eb << ", planes of " << plane << (missing ? ", missing values" : ""));
+                auto x = plane == 0 ? field_of_rows<T>(n, 187) : field_of_planes<T>(n, 187, plane);
+                if (missing) x = with_land(x, 187, T(1e30));
+                const ccoll::field_strides strides(187, plane);
+                const auto plain = round_trip::frame_of<C>(x, eb), frame = frame_with_rows(x, strides, eb);
+                CHECK(100 * frame.size() < 96 * plain.size());
+                const chunk_facts first(frame, 1);
+                CHECK(first.head.what == (sizeof(T) == 4 ? szp::kind::fine_rows : szp::kind::rows));
+                CHECK((first.above.row == 187 && (missing || first.above.plane == plane)));
+                const auto y = round_trip::decoded<C, T>(frame, n);
+                CHECK(round_trip::count_outside(y, x, eb) == 0);
+                CHECK(round_trip::same_bits(y, round_trip::decoded<C, T>(plain, n)));
+                for (const ccoll::isa one : ccoll::every_isa) {
+                    if (ccoll::use_isa(one) != one) continue;
+                    INFO(ccoll::name_of(one));
+                    CHECK(frame_with_rows(x, strides, eb) == frame);
+                    CHECK(round_trip::same_bits(round_trip::decoded<C, T>(frame, n), y));
+                }
+                ccoll::use_isa(usual);
+            }
+}
+
 TEMPLATE_TEST_CASE("a shape changes nothing where it does not help", "[codec][szp][rows]", float, double)
 {
     using T = TestType;

@@ -245,7 +245,7 @@ class Encoder:
             if not shorter or len(shorter) >= len(best):
                 break
             best, special = shorter, self.special
-        if row and any(special) and len(best) < in_values:
+        if row and len(best) < in_values and (any(special) or self.is_on_another_grid(best)):
             best = self.with_bridges_in_rows(row, plane, best, special)
         if len(best) < in_values and self.limit_of_specials == self.power(self.digits):
             if 4 * (struct.unpack_from("<I", best)[0] >> 12 & 0x3FFFF) <= in_values // 32:
@@ -253,12 +253,20 @@ class Encoder:
         exact = self.kept()
         return exact if len(exact) < min(len(best), in_values) else best
 
+    def is_on_another_grid(self, chunk):
+        """Is the chunk fine, of f32, and not on the lattice that rule 3 takes?"""
+        self.x, self.raw = list(self.all_x), list(self.all_raw)
+        self.magnitude = [math.inf if math.isnan(v) else abs(v) for v in self.x]
+        lattice = self.lattice() if any(self.x[:32]) else 0.0
+        fine = self.f32 and struct.unpack_from("<I", chunk)[0] & 15 == 2
+        return fine and struct.unpack_from("<f", chunk, 8)[0] != (lattice if lattice > self.step else None)
+
     def with_bridges_in_rows(self, row, plane, best, special):
-        """A chunk with special values, or the same with rows if that is shorter."""
+        """A chunk, or the same with rows if that is shorter."""
         head, step = struct.unpack_from("<I", best)[0], self.step
         if head & 15 == 2 and self.f32:
             step = struct.unpack_from("<f", best, 8)[0]
-        if head & 15 not in (0, 2) or (head & 15 == 2 and math.frexp(step)[0] != 0.5):
+        if head & 15 not in (0, 2) or (head & 15 == 2 and not self.f32):
             return best
         self.x, self.raw, self.special = list(self.all_x), list(self.all_raw), special
         self.bridge()
@@ -425,11 +433,11 @@ class Encoder:
         return self.rows_on(row, plane, max(lattice, self.step), lattice > self.step, addend)
 
     def rows_on(self, row, plane, step, own, addend=False, classes=()):
-        """The same on a grid that is the chunk's own, a power of two, or the common one.
+        """The same on a grid that is the chunk's own, or on the common one.
 
         classes: the words A and B of each block, of an addend with values that are not finite. These repeat the value before them."""
         most = max(abs(v) if math.isfinite(v) else math.inf for v in self.x)
-        if not most < math.ldexp(step, 21 if own else 14 if self.f32 else 27):
+        if not most < math.ldexp(step, 27 if not self.f32 else 21 if own or addend else 14):
             return None
         inverse = rounded(1 / step, self.dtype)
         q = [round(rounded(v * inverse, self.dtype)) for v in self.x]
@@ -447,7 +455,12 @@ class Encoder:
             plane = 0
             if not rows_pay:
                 return None
-        r = in_planes if plane else in_rows
+        if own and math.frexp(step)[0] != 0.5:
+            q = [round(v * (1 / step)) for v in self.x]
+        elif addend:
+            q = [self.narrow_quantum(v) for v in self.x]
+        in_rows = [v - w for v, w in zip(q, [q[0]] * row + q)]
+        r = [v - w for v, w in zip(in_rows, [0] * plane + in_rows)] if plane else in_rows
         d = [v - w for v, w in zip(r, [0] + r)]
         d += [0] * (-len(d) % 32)
         if not any(d):

@@ -29,11 +29,11 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 /// - A value that occurs again and again, and stands alone at one side of the steepest jump, is a marker (-9999). It becomes special if the
 ///   chunk is shorter without it.
 /// - If the caller knows the shape of the field, values are predicted from the row before as well, and from the plane before
-/// (szp/rows.hpp),
-///   where a few blocks say that it pays. Special values are bridged for that, and then the shorter chunk is taken.
+///   (szp/rows.hpp), where a few blocks say that it pays. Chunks with special values, which are bridged for that, and those on a fine grid
+///   are made in both ways, and the shorter one is taken.
 /// - What all this hardly shortens is kept exactly (szp/kept.hpp) if that is shorter.
-/// Most chunks are encoded in one pass. Those with markers, or with values that need a grid of their own, take two or three, and chunks
-/// with special values one more if rows pay.
+/// Most chunks are encoded in one pass. Those with markers, or with values that need a grid of their own, take two or three, and one more
+/// if rows pay.
 template <element T>
 class movement {
 public:
@@ -149,55 +149,59 @@ private:
     /// that need another grid
     [[gnu::noinline]] attempt with_rows(u8* out, std::size_t room) const noexcept
     {
-        const T* const x = in_.data();
-        const std::size_t n = in_.size();
-        T lattice = 0;
-        if constexpr (is_f32<T>)
-            if (find_lattice(x, std::min(n, block_elements), z_.step).step > 0) lattice = find_lattice(x, n, z_.step).step;
-        return in_rows(x, lattice, out, room);
+        return in_rows(in_.data(), common_lattice(), out, room);
     }
-    /// @param x        as many values as the chunk has
-    /// @param lattice  a power of two; 0: the common grid
-    attempt in_rows(const T* x, T lattice, u8* out, std::size_t room) const noexcept
+    /// The lattice that common() takes for all values; 0: it takes the common grid.
+    T common_lattice() const noexcept
+    {
+        if constexpr (is_f32<T>)
+            if (find_lattice(in_.data(), std::min(in_.size(), block_elements), z_.step).step > 0)
+                return find_lattice(in_.data(), in_.size(), z_.step).step;
+        return 0;
+    }
+    /// @param x     as many values as the chunk has
+    /// @param step  of a grid of the chunk's own (f32); 0: the common grid
+    attempt in_rows(const T* x, T step, u8* out, std::size_t room) const noexcept
     {
         CCOLL_EXACT_BODY
         const std::size_t n = in_.size();
         const attempt no{{0, status::unsupported}};
-        const quantiser<T> z = lattice > 0 ? z_.of_rows_on(lattice) : z_.of_rows();
+        const quantiser<T> z = step > 0 ? z_.of_rows_on(step) : z_.of_rows(false);
         const rows::distances chosen = rows::judges<T>.in_use()(x, n, above_, z);
         if (chosen.none()) return no;
-        const kind what = lattice > 0 ? kind::fine_rows : kind::rows;
+        const kind what = step > 0 ? kind::fine_rows : kind::rows;
         block_codes codes;
         u8* const blocks = blocks_at<T>(out, what, n);
         const encoded_blocks all = rows::encoders<T>.in_use()(x, n, chosen, z, blocks, last_begin(out, room), codes.of);
         if (all.code != status::ok || all.end == blocks) return no;
-        put(out + 4, static_cast<i32>(std::nearbyint(x[0] * z.inverse)));
+        put(out + 4, z.quantum_in_rows(x[0]));
         put(out + 8, all.largest);
         put(out + 12, chosen.word());
-        if (lattice > 0) put(out + 16, lattice);
+        if (step > 0) put(out + 16, step);
         return end_of(chunk_head(what, 0), blocks, all.end, codes, n, out, room);
     }
-    /// A chunk with special values as it is, or with rows, if it is shorter with them. A grid of its own has to be a power of two.
-    /// @param x      the values that quanta stand for: those of the chunk, and bridges
+    /// A chunk as it is, or with rows on the same grid, if it is shorter with them.
+    /// @param x      the values that quanta stand for: those of the chunk, and bridges in the places of special values
     /// @param other  `room` bytes
     attempt or_in_rows(attempt a, const T* x, u8* out, u8* other, std::size_t room) const noexcept
     {
-        T lattice = 0;
-        const kind what = chunk_head(get<u32>(out)).what;
-        if constexpr (is_f32<T>) {
-            int exponent = 0;
-            if (what == kind::fine) lattice = get<T>(out + 8);
-            if (what == kind::fine && std::frexp(lattice, &exponent) != T(0.5)) return a;
-        }
-        if (what != kind::narrow && lattice == 0) return a;
+        const T step = own_step(out);
+        if (chunk_head(get<u32>(out)).what != kind::narrow && step == 0) return a;
         const std::size_t in_section = section_bytes(out), plain = a.result.bytes - in_section;
-        const encode_result shorter = in_rows(x, lattice, other, room).result;
+        const encode_result shorter = in_rows(x, step, other, room).result;
         if (shorter.code != status::ok || shorter.bytes >= plain) return a;
         u8* const section = out + shorter.bytes;
         std::memmove(section, out + plain, in_section);
         std::memcpy(out, other, shorter.bytes);
         a.result.bytes = shorter.bytes;
         return behind(a, section, section + in_section, out);
+    }
+    /// Of a fine chunk of f32; 0: it is not one
+    static T own_step(const u8* chunk) noexcept
+    {
+        if constexpr (is_f32<T>)
+            if (chunk_head(get<u32>(chunk)).what == kind::fine) return get<T>(chunk + 8);
+        return 0;
     }
     /// The same for a chunk whose special values common() has taken out.
     [[gnu::noinline]] encode_result bridged_in_rows(const attempt& a, taken_out<T>& apart, u8* out, std::size_t room) const noexcept
@@ -403,10 +407,14 @@ private:
             }
             take(next);
         }
-        if (!above_.none() && is_shorter(best) && gone.values > 0) {
-            std::memcpy(copy, in_.data(), in_.size_bytes());
-            specials::bridge(copy, in_.size(), gone);
-            best = or_in_rows(best, copy, out, other, of_other);
+        if (!above_.none() && is_shorter(best)) {
+            if (gone.values > 0) {
+                std::memcpy(copy, in_.data(), in_.size_bytes());
+                specials::bridge(copy, in_.size(), gone);
+                best = or_in_rows(best, copy, out, other, of_other);
+            } else if (own_step(out) > 0 && own_step(out) != common_lattice()) {  // with_rows() has not tried this grid
+                best = or_in_rows(best, in_.data(), out, other, of_other);
+            }
         }
         const bool below_ulp = rule.limit > fine_limit(z_);
         if (keep_ && (!is_shorter(best) || below_ulp || section_bytes(out) > in_.size_bytes() / many)) {

@@ -34,7 +34,7 @@ template <element T>
 struct quantiser {
     using fields = fields_of<T>;
     using word = typename fields::word;
-    static constexpr int step_bits = is_f32<T> ? 10 : 22, safe_exponent = is_f32<T> ? 14 : 30;
+    static constexpr int step_bits = is_f32<T> ? 10 : 22, safe_exponent = is_f32<T> ? 14 : 30, fine_row_exponent = 21;
     /// Larger bounds are taken for this one, so that 2^30 steps are a number of T. 2^94, 2^990.
     static constexpr double max_bound = is_f32<T> ? 0x1p94 : 0x1p990;
 
@@ -44,6 +44,7 @@ struct quantiser {
     word brief = 0;       ///< bits of the least |x| for which differences may not fit 16 bits
     word safe = 0;        ///< bits of the least |x| for which the fast quotient does not do
     word narrow = 0;      ///< bits of the least |x| whose quantum may not be a narrow one
+    word in_rows = 0;     ///< bits of the least |x| that chunks with rows do not hold
     bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
 
     explicit quantiser(double bound) noexcept
@@ -73,26 +74,39 @@ struct quantiser {
         z.safe = limit;
         return z;
     }
-    /// The same for chunks with rows, whose differences have up to eight terms.
-    quantiser of_rows() const noexcept
+    /// The same for chunks with rows, whose differences have up to eight terms, and are differences of numbers of T.
+    /// @param addend  values of f32 beyond `safe` are quantised as those of other addends are. In movement they have another grid
+    quantiser of_rows(bool addend) const noexcept
     {
         quantiser z = *this;
         z.brief = of_steps(11);
-        z.safe = of_steps(is_f32<T> ? safe_exponent : 27);
+        z.in_rows = of_steps(!is_f32<T> ? 27 : addend ? fine_row_exponent : safe_exponent);
         return z;
     }
-    /// For chunks with rows on a lattice, where quotients are exact.
-    /// @param lattice  a power of two
-    quantiser of_rows_on(T lattice) const noexcept
+    /// For chunks of f32 with rows on a grid of their own. The fast quotient is exact on a lattice, and elsewhere it does not do.
+    quantiser of_rows_on(T fine_step) const noexcept
     {
         CCOLL_EXACT_BODY
         quantiser z = *this;
-        z.step = lattice;
-        z.inverse = 1 / lattice;
-        z.inverse_f64 = static_cast<double>(z.inverse);
+        z.step = fine_step;
+        z.inverse_f64 = 1 / static_cast<double>(fine_step);
+        z.inverse = static_cast<T>(z.inverse_f64);
         z.brief = std::min(z.of_steps(11), fields::exponent);
-        z.safe = std::min(z.of_steps(21), fields::exponent);
+        z.in_rows = std::min(z.of_steps(fine_row_exponent), fields::exponent);
+        z.safe = is_lattice(fine_step) ? z.in_rows : 0;
         return z;
+    }
+    static bool is_lattice(T fine_step) noexcept
+    {
+        int exponent = 0;
+        return std::frexp(fine_step, &exponent) == T(0.5);
+    }
+    /// The quantum of a value that a chunk with rows holds.
+    i32 quantum_in_rows(T x) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        if (!is_f32<T> || fields::magnitude(x) < safe) return static_cast<i32>(std::nearbyint(x * inverse));
+        return static_cast<i32>(std::nearbyint(static_cast<double>(x) * inverse_f64));
     }
 
     /// An upper bound of |q| for all |x| up to the one with these bits. Denormals count as 0 on every machine.

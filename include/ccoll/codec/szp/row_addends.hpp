@@ -69,7 +69,7 @@ template <element T>
                                                    std::size_t room) noexcept
 {
     const encode_result no{0, status::unsupported};
-    const quantiser<T> of_rows = z.of_rows();
+    const quantiser<T> of_rows = z.of_rows(true);
     u8* const blocks = blocks_at<T>(out, kind::rows, in.size());
     block_codes codes;
     rows::distances chosen;

@@ -26,14 +26,14 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
     constexpr std::size_t at_once = 8, in_line = 64 / sizeof(i32);
     const quantiser<T> z = grid;  // a compiler must assume that stores to `p` change the other one
     encoded_blocks all;
-    if (quantiser<T>::fields::magnitude(x[0]) >= z.safe) {
+    if (quantiser<T>::fields::magnitude(x[0]) >= z.in_rows) {
         all.code = status::unsupported;
         return all;
     }
     alignas(64) i32 kept[2 * chunk_elements];
     i32* own = kept + (above.reach() + in_line - 1) / in_line * in_line;  // loads may cross lines, stores do not
     i32* next = own;
-    std::fill(own - above.reach(), own, static_cast<i32>(std::nearbyint(x[0] * z.inverse)));
+    std::fill(own - above.reach(), own, z.quantum_in_rows(x[0]));
     magnitudes<T> most;
     clear(most);
     running r;
@@ -60,10 +60,16 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
                     quanta q;
                     magnitudes<T> m;
                     ahead.quantise(x, n, quantised, block, z, q, m);
-                    if (over(m, z.safe)) [[unlikely]] {
+                    if (over(m, z.in_rows)) [[unlikely]] {
                         all.code = status::unsupported;
                         return all;
                     }
+                    if constexpr (is_f32<T>)
+                        if (over(m, z.safe)) {
+                            quanta precise;
+                            quantise_f64(block, z.inverse_f64, precise);
+                            replace_from(block, z.safe, precise, q);
+                        }
                     merge(most, m);
                     store(q, next);
                     if (quantised == whole) [[unlikely]] {  // filled up so that differences are 0
