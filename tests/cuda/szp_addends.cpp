@@ -301,6 +301,7 @@ TEMPLATE_TEST_CASE("Emulated SZp adds, combines and decodes addends with rows as
         const ccoll::field_strides planes(187, 935);
         const std::vector<operand> list = {{x, 187},
                                            {x, 17},
+                                           {field(1, 64), 187},
                                            {y, {17, 187}},
                                            {x, planes},
                                            {y, planes},
