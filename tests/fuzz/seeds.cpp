@@ -146,8 +146,8 @@ void write_chunk(folder& decode, folder& encode, std::uint8_t choice, const std:
             bytes input = front;
             for (std::size_t i = 0; i < std::min<std::size_t>(x.size(), 97); ++i) append(input, x[i]);
             encode.write(input);
-            const std::size_t row = (choice & fuzz::rate_or_rows) != 0 ? fuzz::row_of(x.size()) : 0;
-            const auto result = fuzz::encode_chunk<Impl, T>(x, chunk, bound, row);
+            const auto strides = (choice & fuzz::rate_or_rows) != 0 ? fuzz::strides_of(x.size()) : ccoll::field_strides{};
+            const auto result = fuzz::encode_chunk<Impl, T>(x, chunk, bound, strides);
             chunk.resize(result.bytes);
             append(front, chunk);
             if (result.code == ccoll::status::ok && front.size() < 3000) decode.write(front);
