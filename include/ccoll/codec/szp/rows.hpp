@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/rows.hpp - floor 2. Chunks of SZp that are predicted from the row before as well.
+// codec/szp/rows.hpp - floor 2. Chunks of SZp that are predicted from the row before as well, and from the plane before.
 //
 // Neighbouring rows of a field are alike, so that the differences along a row repeat at the distance of the row before. What is left,
 // q[i] - q[i-1] - q[i-W] + q[i-W-1], is the residual of the two-dimensional Lorenzo predictor (Ibarria et al., Computer Graphics Forum

@@ -107,7 +107,7 @@ CCOLL_TARGET inline encoded_blocks encode_above(const T* x, std::size_t n, rows:
     if (all.end == nullptr) all.code = status::out_of_space;
     return all;
 }
-/// @param grid  of_rows() of the common one    @param last, codes  @see encode_blocks
+/// @param grid  of_rows() of the common one, or of_rows_on()    @param last, codes  @see encode_blocks
 /// @return      code unsupported: there are values that are too large    code out_of_space: the blocks do not fit
 template <class T>
 [[gnu::noinline]] CCOLL_TARGET inline encoded_blocks encode_rows(const T* x, std::size_t n, rows::distances above, const quantiser<T>& grid,

@@ -2,8 +2,8 @@
 // codec/szp/rows_pay.inl - floor 2. Whether a chunk is shorter with rows, and with planes as well: loops that compilers vectorise. AVX-512
 // uses those of AVX2, because it would gain nothing.
 
-/// Sums of the magnitudes of differences in eight blocks, without, with rows, and with planes as well. All terms are integers in elements
-/// of T, and so few that their sums are exact.
+/// Sums of the magnitudes of differences in eight blocks, without, with rows, and with planes as well, for each place in a block. All terms
+/// are integers in elements of T. If f32 has to round a sum, differences are so large that rows hardly matter.
 template <class T>
 struct row_costs {
     T plain[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};
