@@ -2,7 +2,6 @@
 // policy/strides.hpp - floor 1. What a buffer says about the shape of the field that its elements are.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <initializer_list>

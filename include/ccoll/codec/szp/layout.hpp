@@ -72,7 +72,7 @@ inline constexpr u64 narrow_limit = u64{1} << 30, wide_limit = u64{1} << 62;
 namespace rows {
 
 /// Rows are as long as what a decoder writes at once, and planes as long as a block.
-inline constexpr std::size_t least = 16, least_plane = 32;
+inline constexpr std::size_t least = 16, least_plane = block_elements;
 
 /// How far away the value of the row before is, and that of the plane before.
 struct distances {
@@ -101,9 +101,6 @@ struct distances {
 
     friend constexpr bool operator==(const distances&, const distances&) = default;
 };
-
-/// The first block by which a chunk is judged: one that has values above it.
-constexpr std::size_t first_judged(const distances& above) noexcept { return above.reach() / 32 + 1; }
 
 constexpr bool has_rows(kind k) noexcept { return k == kind::rows || k == kind::fine_rows; }
 

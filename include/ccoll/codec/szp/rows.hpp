@@ -29,6 +29,13 @@ struct row_writer {
     To& to;
 };
 
+namespace szp::rows {
+
+/// The first block by which a chunk is judged (szp/rows_pay.inl): one that has values above it.
+constexpr std::size_t first_judged(const distances& above) noexcept { return above.reach() / block_elements + 1; }
+
+}  // namespace szp::rows
+
 namespace szp::portable {
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
