@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad calls of a collective. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the control: the
-// same calls without a mistake.
+// Bad calls of a collective. Each has its sentence above it, and must give this error and no other; good calls must give none
+// (cmake/expect_errors.py).
 #include <list>
 #include <string>
 #include <system_error>
@@ -52,7 +52,7 @@ void call(const arguments& a);
 void call(const arguments& a)
 {
     [[maybe_unused]] std::error_code code;
-#if CCOLL_CASE == 0
+    // ---- good ----
     ccoll::allreduce<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
     ccoll::allreduce<ErrorBound<1>, Codec::PipeSZx>(a.fixed, a.y, a.comm, code);
     ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, a.comm, 1e-3, code);
@@ -62,63 +62,63 @@ void call(const arguments& a)
     ccoll::allreduce<Op::BitAnd>(a.i, a.comm);
     ccoll::bcast<Codec::Lossless>(a.pairs, 0, a.comm);
     ccoll::iallreduce<Timeout<5>, Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm).wait(code);
-#elif CCOLL_CASE == 1   // expect: ccoll: a buffer must be a contiguous range
+    // ---- bad ----
+    // expect: ccoll: a buffer must be a contiguous range
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);
-#elif CCOLL_CASE == 2   // expect: ccoll: a buffer must be a contiguous range
+    // expect: ccoll: a buffer must be a contiguous range
     ccoll::bcast(a.l, 0, a.comm);
-#elif CCOLL_CASE == 3   // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: the result buffer must hold non-const elements
     ccoll::bcast(a.addresses, 0, a.comm);
-#elif CCOLL_CASE == 4   // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: the result buffer must hold non-const elements
     ccoll::allgather(a.x, a.fixed, a.comm);
-#elif CCOLL_CASE == 5   // expect: ccoll: send and receive buffers must hold the same element type
+    // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::reduce_scatter(a.d, a.y, a.comm);
-#elif CCOLL_CASE == 6   // expect: ccoll: the communicator must be an MPI_Comm
+    // expect: ccoll: the communicator must be an MPI_Comm
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, std::string("world"));
-#elif CCOLL_CASE == 7   // expect: ccoll: this codec has no host implementation for this element type
+    // expect: ccoll: this codec has no host implementation for this element type
     ccoll::allreduce<UnknownCodec, ErrorBound<1e-3>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 8   // expect: ccoll: this algorithm has no schedule for this collective
+    // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::bcast<Algo::Ring>(a.x, 0, a.comm);
-#elif CCOLL_CASE == 9   // expect: ccoll: this algorithm has no schedule for this collective
+    // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::gather<UnknownAlgo>(a.x, a.y, 0, a.comm);
-#elif CCOLL_CASE == 10  // expect: ccoll: Placement::Once forwards bytes and cannot reduce them
+    // expect: ccoll: Placement::Once forwards bytes and cannot reduce them
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Placement::Once>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 11  // expect: ccoll: Placement::Homomorphic needs a codec that adds encoded streams
+    // expect: ccoll: Placement::Homomorphic needs a codec that adds encoded streams
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>, Placement::Homomorphic>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 12  // expect: ccoll: behind the communicator a call takes a bound
+    // expect: ccoll: behind the communicator a call takes a bound
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm, "tight");
-#elif CCOLL_CASE == 13  // expect: ccoll: the plan says RuntimeBound; pass the bound
+    // expect: ccoll: the plan says RuntimeBound; pass the bound
     ccoll::allreduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 14  // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm, 1e-3);
-#elif CCOLL_CASE == 15  // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
     ccoll::reduce<Codec::PipeSZx, RuntimeBound>(a.x, a.y, 0, a.comm, 1e-3, 1e-4);
-#elif CCOLL_CASE == 16  // expect: ccoll: a buffer must be a contiguous range
+    // expect: ccoll: a buffer must be a contiguous range
     ccoll::scatter(a.l, a.y, 0, a.comm);
-#elif CCOLL_CASE == 17  // expect: ccoll: behind the communicator a call takes a bound
+    // expect: ccoll: behind the communicator a call takes a bound
     ccoll::allreduce(a.x, a.y, a.comm, std::error_code());
-#elif CCOLL_CASE == 18  // expect: ccoll: this collective only moves data: it takes no Op::
+    // expect: ccoll: this collective only moves data: it takes no Op::
     ccoll::bcast<Op::Max>(a.x, 0, a.comm);
-#elif CCOLL_CASE == 19  // expect: ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode
+    // expect: ccoll: this collective only moves data: it takes no Op:: and no Placement::DecodeReduceEncode
     ccoll::allgather<Placement::DecodeReduceEncode, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 20  // expect: ccoll: a lossy codec takes floating-point elements
+    // expect: ccoll: a lossy codec takes floating-point elements
     ccoll::allreduce<Codec::SZp, ErrorBound<1>>(a.i, a.comm);
-#elif CCOLL_CASE == 21  // expect: ccoll: a lossy codec takes floating-point elements
+    // expect: ccoll: a lossy codec takes floating-point elements
     ccoll::bcast<Codec::PipeSZx, ErrorBound<1>>(a.pairs, 0, a.comm);
-#elif CCOLL_CASE == 22  // expect: ccoll: the operation cannot be computed on these elements
+    // expect: ccoll: the operation cannot be computed on these elements
     ccoll::allreduce(a.pairs, a.comm);
-#elif CCOLL_CASE == 23  // expect: ccoll: the operation cannot be computed on these elements
+    // expect: ccoll: the operation cannot be computed on these elements
     ccoll::allreduce<Op::Average>(a.i, a.comm);
-#elif CCOLL_CASE == 24  // expect: ccoll: the operation cannot be computed on these elements
+    // expect: ccoll: the operation cannot be computed on these elements
     ccoll::allreduce<Op::BitAnd>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 25  // expect: ccoll: a call that is only started takes its std::error_code in wait(code)
+    // expect: ccoll: a call that is only started takes its std::error_code in wait(code)
     static_cast<void>(ccoll::iallreduce(a.x, a.y, a.comm, code));
-#elif CCOLL_CASE == 26  // expect: ccoll: this algorithm has no schedule for this collective
+    // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::allgather<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 27  // expect: ccoll: this algorithm has no schedule for this collective
+    // expect: ccoll: this algorithm has no schedule for this collective
     ccoll::allreduce<Algo::Hierarchical<Algo::Ring, Algo::Ring>>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 28  // expect: ccoll: scan and exscan have no Op::Average
+    // expect: ccoll: scan and exscan have no Op::Average
     ccoll::scan<Op::Average>(a.x, a.y, a.comm);
-#elif CCOLL_CASE == 29  // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
+    // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
     ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
-#endif
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad codecs, and bad calls of codecs alone. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the
-// control.
+// Bad codecs, and bad calls of codecs alone; as call.cpp.
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -78,36 +77,36 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& by
 void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& bytes, ccoll::threads_comm& comm)
 {
     (void)i, (void)bytes, (void)comm;
-#if CCOLL_CASE == 0
+    // ---- good ----
     (void)ccoll::encode<Codec::PipeSZx>(x, bytes, 1e-3);
     (void)ccoll::decode<Codec::PipeSZx>(bytes, x);
     (void)ccoll::encode<Codec::None>(x, bytes);
     ccoll::allreduce<Whole, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 1   // expect: ccoll::encode: this codec has no host implementation for this element type; include its header
+    // ---- bad ----
+    // expect: ccoll::encode: this codec has no host implementation for this element type; include its header
     (void)ccoll::encode<UnknownCodec>(x, bytes, 1e-3);
-#elif CCOLL_CASE == 2   // expect: ccoll::encode: this codec has no host implementation for this element type; include its header
+    // expect: ccoll::encode: this codec has no host implementation for this element type; include its header
     (void)ccoll::encode<Codec::PipeSZx>(i, bytes, 1e-3);
-#elif CCOLL_CASE == 3   // expect: ccoll::reduce_encoded: needs a codec that adds encoded streams
+    // expect: ccoll::reduce_encoded: needs a codec that adds encoded streams
     (void)ccoll::reduce_encoded<Codec::PipeSZx, Op::Sum, float>(bytes, bytes, bytes);
-#elif CCOLL_CASE == 4   // expect: ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library
+    // expect: ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library
     ccoll::allreduce<TakesAnId, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 5   // expect: ccoll::Plan: an algorithm, codec or operation has no name
+    // expect: ccoll::Plan: an algorithm, codec or operation has no name
     ccoll::allreduce<Nameless, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 6   // expect: ccoll: encode_chunk and decode_chunk of a codec must be noexcept
+    // expect: ccoll: encode_chunk and decode_chunk of a codec must be noexcept
     ccoll::allreduce<MayThrow, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 7   // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
+    // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
     ccoll::allreduce<AddsALittle, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 8   // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
+    // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
     ccoll::allreduce<AddsAndThrows, ErrorBound<1>>(x, comm);
-#elif CCOLL_CASE == 9   // expect: ccoll::Plan: an algorithm, codec or operation has no name
+    // expect: ccoll::Plan: an algorithm, codec or operation has no name
     ccoll::allreduce<NamelessWay>(x, comm);
-#elif CCOLL_CASE == 10  // expect: ccoll::encode: the wire ids 0 to 127 belong to the codecs of the library
+    // expect: ccoll::encode: the wire ids 0 to 127 belong to the codecs of the library
     (void)ccoll::encode<TakesAnId>(x, bytes, 1);
-#elif CCOLL_CASE == 11  // expect: ccoll::encode: encode_chunk and decode_chunk of a codec must be noexcept
+    // expect: ccoll::encode: encode_chunk and decode_chunk of a codec must be noexcept
     (void)ccoll::encode<MayThrow>(x, bytes, 1);
-#elif CCOLL_CASE == 12  // expect: ccoll: encode_chunk and decode_chunk of a codec must be noexcept
+    // expect: ccoll: encode_chunk and decode_chunk of a codec must be noexcept
     ccoll::send<MayThrow, ErrorBound<1>>(x, 0, 0, comm);
-#elif CCOLL_CASE == 13  // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
+    // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
     ccoll::send<AddsALittle, ErrorBound<1>>(x, 0, 0, comm);
-#endif
 }

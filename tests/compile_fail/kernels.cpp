@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instruction sets that are not complete. CCOLL_CASE picks one; 'expect' is the sentence that must be the only error. Case 0 is the
-// control.
+// Instruction sets that are not complete; as call.cpp. CCOLL_CASE picks one; case 0 is complete.
 #include <concepts>
 #include <cstddef>
 
@@ -56,10 +55,12 @@ template <class T>
 bool below(values<T> worst, values<T> bound);
 template <class T>
 void put_low_bytes(std::byte* out, words v, shuffle squeeze, unsigned bytes);
-#elif CCOLL_CASE == 1  // expect: ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double
+#elif CCOLL_CASE == 1
+// expect: ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double
 template <class T>
 void put_low_bytes(std::byte* out, words v, shuffle squeeze, unsigned bytes);
-#elif CCOLL_CASE == 2  // expect: ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double
+#elif CCOLL_CASE == 2
+// expect: ccoll: an instruction set of SZx must have every primitive that szx/loops.inl lists, for float and double
 template <class T>
 bool below(values<T> worst, values<T> bound);
 template <class T>
@@ -68,7 +69,7 @@ void put_low_bytes(std::byte* out, values<T> v, shuffle squeeze, unsigned bytes)
 
 #include <ccoll/codec/szx/loops.inl>
 
-#if !CCOLL_CASE  // not the condition above, which is read as another case
+#if CCOLL_CASE == 0
 template unsigned encode_block<float>(const float*, block_plan<float>, const block_scale<float>&, std::byte*) noexcept;
 template void decode_block<double>(unsigned, const std::byte*, double, double*) noexcept;
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad menus and bad calls with a choice; as call.cpp. Case 0 is the control.
+// Bad menus and bad calls with a choice; as call.cpp.
 #include <complex>
 #include <system_error>
 #include <vector>
@@ -27,7 +27,7 @@ void call(const arguments& a);
 void call(const arguments& a)
 {
     [[maybe_unused]] std::error_code code;
-#if CCOLL_CASE == 0
+    // ---- good ----
     constexpr ccoll::menu<Exact, Lossy, Given> m{"exact", "lossy", "given"};
     ccoll::allreduce(m.at(0), a.x, a.comm, 1e-3);
     ccoll::allreduce<Op::Average>(m.at("given"), a.x, a.comm, 1e-3, code);
@@ -35,41 +35,41 @@ void call(const arguments& a)
     ccoll::send(m.at(1), a.x, 0, 0, a.comm, 1e-3);
     constexpr ccoll::menu<Op::Prod, Op::Max> operations;
     ccoll::allreduce(operations.at(1), a.i, a.comm);
-#elif CCOLL_CASE == 1   // expect: ccoll::menu: it has no plans; name at least one
+    // ---- bad ----
+    // expect: ccoll::menu: it has no plans; name at least one
     constexpr ccoll::menu<> none;
     (void)none;
-#elif CCOLL_CASE == 2   // expect: ccoll::menu: it needs one name per plan; give all of them a name, or none
-    constexpr ccoll::menu<Exact, Lossy> m{"exact"};
-    (void)m;
-#elif CCOLL_CASE == 3   // expect: ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3>
-    constexpr ccoll::menu<Exact, Codec::SZp> m;
-    ccoll::allreduce(m.at(0), a.x, a.comm);
-#elif CCOLL_CASE == 4   // expect: ccoll: a lossy codec takes floating-point elements
-    constexpr ccoll::menu<Exact, Lossy> m;
-    ccoll::allreduce(m.at(0), a.i, a.comm);
-#elif CCOLL_CASE == 5   // expect: ccoll: this algorithm has no schedule for this collective
-    constexpr ccoll::menu<Exact, Algo::Ring> m;
-    ccoll::bcast(m.at(0), a.x, 0, a.comm);
-#elif CCOLL_CASE == 6   // expect: ccoll: the plan says RuntimeBound; pass the bound
-    constexpr ccoll::menu<Exact, Given> m;
-    ccoll::allreduce(m.at(0), a.x, a.comm);
-#elif CCOLL_CASE == 7   // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
-    constexpr ccoll::menu<Exact, Lossy> m;
-    ccoll::allreduce(m.at(0), a.x, a.comm, 1e-3);
-#elif CCOLL_CASE == 8   // expect: ccoll: the plans of a menu must all say the same Instrument::
-    constexpr ccoll::menu<Exact, Instrument::Breakdown> m;
-    ccoll::allreduce(m.at(0), a.x, a.comm);
-#elif CCOLL_CASE == 9   // expect: ccoll: for complex numbers the operations of a menu's plans must all be linear
-    constexpr ccoll::menu<Op::Sum, Op::Prod> m;
-    ccoll::allreduce(m.at(0), a.c, a.comm);
-#elif CCOLL_CASE == 10  // expect: ccoll: a message between two ranks cannot use menu::chosen_by
-    constexpr ccoll::menu<Exact, Lossy> m;
-    ccoll::send(m.chosen_by(&always_first), a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 11  // expect: ccoll: a message between two ranks has no algorithm; drop the Algo::
-    constexpr ccoll::menu<Exact, Algo::Ring> m;
-    ccoll::send(m.at(0), a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 12  // expect: ccoll::Plan: two policies answer the same question
-    constexpr ccoll::menu<Exact, Algo::Ring> m;
-    ccoll::allreduce<Algo::Rabenseifner>(m.at(0), a.x, a.comm);
-#endif
+    // expect: ccoll::menu: it needs one name per plan; give all of them a name, or none
+    constexpr ccoll::menu<Exact, Lossy> m2{"exact"};
+    (void)m2;
+    // expect: ccoll::Plan: this codec is lossy and no bound is given; add ErrorBound<1e-3>
+    constexpr ccoll::menu<Exact, Codec::SZp> m3;
+    ccoll::allreduce(m3.at(0), a.x, a.comm);
+    // expect: ccoll: a lossy codec takes floating-point elements
+    constexpr ccoll::menu<Exact, Lossy> m4;
+    ccoll::allreduce(m4.at(0), a.i, a.comm);
+    // expect: ccoll: this algorithm has no schedule for this collective
+    constexpr ccoll::menu<Exact, Algo::Ring> m5;
+    ccoll::bcast(m5.at(0), a.x, 0, a.comm);
+    // expect: ccoll: the plan says RuntimeBound; pass the bound
+    constexpr ccoll::menu<Exact, Given> m6;
+    ccoll::allreduce(m6.at(0), a.x, a.comm);
+    // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    constexpr ccoll::menu<Exact, Lossy> m7;
+    ccoll::allreduce(m7.at(0), a.x, a.comm, 1e-3);
+    // expect: ccoll: the plans of a menu must all say the same Instrument::
+    constexpr ccoll::menu<Exact, Instrument::Breakdown> m8;
+    ccoll::allreduce(m8.at(0), a.x, a.comm);
+    // expect: ccoll: for complex numbers the operations of a menu's plans must all be linear
+    constexpr ccoll::menu<Op::Sum, Op::Prod> m9;
+    ccoll::allreduce(m9.at(0), a.c, a.comm);
+    // expect: ccoll: a message between two ranks cannot use menu::chosen_by
+    constexpr ccoll::menu<Exact, Lossy> m10;
+    ccoll::send(m10.chosen_by(&always_first), a.x, 0, 0, a.comm);
+    // expect: ccoll: a message between two ranks has no algorithm; drop the Algo::
+    constexpr ccoll::menu<Exact, Algo::Ring> m11;
+    ccoll::send(m11.at(0), a.x, 0, 0, a.comm);
+    // expect: ccoll::Plan: two policies answer the same question
+    constexpr ccoll::menu<Exact, Algo::Ring> m12;
+    ccoll::allreduce<Algo::Rabenseifner>(m12.at(0), a.x, a.comm);
 }

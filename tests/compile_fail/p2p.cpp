@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bad point-to-point calls; as call.cpp. Case 0 is the control.
+// Bad point-to-point calls; as call.cpp.
 #include <list>
 #include <string>
 #include <system_error>
@@ -25,42 +25,42 @@ void call(const arguments& a)
 {
     [[maybe_unused]] std::error_code code;
     [[maybe_unused]] ccoll::request later;
-#if CCOLL_CASE == 0
+    // ---- good ----
     ccoll::send<Codec::PipeSZx, ErrorBound<1e-3>>(a.fixed, 0, 0, a.comm);
     ccoll::recv<Codec::PipeSZx, RuntimeBound, Check::Local>(a.x, 0, 0, a.comm, 1e-3, code);
     ccoll::recv(a.i.data(), a.i.size(), 0, 0, a.comm);
     ccoll::sendrecv<Codec::SZp, RelativeBound<1e-3>, Timeout<1>>(a.fixed, 0, a.x, 0, 0, a.comm, code);
     ccoll::sendrecv(a.d.data(), 1, 0, a.d.data(), 1, 0, 0, a.comm);
     later = ccoll::isend<Codec::SZx, EndToEnd<ErrorBound<1e-3>>, Instrument::Breakdown>(a.x, ccoll::nobody, 0, a.comm);
-#elif CCOLL_CASE == 1   // expect: ccoll: a message between two ranks has no algorithm
+    // ---- bad ----
+    // expect: ccoll: a message between two ranks has no algorithm
     ccoll::send<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 2   // expect: ccoll: a message between two ranks is always encoded once
+    // expect: ccoll: a message between two ranks is always encoded once
     ccoll::recv<Placement::PerHop>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 3   // expect: ccoll: send and receive only move data; drop the Op::
+    // expect: ccoll: send and receive only move data; drop the Op::
     ccoll::sendrecv<Op::Max>(a.x, 0, a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 4   // expect: ccoll: a sender is not told what its receiver finds
+    // expect: ccoll: a sender is not told what its receiver finds
     later = ccoll::isend<Check::Collective>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 5   // expect: check the order of the arguments: buffer, peer
+    // expect: check the order of the arguments: buffer, peer
     ccoll::send(a.x, 0, 0, a.comm, "tight");
-#elif CCOLL_CASE == 6   // expect: ccoll: the plan says RuntimeBound; pass the bound
+    // expect: ccoll: the plan says RuntimeBound; pass the bound
     ccoll::send<Codec::SZx, RuntimeBound>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 7   // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
+    // expect: ccoll: a bound is passed but the plan does not say RuntimeBound
     ccoll::recv<Codec::SZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm, 1e-3);
-#elif CCOLL_CASE == 8   // expect: ccoll: a buffer must be a contiguous range
+    // expect: ccoll: a buffer must be a contiguous range
     ccoll::send(a.l, 0, 0, a.comm);
-#elif CCOLL_CASE == 9   // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: the result buffer must hold non-const elements
     ccoll::recv(a.fixed, 0, 0, a.comm);
-#elif CCOLL_CASE == 10  // expect: ccoll: send and receive buffers must hold the same element type
+    // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::sendrecv(a.x, 0, a.d, 0, 0, a.comm);
-#elif CCOLL_CASE == 11  // expect: ccoll: the communicator must be an MPI_Comm
+    // expect: ccoll: the communicator must be an MPI_Comm
     ccoll::send(a.x, 0, 0, std::string("world"));
-#elif CCOLL_CASE == 12  // expect: ccoll: a lossy codec takes floating-point elements
+    // expect: ccoll: a lossy codec takes floating-point elements
     ccoll::send<Codec::SZx, ErrorBound<1e-3>>(a.i, 0, 0, a.comm);
-#elif CCOLL_CASE == 13  // expect: ccoll: a call that is only started takes its std::error_code in wait(code), not here
+    // expect: ccoll: a call that is only started takes its std::error_code in wait(code), not here
     later = ccoll::irecv(a.x, 0, 0, a.comm, code);
-#elif CCOLL_CASE == 14  // expect: ccoll::Plan: this codec is lossy and no bound is given
+    // expect: ccoll::Plan: this codec is lossy and no bound is given
     ccoll::send<Codec::SZx>(a.x, 0, 0, a.comm);
-#elif CCOLL_CASE == 15  // expect: ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory
+    // expect: ccoll: Transport::Direct is for messages in device memory, and these buffers are in host memory
     ccoll::send<Transport::Direct>(a.x, 0, 0, a.comm);
-#endif
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporaries that die before a call has ended, or before it begins; as call.cpp. Case 0 is the control: views, counts that are read at
-// once, and blocking calls.
+// Temporaries that die before a call has ended, or before it begins; as call.cpp. Good are views, counts that are read at once, and blocking
+// calls.
 #include <array>
 #include <span>
 #include <vector>
@@ -57,7 +57,7 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
 {
     ccoll::request later;
     ccoll::persistent often;
-#if CCOLL_CASE == 0
+    // ---- good ----
     const floats& fixed = x;
     later = ccoll::iallreduce(fixed, y, comm);
     later = ccoll::iallreduce(std::span<const float>(x), std::span(y), comm);
@@ -74,43 +74,43 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
     ccoll::send(floats(5), 0, 0, comm);
     ccoll::send(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
     ccoll::allreduce(x, ccoll::strided(y.data(), 2, 1, 3), comm);
-#elif CCOLL_CASE == 1   // expect: one of them is a temporary that owns its elements; give it a name
+    // ---- bad ----
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::iallreduce(floats(300000, 1.f), y, comm);
-#elif CCOLL_CASE == 2   // expect: one of them is a temporary that owns its elements; give it a name
-    later = ccoll::iallreduce(x, std::move(y), comm);
-#elif CCOLL_CASE == 3   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::iallreduce<ccoll::policies::Op::Max>(x, std::move(y), comm);
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::allreduce_init(floats(3), comm);
-#elif CCOLL_CASE == 4   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::allgatherv_init(x, y, ints(4, 5), comm);
-#elif CCOLL_CASE == 5   // expect: one of them is a temporary that owns its elements; give it a name
-    often = ccoll::allgatherv_init(x, y, ccoll::parts(counts, ints(4)), comm);
-#elif CCOLL_CASE == 6   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
+    often = ccoll::allgatherv_init<ccoll::policies::Algo::Bruck>(x, y, ccoll::parts(counts, ints(4)), comm);
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::scatterv_init(x, ints(4, 5), y, 0, comm);
-#elif CCOLL_CASE == 7   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::gatherv_init(x, y, ints(4, 5), 0, comm);
-#elif CCOLL_CASE == 8   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::alltoallv_init(x, counts, y, ints(4, 5), comm);
-#elif CCOLL_CASE == 9   // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     often = ccoll::reduce_scatter_v_init(x, y, ints(4, 5), comm);
-#elif CCOLL_CASE == 10  // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::ibcast(mine::field{}, 0, comm);
-#elif CCOLL_CASE == 11  // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::igather(std::array<float, 2>{}, y, 0, comm);
-#elif CCOLL_CASE == 12  // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::isend(floats(3), 0, 0, comm);
-#elif CCOLL_CASE == 13  // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::irecv(floats(3), 0, 0, comm);
-#elif CCOLL_CASE == 14  // expect: one of them is a temporary that owns its elements; give it a name
+    // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::isendrecv(floats(3), 0, y, 0, 0, comm);
-#elif CCOLL_CASE == 15  // expect: one of them is a temporary that owns its elements; give it a name
-    later = ccoll::iallgatherv(floats(5), y, counts, comm);
-#elif CCOLL_CASE == 16  // expect: one of them is a temporary that owns its elements; give it a name
-    constexpr ccoll::menu<ccoll::Plan<>> plans;
+    // expect: one of them is a temporary that owns its elements; give it a name
+    later = ccoll::iallgatherv<ccoll::policies::Algo::Bruck>(floats(5), y, counts, comm);
+    // expect: one of them is a temporary that owns its elements; give it a name
+    constexpr ccoll::menu<ccoll::Plan<>, ccoll::policies::Algo::Ring> plans;
     later = ccoll::iallreduce(plans.at(0), floats(5), y, comm);
-#elif CCOLL_CASE == 17  // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
+    // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
     later = ccoll::iallreduce(ccoll::strided(x.data(), 2, 1, 3), y, comm);
-#elif CCOLL_CASE == 18  // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
+    // expect: ccoll: a strided view is copied together within a call, so it goes with blocking calls alone
     later = ccoll::irecv(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
-#endif
     (void)x, (void)y, (void)comm;
 }

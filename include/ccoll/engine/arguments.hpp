@@ -177,10 +177,11 @@ consteval form_fault form_fault_of()
 }  // namespace detail
 
 /// Prints the sentence of a fault; the compiler's note below it names the function that was called.
-template <form_fault Fault>
+/// @tparam Call  @see refuse_plan
+template <form_fault Fault, class... Call>
 constexpr void refuse_form()
 {
-    refuse<Fault == form_fault::left_over ? call_fault::left_over : call_fault::none, plan_choice<Plan<>>>();
+    refuse<Fault == form_fault::left_over ? call_fault::left_over : call_fault::none, plan_choice<Plan<>>, Call...>();
     static_assert(Fault != form_fault::communicator,
                   "ccoll: the communicator is missing; it stands behind the buffers (and counts, and root): an MPI_Comm (include "
                   "<ccoll/transport/mpi.hpp>), a ccoll::threads_comm (include <ccoll/transport/threads.hpp>) or an object that meets "

@@ -202,7 +202,7 @@ template <class How, class Collective, bool Loses, class Send, class Recv, class
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
     if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
-        refuse<call_fault::strided_later, Choice>();
+        refuse<call_fault::strided_later, Choice, How, Collective, Send, Recv>();
         return {};
     } else if constexpr (is_strided<Send> || is_strided<Recv>) {
         return with_packed(send, recv, [&](auto& from, auto& to) {
@@ -211,7 +211,7 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         });
     } else if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
                          fault != call_fault::none) {
-        refuse<fault, Choice>();
+        refuse<fault, Choice, How, Collective, Send, Recv, Comm, Extra...>();
         return {};
     } else {
         using U = buffer_pointee<Recv>;
@@ -236,7 +236,7 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
     using send_type = std::span<const std::conditional_t<is_marker<A>, U, A>>;
     if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, std::span<U>, Comm, Extra...>;
                   fault != call_fault::none) {
-        refuse<fault, Choice>();
+        refuse<fault, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
     } else {
         using T = engine_element<U, Collective, typename plans_of<Choice>::first>;
@@ -260,7 +260,7 @@ template <class Form, class Choice, class... Arguments>
 typename Form::result call_form(const Choice& choice, Arguments&&... arguments)
 {
     if constexpr (constexpr form_fault fault = form_fault_of<Form, Choice, Arguments...>(); fault != form_fault::none) {
-        refuse_form<fault>();
+        refuse_form<fault, Form, Choice, Arguments...>();
         return {};
     } else {
         return Form::call(choice, std::forward<Arguments>(arguments)...);
@@ -291,7 +291,7 @@ template <class Collective, class... Policies>
 constexpr double worst_case(int p, int root = 0)
 {
     using plan = plan_of<Policies...>;
-    refuse_plan<plan::fault>();
+    refuse_plan<plan::fault, Collective, plan>();
     static_assert(plan::bound::kind != bound_kind::relative && !plan::bound::given_at_run_time,
                   "ccoll::worst_case: this bound is known during the call only; read report::worst_case_error there");
     if constexpr (plan::fault == plan_fault::none && !has_codec<typename plan::codec, float>) {

@@ -131,7 +131,8 @@ consteval p2p_fault first_p2p_fault(const plan_choice<Plans...>*)
 }  // namespace detail
 
 /// Prints the sentence of a fault.
-template <p2p_fault Fault>
+/// @tparam Call  @see refuse_plan
+template <p2p_fault Fault, class... Call>
 constexpr void refuse_p2p()
 {
     static_assert(Fault != p2p_fault::algorithm, "ccoll: a message between two ranks has no algorithm; drop the Algo::");
@@ -227,17 +228,17 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
     constexpr call_fault shared = or_temporary<Loses>(first_shared_fault<How, Send, Recv, Comm, Extra...>(plans));
     constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Comm, Extra...>(plans);
     if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
-        refuse<call_fault::strided_later, Choice>();
+        refuse<call_fault::strided_later, Choice, How, Send, Recv>();
         return {};
     } else if constexpr (is_strided<Send> || is_strided<Recv>) {
         return with_packed(send, recv, [&](auto& from, auto& to) {
             return call_p2p<How, Loses>(choice, name, from, destination, to, source, tags, comm, std::forward<Extra>(extra)...);
         });
     } else if constexpr (shared != call_fault::none) {
-        refuse<shared, Choice>();
+        refuse<shared, Choice, How, Send, Recv, Comm, Extra...>();
         return {};
     } else if constexpr (own != p2p_fault::none) {
-        refuse_p2p<own>();
+        refuse_p2p<own, How, Choice, Send, Recv, Comm, Extra...>();
         return {};
     } else {
         using U = moved_element<Send, Recv>;

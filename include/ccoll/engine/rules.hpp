@@ -228,10 +228,11 @@ inline constexpr call_fault fault_of = detail::first_call_fault<How, Collective,
     static_cast<const typename detail::plans_of<Choice>::with_index*>(nullptr));
 
 /// Prints the sentence of a fault; the compiler's note below it names the function that was called.
-template <call_fault Fault, class Choice>
+/// @tparam Call  @see refuse_plan
+template <call_fault Fault, class Choice, class... Call>
 constexpr void refuse()
 {
-    refuse_plan<Choice::fault>();
+    refuse_plan<Choice::fault, Choice, Call...>();
     static_assert(Fault != call_fault::buffer,
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for elements with a stride pass "
                   "ccoll::strided(pointer, count, length, stride) to a blocking call, "

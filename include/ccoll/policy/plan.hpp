@@ -141,7 +141,8 @@ struct Plan {
 };
 
 /// Prints the sentence of a fault, or nothing if there is none.
-template <plan_fault Fault>
+/// @tparam Call  types of the call: a compiler prints the sentence once per list of arguments, and each wrong call should get it
+template <plan_fault Fault, class... Call>
 constexpr void refuse_plan()
 {
     static_assert(
