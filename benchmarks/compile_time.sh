@@ -4,10 +4,7 @@
 # and writes the same as JSON lines to out/compile.jsonl, one object per unit.
 #   benchmarks/compile_time.sh          CXX=<compiler> measures another one, RUNS=<n> another number of times, JSON=<file> writes elsewhere,
 #                                       FLAGS=<options> adds some, such as -march=native
-# Goals: Codec::None alone 1 s above <mpi.h>, one codec 2 s, a further plan 0.3 s. The first two are reached in files for which
-# <ccoll/extern.hpp> says that engine and codecs are compiled elsewhere, and not otherwise.
-# Above <mpi.h>, a program of one file takes 4.9 s with Codec::None and 14.6 s with Codec::SZp (CPU seconds of g++ 12 on an AMD EPYC, Zen 3;
-# the least of three). A quarter of the first is reading headers; two thirds of the second are kernels.
+# Goal: with ccoll::compiled a program of one file takes 2 s more than <mpi.h>, with any plans.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -130,23 +127,15 @@ constexpr ccoll::menu<ccoll::Plan<>, ccoll::Plan<Codec::SZp, ErrorBound<1e-3>>> 
 ccoll::report call(std::size_t i, const std::vector<float>& in, std::vector<float>& out) { return ccoll::allreduce(plans.at(i), in, out, MPI_COMM_WORLD); }
 EOF
     unit '#include <ccoll/ccoll.hpp>' <<<'#include <ccoll/ccoll.hpp>'
-    # What the other files of a program see if one file has compiled engine and codecs.
-    engine_elsewhere() {
-        unit "$1, engine and codecs in another file" <<EOF
-#include <ccoll/allreduce.hpp>
-$2
-#include <ccoll/extern.hpp>
-#include <ccoll/transport/mpi.hpp>
-#include <vector>
-CCOLL_EXTERN_ENGINE(float, ccoll::mpi_comm);
-CCOLL_EXTERN_CODEC(ccoll::policies::Codec::None, float);
-$3
-using namespace ccoll::policies;
-ccoll::report call(const std::vector<float>& in, std::vector<float>& out) { return ccoll::allreduce<$4>(in, out, MPI_COMM_WORLD); }
-EOF
-    }
-    engine_elsewhere 'Codec::None' '' '' ''
-    engine_elsewhere 'Codec::SZp' '#include <ccoll/codec/declared/szp.hpp>' 'CCOLL_EXTERN_CODEC(ccoll::policies::Codec::SZp, float);' "Codec::SZp, $lossy"
-    engine_elsewhere 'Codec::PipeSZx' '#include <ccoll/codec/declared/pipe_szx.hpp>' 'CCOLL_EXTERN_CODEC(ccoll::policies::Codec::PipeSZx, float);' "Codec::PipeSZx, $lossy"
     measure 'a whole program: examples/hello_allreduce.cpp' examples/hello_allreduce.cpp
+    # What a file of a program sees that links ccoll::compiled.
+    flags+=(-DCCOLL_COMPILED -DCCOLL_COMPILED_MPI)
+    collective 'ccoll::compiled: Codec::None' '' ''
+    collective 'ccoll::compiled: Codec::SZp' szp "Codec::SZp, $lossy"
+    collective 'ccoll::compiled: Codec::SZp and None' szp "Codec::SZp, $lossy" ''
+    unit 'ccoll::compiled: #include <ccoll/ccoll.hpp>' <<<'#include <ccoll/ccoll.hpp>'
+    measure 'ccoll::compiled: examples/hello_allreduce.cpp' examples/hello_allreduce.cpp
+    # The target itself, file by file.
+    flags=("${flags[@]/-DCCOLL_COMPILED*/}")
+    for file in cmake/compiled/*.cpp; do measure "$file" "$file"; done
 fi

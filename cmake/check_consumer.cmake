@@ -25,3 +25,6 @@ run(${CMAKE_COMMAND} -S ${ROOT}/tests/consumers/${WAY} -B ${WORK}/build -G ${GEN
     ${where})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/sum)
+if(WAY STREQUAL find_package)
+  run(${CMAKE_COMMAND} --build ${WORK}/build --target compiled)
+endif()

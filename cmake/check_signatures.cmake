@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DCOMPILE=<clang++;flags>" -DSOURCE=<file> -P check_signatures.cmake
+# cmake "-DCOMPILE=<clang++;flags>" -DSOURCE=<file> -DWORK=<folder> -P check_signatures.cmake
 # For each line of SOURCE that ends with '// shows: a, b', clang must offer a signature with the parameters a and b behind its parenthesis.
 cmake_minimum_required(VERSION 3.22)
 file(STRINGS ${SOURCE} lines)
+# The headers are read once, precompiled, and not for each line.
+file(MAKE_DIRECTORY ${WORK})
+file(STRINGS ${SOURCE} includes REGEX "^#include")
+list(JOIN includes "\n" includes)
+file(WRITE ${WORK}/headers.hpp "#pragma once\n${includes}\n")
+execute_process(COMMAND ${COMPILE} -x c++-header ${WORK}/headers.hpp -o ${WORK}/headers.pch RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
+if(failed)
+  message(FATAL_ERROR "the headers do not compile:\n${text}")
+endif()
 set(number 0)
 set(asked 0)
 foreach(line IN LISTS lines)
@@ -11,7 +20,7 @@ foreach(line IN LISTS lines)
     string(LENGTH "${CMAKE_MATCH_1}" column)
     math(EXPR column "${column} + 1")
     set(names "(${CMAKE_MATCH_2})")
-    execute_process(COMMAND ${COMPILE} -fsyntax-only -Xclang -code-completion-at=${SOURCE}:${number}:${column} ${SOURCE} OUTPUT_VARIABLE text ERROR_QUIET)
+    execute_process(COMMAND ${COMPILE} -include-pch ${WORK}/headers.pch -fsyntax-only -Xclang -code-completion-at=${SOURCE}:${number}:${column} ${SOURCE} OUTPUT_VARIABLE text ERROR_QUIET)
     string(REGEX REPLACE "<#|#>|[.][.][.]|\\[#[^#]*#\\]" "" text "${text}")
     string(REGEX REPLACE "([(,]) *[^,()\n]*[ &*]([a-z_]+)" "\\1 \\2" text "${text}")
     string(REPLACE "( " "(" text "${text}")

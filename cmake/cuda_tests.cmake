@@ -4,8 +4,9 @@
 # add_nvcc_program(<target> <source> [flags...])
 function(add_nvcc_program target source)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${target}.out)  # not the target's name: Ninja takes both for one thing
-  add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
-    COMMAND ${nvcc} -std=c++20 ${optimise} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} ${source} -o ${program})
+  set(libraries $<TARGET_FILE:ccoll_compiled_threads> $<TARGET_FILE:ccoll_compiled_szp> $<TARGET_FILE:ccoll_compiled_codecs>)
+  add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} ${libraries} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
+    COMMAND ${nvcc} -std=c++20 ${optimise} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} -DCCOLL_COMPILED ${source} ${libraries} -o ${program})
   add_custom_target(${target} ALL DEPENDS ${program})
 endfunction()
 
@@ -15,8 +16,8 @@ set(gpus "")
 if(CCOLL_NVIDIA_SMI)
   execute_process(COMMAND ${CCOLL_NVIDIA_SMI} -L OUTPUT_VARIABLE gpus ERROR_QUIET)
 endif()
-set(arch "")
-set(optimise -O0)  # half the time to compile what is not going to run
+set(arch -gencode=arch=compute_90,code=compute_90 -Xcicc -O0)  # half the time to compile what is not going to run
+set(optimise -O0)
 if(gpus MATCHES "GPU 0")
   set(arch -arch=native)
   set(optimise -O2)
@@ -25,17 +26,21 @@ file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${here}/cuda ${here}/cuda/*.cu)
 foreach(file ${programs})
   get_filename_component(subject ${file} NAME_WE)
   add_nvcc_program(cuda_${subject} ${here}/cuda/${file} -DCCOLL_NO_MPI ${arch})
+  list(APPEND nvcc_programs cuda_${subject})
   if(gpus MATCHES "GPU 0")
     add_test(NAME cuda/${subject} COMMAND ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject}.out)
-    set_tests_properties(cuda/${subject} PROPERTIES TIMEOUT 300 LABELS cuda RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
+    set_tests_properties(cuda/${subject} PROPERTIES TIMEOUT 300 LABELS nvcc RUN_SERIAL TRUE SKIP_RETURN_CODE 77)
   else()
     add_test(NAME cuda/${subject}/builds COMMAND ${CMAKE_COMMAND} -E md5sum ${CMAKE_CURRENT_BINARY_DIR}/cuda_${subject}.out)
-    set_tests_properties(cuda/${subject}/builds PROPERTIES TIMEOUT 10 LABELS cuda)
+    set_tests_properties(cuda/${subject}/builds PROPERTIES TIMEOUT 10 LABELS nvcc)
   endif()
 endforeach()
 
-# Registers and spills of the kernels; their data, for all architectures, are in tests/cuda/kernels. Only those of SZp are compared on all of
-# them, because a change that costs registers on one does so on the others, too.
+add_area(nvcc ${nvcc_programs})
+add_area(registers)
+
+# Registers and spills of the kernels; their data are in tests/cuda/kernels. Only those of SZp are compared on all architectures, because a
+# change that costs registers on one does so on the others, too.
 foreach(codec szp szx zfp half bfloat16 messages)
   set(architectures 80 90 100)
   if(NOT codec STREQUAL szp)
@@ -44,5 +49,5 @@ foreach(codec szp szx zfp half bfloat16 messages)
   add_test(NAME cuda/registers/${codec} COMMAND ${CMAKE_COMMAND} -DNVCC=${nvcc} -DINCLUDE=${include} -DSOURCE=${here}/cuda/kernels/${codec}.cu
     -DEXPECTED=${here}/cuda/kernels/${codec}_registers.txt "-DARCHITECTURES=${architectures}" -DWORK=${CMAKE_CURRENT_BINARY_DIR}/${codec}_registers
     -P ${root}/cmake/check_registers.cmake)
-  set_tests_properties(cuda/registers/${codec} PROPERTIES TIMEOUT 600 LABELS cuda)
+  set_tests_properties(cuda/registers/${codec} PROPERTIES TIMEOUT 600 LABELS registers)
 endforeach()

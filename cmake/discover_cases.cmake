@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake -DPROGRAM=<Catch2 program> [-DEMULATOR=<command;options>] -DLIST=<its option> -DSTRICT=<option> -DPREFIX=<of the names> -DSECONDS=<limit> -DOUTPUT=<file> -P discover_cases.cmake
+# cmake -DPROGRAM=<Catch2 program> [-DEMULATOR=<command;options>] -DLIST=<its option> -DSTRICT=<option> -DPREFIX=<of the names> -DLABEL=<area> -DSECONDS=<limit> -DOUTPUT=<file> -P discover_cases.cmake
 # Writes one add_test per TEST_CASE. Catch2's own helper splits names at semicolons, but names here are sentences that may contain them.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE ${OUTPUT})
@@ -15,7 +15,7 @@ string(REPLACE ";" " " strict "${STRICT}")  # if no case has this name any more,
 foreach(name IN LISTS names)
   string(REGEX REPLACE "([][\\,*\"~])" "\\\\\\1" pattern "${name}")
   string(APPEND text "add_test([==[${PREFIX}: ${name}]==] ${emulator} [==[${PROGRAM}]==] [==[${pattern}]==] ${strict})\n"
-                     "set_tests_properties([==[${PREFIX}: ${name}]==] PROPERTIES TIMEOUT ${SECONDS} LABELS unit)\n")
+                     "set_tests_properties([==[${PREFIX}: ${name}]==] PROPERTIES TIMEOUT ${SECONDS} LABELS ${LABEL})\n")
 endforeach()
 if(text STREQUAL "")
   message(FATAL_ERROR "${PROGRAM} has no test case")

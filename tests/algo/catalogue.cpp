@@ -2,7 +2,7 @@
 // Properties that every schedule of the library must have.
 #include "catalogue.hpp"
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <array>

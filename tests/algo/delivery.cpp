@@ -2,7 +2,7 @@
 // Tests of `why_not_delivered`: it says nothing about correct schedules, and describes what is wrong with others.
 #include "catalogue.hpp"
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace delivery_cases {
 

@@ -2,7 +2,7 @@
 // Tests of `delivers` itself: it works at compile time, and it finds what is wrong.
 #include "catalogue.hpp"
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace walk_cases {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <string>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <ccoll/version.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // base/half.hpp: conversions of every pattern, compared with tables made of powers of two, and with the compiler's own types.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <cfenv>
@@ -16,7 +16,7 @@
 
 #include <ccoll/policy/reduce_op.hpp>
 
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 using ccoll::bfloat16;
 using ccoll::half;

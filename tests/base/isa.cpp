@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // base/isa.hpp: which instruction set is in use, and the kernels that are called for it.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cstdlib>
 #include <string>

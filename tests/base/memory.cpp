@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // base/memory.hpp, base/workspace.hpp
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cstring>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/bitmask.hpp, codec/bitzip/masks.hpp: the same values as without masks, in fewer bits where upper bits repeat.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,9 @@
 #include "codec/frame_edit.hpp"
 #include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/bitzip/masked.hpp>
 
 namespace bitmask_cases {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/bytezip.hpp, codec/bitzip.hpp, codec/bitcut.hpp and codec/bitzip/: the codecs that predict values, and the one that only rounds
 // them.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include "codec/frame_edit.hpp"
 #include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace bitwise_cases {
 

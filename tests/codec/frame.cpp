@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec.hpp, codec/chunked.hpp, codec/none.hpp, wire/frame.hpp: what all codecs share.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
 #include <tuple>
 
-#include "acme_fixed16.hpp"
+#include "support/acme_fixed16.hpp"
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 #include "support/opened.hpp"
 
 namespace frame_cases {

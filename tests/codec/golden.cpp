@@ -7,7 +7,7 @@
 //
 // A file also has the values that each frame was made of (lines that begin with =) and how far a decoded value may be from them (`within`),
 // so that a reader that shares nothing with the library can check what it decodes: tests/wire/reader.py.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -19,7 +19,7 @@
 #include <string>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace golden_cases {
 

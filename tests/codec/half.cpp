@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/half.hpp: lossy codecs on two-byte numbers. The bound holds in these, not in the floats between.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <cfenv>
@@ -14,7 +14,7 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace half_cases {
 

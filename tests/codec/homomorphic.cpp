@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec.hpp, codec/chunked_addends.hpp: a codec from outside, and sums of frames without decoding.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "acme_fixed16.hpp"
+#include "support/acme_fixed16.hpp"
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace homomorphic_cases {
 

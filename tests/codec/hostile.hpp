@@ -2,7 +2,7 @@
 // hostile.hpp - what the tests of every reader ask: is a frame refused, or decoded, when its bytes change or some are missing?
 #pragma once
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include "codec/frame_edit.hpp"
 

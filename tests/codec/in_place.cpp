@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/chunked_addends.hpp, codec.hpp: sums of encoded streams in the memory of an operand.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <random>
 
@@ -8,7 +8,7 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace in_place_cases {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/lossless.hpp: every bit of everything comes back, and what neighbours share is not stored.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include <ccoll/codec.hpp>
 
 #include "codec/frame_edit.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace lossless_cases {
 

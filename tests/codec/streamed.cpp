@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/lines/{avx2,avx512}.hpp, and the decoders that use it: what is written past the caches is what is written through them, wherever
 // the destination begins, and nothing beside it.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include <ccoll/exec.hpp>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 #include "support/opened.hpp"
 
 namespace streamed_cases {

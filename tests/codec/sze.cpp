@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/sze.hpp and codec/sze/: the quanta of SZp, coded by their entropy.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -9,7 +9,9 @@
 #include "codec/frame_edit.hpp"
 #include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/sze/coder.hpp>
 
 namespace sze_cases {
 

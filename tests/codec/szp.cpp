@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp.hpp, codec/szp/{quantiser,layout,chunk,quanta64}.hpp: frames for movement, and hostile frames of both kinds.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cfenv>
 #include <cmath>
@@ -10,7 +10,9 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_cases {
 

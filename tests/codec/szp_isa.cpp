@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/: the kernels of every instruction set give the bytes of the plain code.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_isa_cases {
 

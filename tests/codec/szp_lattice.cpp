@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/quantiser.hpp: the largest power of two of which all values of a chunk are multiples.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_lattice_cases {
 

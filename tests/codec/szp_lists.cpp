@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/lists.hpp, and quanta that stand alone: when frames for movement have them, and that a reader of bits finds in them what the
 // encoder saw.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -10,8 +10,10 @@
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "codec/szp_reader.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 #include "support/opened.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_lists_cases {
 

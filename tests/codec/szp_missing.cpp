@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/missing.hpp, missing_sums.hpp: addends of SZp with fill values, and sums of them, whose bytes depend on what was added alone.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +11,9 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_missing_cases {
 

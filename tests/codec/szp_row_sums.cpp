@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp.hpp, codec/szp/repredict.hpp: addends of fields that say their shape. They are shorter, and their sums decode to the bits of
 // sums without shapes. The bytes of a sum depend on what was added alone, also where addends were predicted differently.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include <ccoll/codec/szp/coder.hpp>
 #include <ccoll/exec.hpp>
 
 #include "codec/round_trip.hpp"
 #include "codec/szp_reader.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace szp_row_sums_cases {
 

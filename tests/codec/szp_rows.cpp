@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/rows.hpp: frames of fields that say their shape are shorter, decode to the bits that frames without shape decode to, and are
 // the same with every instruction set and number of threads.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <array>
 #include <cmath>
@@ -9,10 +9,11 @@
 #include <cstring>
 #include <tuple>
 
+#include <ccoll/codec/szp/coder.hpp>
 #include <ccoll/exec.hpp>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace szp_rows_cases {
 

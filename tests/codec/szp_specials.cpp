@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/specials.hpp, codec/szp/movement.hpp: values that no grid holds, and markers, cost a mask; they come back bit for bit.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,9 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_specials_cases {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp.hpp, codec/szp/{layout,quanta64}.hpp: addends of SZp and their sums, whose bytes depend on what was added alone.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -10,7 +10,9 @@
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "codec/szp_reader.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace szp_sums_cases {
 

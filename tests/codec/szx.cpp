@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szx.hpp, codec/pipe_szx.hpp, codec/szx/{layout,quantiser,portable}.hpp
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cfenv>
 #include <cmath>
@@ -10,7 +10,9 @@
 
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szx/coder.hpp>
 
 namespace szx_cases {
 

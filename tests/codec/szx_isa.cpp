@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szx/{avx2,avx512,neon}.hpp, codec/szx/loops.inl: every instruction set gives the bytes and the values of the portable text.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
 #include <string>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
+
+#include <ccoll/codec/szx/coder.hpp>
 
 namespace szx_isa_cases {
 

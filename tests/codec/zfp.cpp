@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/zfp.hpp and codec/zfp/: bounds, rates, and the streams of libzfp, where that is installed.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -14,7 +14,7 @@
 #include "codec/frame_edit.hpp"
 #include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace zfp_cases {
 

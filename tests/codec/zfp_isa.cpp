@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/zfp/{encode,decode}.inl and codec/bitzip/avx2_*.hpp: every instruction set gives the bytes of the portable text, reads the same
 // values, and refuses the same bytes.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace zfp_isa_cases {
 

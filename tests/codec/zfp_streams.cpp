@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/zfp/{codes,read}.inl: kernels find the codes of blocks whose coefficients are as different as can be, and read any bits, as the
 // portable text does.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,7 @@
 
 #include <cerrno>
 
-#include "../far_cases.hpp"
+#include "support/far_cases.hpp"
 
 namespace far_space_cases {
 

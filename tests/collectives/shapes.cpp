@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Buffers with a shape: every kind of call gives the bits that it gives without, and sends fewer bytes.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstring>

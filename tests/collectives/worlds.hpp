@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "catch.hpp"
-#include "fields.hpp"
-#include "oracle.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
+#include "support/oracle.hpp"
 
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>

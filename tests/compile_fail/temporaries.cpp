@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporaries that die before a call has ended, or before it begins; as call.cpp. Good are views, counts that are read at once, and blocking
-// calls.
+// Temporaries that die before a call has ended, or before it begins; as call.cpp. Good are views, counts that are read at once, and
+// blocking calls.
 #include <array>
 #include <span>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "beside_host.hpp"
 #include "device_vector.hpp"
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 #include <string>
 #include <vector>

@@ -4,7 +4,7 @@
 #include "beside_host.hpp"
 #include "checks.hpp"
 
-#include "../far_cases.hpp"
+#include "support/far_cases.hpp"
 
 #include <mutex>
 

@@ -6,7 +6,7 @@
 
 #include <ccoll/cuda.cuh>
 
-#include "../catch.hpp"
+#include "support/catch.hpp"
 
 #include <cstring>
 #include <vector>

@@ -5,8 +5,8 @@
 #include "emulated.hpp"
 #include "same_bits.hpp"
 
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <algorithm>
 #include <cmath>

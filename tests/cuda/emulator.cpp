@@ -4,7 +4,7 @@
 
 #include <ccoll/cuda/team.cuh>
 
-#include "../catch.hpp"
+#include "support/catch.hpp"
 
 #include <numeric>
 

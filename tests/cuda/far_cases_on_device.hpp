@@ -4,8 +4,8 @@
 
 #include "beside_host.hpp"
 
-#include "../catch.hpp"
-#include "../far_cases.hpp"
+#include "support/catch.hpp"
+#include "support/far_cases.hpp"
 
 /// @tparam Vector  elements on the device, made from how many there are or from values
 template <template <class> class Vector>

@@ -5,8 +5,8 @@
 // from each other too early or write over too early is in the result. Compiled with -fsanitize=thread, as the program cuda_barriers is,
 // this file leaves out barriers alone, and notices races as well.
 #include "emulated.hpp"
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <cmath>
 #include <csignal>

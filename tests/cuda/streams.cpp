@@ -4,7 +4,7 @@
 
 #include <ccoll/transport/threads.hpp>
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 #include <mutex>
 

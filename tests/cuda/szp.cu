@@ -3,7 +3,7 @@
 #include "beside_host.hpp"
 #include "checks.hpp"
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 #include <cmath>
 #include <memory>

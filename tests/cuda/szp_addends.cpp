@@ -2,8 +2,8 @@
 // Addends of SZp made, added and decoded by the device kernels, under the emulator: the bytes and bits of the host codec.
 #include "emulated.hpp"
 #include "same_bits.hpp"
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <algorithm>
 #include <map>

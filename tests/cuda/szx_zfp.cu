@@ -2,7 +2,7 @@
 // The kernels of SZx, PipeSZx and ZFP at a rate on a GPU, beside the host codecs: the same bytes and the same bits. Any argument: briefly.
 #include "checks.hpp"
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/error_bounds.md: its closed forms and its table against the engine's own error model.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <bit>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 namespace error_bounds_cases {
 

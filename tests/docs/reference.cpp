@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/reference, docs/choosing.md: their pieces of code, run on ranks that are threads, and what their sentences claim of them.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <complex>

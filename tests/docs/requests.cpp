@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/reference/requests.md: its pieces of code, run on ranks that are threads, and what its sentences claim.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <atomic>
 #include <stdexcept>

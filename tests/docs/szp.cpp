@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/szp.md: what it shows runs.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 // [doc:addends_includes]
 #include <ccoll/codec.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The tables of docs/reference and docs/choosing.md: which algorithm does what, how errors add up, what a call costs. A row stands here as
 // the page shows it, beside the closed form that it means; the form is compared with the schedules, the row with the page.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <algorithm>
 #include <bit>

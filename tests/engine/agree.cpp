@@ -2,7 +2,7 @@
 // engine/agree.hpp alone: ranks compare arguments through messages that are delayed, overtaken, duplicated and lost.
 #include <ccoll/engine/agree.hpp>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 #include "mailbox.hpp"
 
 #include <memory>

@@ -4,7 +4,7 @@
 #include <ccoll/algo/ring.hpp>
 #include <ccoll/engine/error_model.hpp>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace error_model_cases {
 

@@ -5,8 +5,8 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/executor.hpp>
 
-#include "catch.hpp"
-#include "fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 #include "mailbox.hpp"
 
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // examples/error_feedback.hpp: the facts that it rests on, and that nothing is lost over time.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <cstring>

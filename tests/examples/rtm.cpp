@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 namespace {
 

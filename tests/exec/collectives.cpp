@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // exec.hpp in plans: codec work of collectives on several threads gives the bytes and bits of one thread.
-#include "../catch.hpp"
-#include "../fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <atomic>
 #include <cstring>

@@ -2,7 +2,7 @@
 // Threads that get no memory for chunks which must wait write the same bytes. Sanitizers have an operator new of their own, which this test
 // does not replace.
 #ifndef CCOLL_TEST_SANITIZED
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <atomic>
 #include <new>
@@ -10,7 +10,7 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/exec.hpp>
 
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 using namespace ccoll::policies;
 

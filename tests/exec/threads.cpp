@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // exec.hpp, codec.hpp: chunks that are distributed over threads give the same bytes and bits as one thread.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <atomic>
 
 #include <ccoll/exec.hpp>
 
 #include "codec/round_trip.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 using namespace ccoll::policies;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library promises to the author of an algorithm: a schedule is enough, it can be checked without running it, and it works with
 // every codec.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <string>
 #include <system_error>
@@ -11,9 +11,9 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
-#include "acme_fixed16.hpp"
+#include "support/acme_fixed16.hpp"
 #include "extension/ranks.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 // [doc:schedule]
 namespace mine {

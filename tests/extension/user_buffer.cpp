@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library promises to the owner of a container: with a buffer_traits, every call accepts it as a buffer.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library promises to the author of a codec: with one tag and one codec_impl (acme_fixed16.hpp), and no other change, it works
 // with every collective, algorithm and placement.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <limits>
@@ -11,9 +11,9 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
-#include "acme_fixed16.hpp"
+#include "support/acme_fixed16.hpp"
 #include "extension/ranks.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 using namespace ccoll::policies;
 

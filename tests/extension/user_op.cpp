@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library promises to the author of an operation: a functor that is derived from op_tag and says how errors grow works in every
 // reduction.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <string>
@@ -10,8 +10,8 @@
 #include <ccoll/ccoll.hpp>
 #include <ccoll/transport/threads.hpp>
 
-#include "acme_fixed16.hpp"
-#include "fields.hpp"
+#include "support/acme_fixed16.hpp"
+#include "support/fields.hpp"
 
 // [doc:op]
 namespace mine {

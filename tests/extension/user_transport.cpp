@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the library promises to the author of a transport: every call accepts an object that meets ccoll::transport in place of an MPI_Comm.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -11,7 +11,7 @@
 #include <ccoll/ccoll.hpp>
 
 #include "extension/ranks.hpp"
-#include "fields.hpp"
+#include "support/fields.hpp"
 
 // [doc:transport]
 namespace mine {

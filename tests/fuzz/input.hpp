@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <ccoll/codec.hpp>
+#include <ccoll/codec/szp/coder.hpp>
 
 namespace fuzz {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "fields.hpp"
+#include "support/fields.hpp"
 #include "fuzz/chunks.hpp"
 
 using namespace ccoll::policies;

@@ -2,8 +2,8 @@
 // integrity/crc32c.hpp: the values of the RFC, and a division bit by bit as oracle.
 #include <ccoll/integrity/crc32c.hpp>
 
-#include "catch.hpp"
-#include "fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <cstring>
 #include <string_view>

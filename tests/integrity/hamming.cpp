@@ -2,8 +2,8 @@
 // integrity/hamming.hpp: check words by their definition, and wrong bits.
 #include <ccoll/integrity/hamming.hpp>
 
-#include "catch.hpp"
-#include "fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 using namespace ccoll;
 

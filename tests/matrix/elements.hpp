@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 #include <ccoll/policy/element.hpp>
 #include <ccoll/policy/reduce_op.hpp>

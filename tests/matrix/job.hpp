@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "../oracle.hpp"
+#include "support/oracle.hpp"
 #include "plans.hpp"
 #include "suite.hpp"
 

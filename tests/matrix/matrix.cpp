@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 #include "threads_suites.hpp"
 
 #include <ccoll/allreduce.hpp>

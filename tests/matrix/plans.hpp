@@ -116,6 +116,7 @@ using operations = list<Op::Average, Op::Min, Op::Max, Op::Prod, Op::BitAnd, Op:
                         Op::MaxLoc, largest_magnitude, plus, equal_bits, box>;
 // The axes that do not affect the algorithm: each value comes with a few plans.
 using few_codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::SZx, RuntimeBound>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
+using codecs_of_each_type = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZp, RuntimeBound>>;
 using few_placements = list<Placement::Auto, Placement::PerHop>;
 using checks = list<Check::Local, Check::Collective>;
 using bounds = list<EndToEnd<RuntimeBound>, RelativeBound<1e-3>, EndToEnd<RelativeBound<1e-2>>, ErrorBound<1e-4>>;
@@ -304,17 +305,19 @@ void add_algorithm(table<T, Comm>& to)
 {
     if constexpr (fault_in_call<Collective, ccoll::plan_of<Algo>, T, Comm>() != ccoll::call_fault::schedule) {
         const auto each = [&]<class... Tag>(list<Tag...>, auto with) { (with.template operator()<Tag>(), ...); };
-        // Algorithm x placement x codec, Sum where there is an operation.
-        each(tags::placements{}, [&]<class Placement>() {
-            each(tags::codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
+        // Algorithm x placement x codec, Sum where there is an operation. In full, for one element type, with every placement and codec:
+        // the engine is the same for all types, and a compiler needs 15 to 40 ms for each row.
+        using placements = std::conditional_t<Full, tags::placements, tags::few_placements>;
+        using codecs = std::conditional_t<Full, tags::codecs, tags::codecs_of_each_type>;
+        each(placements{}, [&]<class Placement>() {
+            each(codecs{}, [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec>>(to); });
         });
-        // The other axes do not affect the algorithm. In full, each value comes with each algorithm and a few codecs and placements.
-        // Otherwise there are fewer, because a compiler needs 15 ms for every row.
-        using placements = std::conditional_t<Full, tags::few_placements, list<ccoll::policies::Placement::Auto>>;
-        if constexpr (Collective::reduces)
+        // The other axes do not affect the algorithm. In full, each value comes with each algorithm and a few codecs and placements;
+        // otherwise with one algorithm.
+        if constexpr (Collective::reduces && (Full || std::is_same_v<Algo, ccoll::policies::Algo::Auto>))
             each(tags::operations{}, [&]<class Op>() {
                 if constexpr (ccoll::operation_on<Op, T>)
-                    each(placements{}, [&]<class Placement>() {
+                    each(tags::few_placements{}, [&]<class Placement>() {
                         each(tags::few_codecs{},
                              [&]<class Codec>() { add_if_call<Collective, ccoll::plan_of<Algo, Placement, Codec, Op>>(to); });
                     });

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "../fields.hpp"
+#include "support/fields.hpp"
 
 namespace matrix {
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 1 2 3 5
 // MPI_THREAD_MULTIPLE: requests that another thread waits for, and a thread of the library that moves calls on, while this one calls MPI.
 // And buckets, which need no threads.
 #include <cmath>

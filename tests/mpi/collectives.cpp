@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every collective over MPI, compared with MPI's own: results, bits, calls passed on to MPI, in place, sub-communicators, the user's
 // messages.
+// ranks: 1 2 3 4 5 7 8
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -8,8 +9,8 @@
 
 #include "check.hpp"
 
-#include "../fields.hpp"
-#include "../oracle.hpp"
+#include "support/fields.hpp"
+#include "support/oracle.hpp"
 
 #include <ccoll/ccoll.hpp>
 

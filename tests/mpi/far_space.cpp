@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives over MPI on memory that the host cannot read, with codec work that a thread does late, compared with the same calls on host
 // memory.
-// ranks: 2 3
 #include <string>
 
 #include "check.hpp"
 
-#include "../far_cases.hpp"
+#include "support/far_cases.hpp"
 
 int main(int argc, char** argv)
 {

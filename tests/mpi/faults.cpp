@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3 4
 // Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and damage that cannot be
 // repaired.
 #include <cmath>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3
 // Timeout also holds for the first call on a communicator, where MPI has yet to make the library's duplicate.
 #include <string>
 #include <system_error>

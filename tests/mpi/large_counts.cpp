@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3 4
 // Counts that MPI cannot take in one call. Above the limit (2^31 - 1 elements, made small here) an exact call is not passed on to MPI, and
 // the engine cuts it into slices. Results are compared with those of plain MPI, which has no such limit at these sizes.
 #include <cstdlib>

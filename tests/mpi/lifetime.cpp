@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3
 // Communicators are made and freed ten thousand times, with requests in flight, and nothing remains.
 #include <cmath>
 #include <cstdio>

@@ -9,7 +9,7 @@
 
 #include "check.hpp"
 
-#include "../matrix/job.hpp"
+#include "matrix/job.hpp"
 
 using namespace matrix;
 

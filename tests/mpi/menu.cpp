@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 1 2 3 4
+// ranks: 1 3
 // A plan chosen at run time, over MPI. The exact plan goes to MPI's own collective, and the others go through the engine. The same for
 // typed calls.
 #include <cmath>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Exchanges between the neighbours of MPI's topologies: grids, graphs of both kinds, and none.
+// ranks: 1 3 8
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Point-to-point calls over MPI, compared with MPI's own: rings, a Cartesian halo with MPI_PROC_NULL, many calls in flight, the user's
 // messages with the same tags, ends that differ, time-outs.
-// ranks: 1 2 3 4
+// ranks: 1 2 3
 #include <array>
 #include <cmath>
 #include <string>
@@ -10,8 +10,8 @@
 
 #include "check.hpp"
 
-#include "../fields.hpp"
-#include "../oracle.hpp"
+#include "support/fields.hpp"
+#include "support/oracle.hpp"
 
 #include <ccoll/ccoll.hpp>
 #include <ccoll/p2p.hpp>

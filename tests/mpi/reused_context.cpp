@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3 4
 // MPI gives the context of a freed communicator to the next one. What a call left unread on the first must not become a message of the
 // second: what an error leaves, a question that came too late, the last acknowledgements of a guarded link.
 #include <cstddef>

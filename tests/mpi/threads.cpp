@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 2 3
 // MPI_THREAD_MULTIPLE: several threads of each rank at the same time, each on its own communicator.
 #include <atomic>
 #include <cmath>

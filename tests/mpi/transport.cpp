@@ -501,7 +501,7 @@ int main(int argc, char** argv)
     setenv("CCOLL_NATIVE_LIMIT", "4096", 1);
     refused(MPI_COMM_WORLD, "MPI_Init");
     refused(MPI_COMM_NULL, "MPI_Init");
-#if defined(CCOLL_TEST_THREAD_MULTIPLE)
+#if defined(TEST_THREAD_MULTIPLE)
     check::init(&argc, &argv, MPI_THREAD_MULTIPLE);
 #else
     check::init(&argc, &argv, MPI_THREAD_FUNNELED);

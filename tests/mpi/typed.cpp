@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// ranks: 1 2 3 4
+// ranks: 1 3
 // Calls with MPI's own types and operations: which are compressed, which go to MPI, and whether both are right.
 #include <cmath>
 #include <cstring>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Menus: plans that are compiled in, one of which a call takes at run time.
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <cmath>
 #include <complex>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <ccoll/ccoll.hpp>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 using namespace ccoll;
 using namespace ccoll::policies;

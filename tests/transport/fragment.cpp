@@ -2,8 +2,8 @@
 // transport/fragment.hpp and transport/link_state.hpp: what is sealed is opened, what is damaged is seen, and numbers are remembered.
 #include <ccoll/transport/link_state.hpp>
 
-#include "catch.hpp"
-#include "fields.hpp"
+#include "support/catch.hpp"
+#include "support/fields.hpp"
 
 #include <cstdlib>
 #include <filesystem>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "catch.hpp"
+#include "support/catch.hpp"
 
 #include <ccoll/transport/threads.hpp>
 

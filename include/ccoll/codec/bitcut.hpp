@@ -2,8 +2,14 @@
 // codec/bitcut.hpp - floor 2. Codec::BitCut: sign, exponent, and the mantissa bits that the bound needs. Rounding alone.
 #pragma once
 
-#include <ccoll/codec/bitzip/coder.hpp>
+#include <cstddef>
+#include <span>
+
+#include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+#include <ccoll/codec/bitzip/coder.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -15,6 +21,30 @@ namespace ccoll::inline CCOLL_ABI {
 /// keep their sign instead of becoming non-negative, because nothing else needs its bit; eight streams in chunks of 512 values or more;
 /// numbers with the exponent field 0 are 0.
 template <native_float T>
-struct codec_impl<policies::Codec::BitCut, T, host_space> : detail::bitzip::chunk_coder<T, false> {};
+struct codec_impl<policies::Codec::BitCut, T, host_space> {
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+    static constexpr bool predicts = false;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
+
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitCut, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                             byte_span dst,
+                                                                                                             double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, false>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitCut, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                      double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, false>::decode_chunk(src, out, eb);
+}
+#endif
 
 }  // namespace ccoll::inline CCOLL_ABI

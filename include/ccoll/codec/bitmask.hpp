@@ -6,11 +6,14 @@
 //   ..      u8 head        0: no masks; else bits 0..2: 1 + log2 of their number, bits 4..5: flag bits
 #pragma once
 
-#include <cstring>
+#include <cstddef>
+#include <span>
 
 #include <ccoll/codec/bitcut.hpp>
 #include <ccoll/codec/bitzip.hpp>
-#include <ccoll/codec/bitzip/masks.hpp>
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+#include <ccoll/codec/bitzip/masked.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -19,145 +22,6 @@ namespace detail::bitzip {
 /// Does a codec write the streams that masks are for?
 template <class Impl>
 inline constexpr bool is_bit_stream = requires { Impl::predicts; };
-
-/// Between the chunks of Inner and those of BitMask<Inner>. The values are Inner's business.
-template <class Inner, native_float T>
-struct masked_coder {
-    using word = typename fields_of<T>::word;
-    static constexpr std::size_t chunk_elements = Inner::chunk_elements;
-    static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 8192;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
-    {
-        std::byte room[chunk_elements * sizeof(T)];
-        const encode_result inner = Inner::encode_chunk(in, byte_span(room, in.size_bytes()), eb);
-        if (inner.code != status::ok) return inner;
-        const const_byte_span plain(room, inner.bytes);
-        if (dst.size() < in.size_bytes()) return {0, status::out_of_space};
-
-        const std::size_t n = in.size();
-        const lane_ranges at(n);
-        const bit_cut<T> cutter(limit_of<T>(eb));
-        const bit_source bits(plain);
-        chunk_facts<T> facts;
-        (void)facts.read(plain, n);
-        word cut[chunk_elements];
-        std::size_t cut_values = 0;
-        walk(
-            bits, facts, at,
-            [&](std::uint64_t top) -> unsigned {
-                if (is_predicted(top)) return 3;
-                const word kept = cutter.decode(top);
-                cut[cut_values++] = kept & ~fields_of<T>::sign;
-                return cutter.code_bits(kept);
-            },
-            [](std::size_t, std::size_t, std::size_t) {});
-        mask_dictionary<T> masks;
-        if (!choose_masks<T>(cut, cut_values, cutter, masks)) {
-            if (inner.bytes + 1 >= in.size_bytes()) return {0, status::out_of_space};
-            std::memcpy(dst.data(), room, inner.bytes);
-            dst[inner.bytes] = std::byte{0};
-            return {inner.bytes + 1, status::ok, inner.raw_blocks};
-        }
-
-        std::byte streams[most_lanes * (chunk_elements / most_lanes) * sizeof(T) + slack_bytes];
-        rewrite(plain, facts, at, streams, [&](bit_writer& to, std::uint64_t top) -> unsigned {
-            const word kept = cutter.decode(top);
-            const auto code = masks.encode(kept, cutter);
-            to.put(code.bits, code.length);
-            return cutter.code_bits(kept);
-        });
-        const std::size_t table = masks.count() * sizeof(T), tail = facts.tail_bytes(facts.lanes, facts.exceptions);
-        const std::size_t all = facts.streams_end + tail + table + 1;
-        if (all >= in.size_bytes()) return {0, status::out_of_space};
-        std::memcpy(dst.data(), streams, facts.streams_end);
-        std::memcpy(dst.data() + facts.streams_end, room + inner.bytes - tail, tail);
-        facts.write(dst);
-        std::memcpy(dst.data() + all - 1 - table, masks.mask, table);
-        dst[all - 1] = static_cast<std::byte>((1 + masks.index_bits) | masks.flag_bits << 4);
-        return {all, status::ok, inner.raw_blocks};
-    }
-
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        if (src.empty() || !(limit_of<T>(eb) > 0)) return status::corrupt;
-        const auto head = static_cast<unsigned>(src.back());
-        if (head == 0) return Inner::decode_chunk(src.first(src.size() - 1), out, eb);
-        mask_dictionary<T> masks;
-        masks.index_bits = (head & 7) - 1;
-        masks.flag_bits = head >> 4;
-        if (masks.index_bits > 3 || masks.flag_bits < 1 || masks.flag_bits > 3 || (head & 8) != 0) return status::corrupt;
-        const std::size_t n = out.size(), table = masks.count() * sizeof(T);
-        if (src.size() < table + 1) return status::corrupt;
-        const const_byte_span chunk = src.first(src.size() - 1 - table);
-        std::memcpy(masks.mask, chunk.data() + chunk.size(), table);
-        const bit_cut<T> cutter(limit_of<T>(eb));
-        for (std::size_t j = 0; j < masks.count(); ++j)
-            if (masks.mask[j] != (cutter.cut(masks.mask[j]) & ~fields_of<T>::sign)) return status::corrupt;
-
-        const lane_ranges at(n);
-        chunk_facts<T> facts;
-        if (const status s = facts.read(chunk, n); s != status::ok) return s;
-        const std::size_t tail = facts.tail_bytes(facts.lanes, facts.exceptions), behind = facts.streams_end;
-        std::byte plain[chunk_elements * sizeof(T) + slack_bytes + chunk_facts<T>::tail_bytes(most_lanes, most_exceptions(chunk_elements))];
-        bool known = true;
-        const bool whole = rewrite(chunk, facts, at, plain, [&](bit_writer& to, std::uint64_t top) -> unsigned {
-            const auto value = masks.decode(top, cutter);
-            known = known && value.length > 0;
-            to.put(cutter.code(value.bits), cutter.code_bits(value.bits));
-            return value.length;
-        });
-        if (!known || !whole) return status::corrupt;
-        std::memcpy(plain + facts.streams_end, chunk.data() + behind, tail);
-        facts.write(byte_span(plain, facts.streams_end + tail));
-        return Inner::decode_chunk(const_byte_span(plain, facts.streams_end + tail), out, eb);
-    }
-
-private:
-    static bool is_predicted(std::uint64_t top) noexcept { return Inner::predicts && top >> 63 != 0; }
-
-    /// Walks through the streams of a chunk.
-    /// @param visit  (the next 64 bits) -> bits of the code that stands there, for each value
-    /// @param ended  (lane, bit behind its last code, byte where its stream ends)
-    template <class Visit, class Ended>
-    static void walk(const bit_source& bits, const chunk_facts<T>& facts, const lane_ranges& at, Visit visit, Ended ended) noexcept
-    {
-        std::size_t begin = 0;
-        for (std::size_t l = 0; l < at.lanes; ++l) {
-            std::size_t next = 8 * begin;
-            for (std::size_t i = 0; i < at.length(l); ++i) next += visit(bits.peek(next));
-            begin += facts.bytes[l];
-            ended(l, next, begin);
-        }
-    }
-    /// The same streams with other codes for cut values, one after another. `facts` then tells of the new streams.
-    /// @param recode  (writer, the next 64 bits) -> bits of the code that was read
-    /// @return whether the old streams end where they should
-    template <class Recode>
-    static bool rewrite(const_byte_span from, chunk_facts<T>& facts, const lane_ranges& at, std::byte* to, Recode recode) noexcept
-    {
-        chunk_facts<T> now = facts;
-        now.streams_end = 0;
-        bit_writer writer(to);
-        bool whole = true;
-        walk(
-            bit_source(from), facts, at,
-            [&](std::uint64_t top) -> unsigned {
-                if (!is_predicted(top)) return recode(writer, top);
-                writer.put_few(top >> 61, 3);
-                return 3;
-            },
-            [&](std::size_t lane, std::size_t next, std::size_t end) {
-                whole = whole && ends_at(from, next, end);
-                now.bytes[lane] = writer.bytes();
-                now.streams_end += writer.bytes();
-                writer = bit_writer(to + now.streams_end);
-            });
-        facts = now;
-        return whole;
-    }
-};
 
 }  // namespace detail::bitzip
 
@@ -174,6 +38,32 @@ private:
 /// - Numbers of 4 bytes, too: a match has 9, 11, 13 or 17 initial bits.
 template <class Inner, native_float T>
     requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
-struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space> : detail::bitzip::masked_coder<codec_impl<Inner, T, host_space>, T> {};
+struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space> {
+    static constexpr std::size_t chunk_elements = codec_impl<Inner, T, host_space>::chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
+
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+template <class Inner, native_float T>
+    requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitMask<Inner>, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                                     byte_span dst,
+                                                                                                                     double eb) noexcept
+{
+    return detail::bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>::encode_chunk(in, dst, eb);
+}
+template <class Inner, native_float T>
+    requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitMask<Inner>, T, host_space>::decode_chunk(const_byte_span src,
+                                                                                                              std::span<T> out,
+                                                                                                              double eb) noexcept
+{
+    return detail::bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>::decode_chunk(src, out, eb);
+}
+#endif
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -8,8 +8,14 @@
 // The rest of a chunk is drawn in bitzip/coder.hpp.
 #pragma once
 
-#include <ccoll/codec/bitzip/coder.hpp>
+#include <cstddef>
+#include <span>
+
+#include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/policy/tags.hpp>
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+#include <ccoll/codec/bitzip/coder.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -28,7 +34,15 @@ namespace ccoll::inline CCOLL_ABI {
 ///   values at a time (bitzip/lanes.hpp).
 /// - Numbers with the exponent field 0 are 0, instead of half the smallest normal number.
 template <native_float T>
-struct codec_impl<policies::Codec::BitZip, T, host_space> : detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::three_kept> {};
+struct codec_impl<policies::Codec::BitZip, T, host_space> {
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+    static constexpr bool predicts = true;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
 
 /// As BitZip, in the form of the earlier paper: predictions begin as soon as there are values to predict from, so a constant lane costs one
 /// cut value and three bits for each other one.
@@ -36,7 +50,43 @@ struct codec_impl<policies::Codec::BitZip, T, host_space> : detail::bitzip::chun
 /// Source: Hu and Koibuchi, "The Case for Error-Bounded Lossy Floating-Point Data Compression on Interconnection Networks", CS & IT 2021,
 /// section 3.2. That paper says that an order n needs n + 1 values, and names no further rule for the first ones.
 template <native_float T>
-struct codec_impl<policies::Codec::BitWise, T, host_space> : detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::as_they_come> {
+struct codec_impl<policies::Codec::BitWise, T, host_space> {
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+    static constexpr bool predicts = true;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
+
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitZip, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                             byte_span dst,
+                                                                                                             double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::three_kept>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitZip, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                      double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::three_kept>::decode_chunk(src, out, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitWise, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                              byte_span dst,
+                                                                                                              double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::as_they_come>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitWise, T, host_space>::decode_chunk(const_byte_span src,
+                                                                                                       std::span<T> out, double eb) noexcept
+{
+    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::as_they_come>::decode_chunk(src, out, eb);
+}
+#endif
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -115,7 +115,9 @@ struct coder<Float, T> : movement_coder<Float, T> {
     }();
     static void put_fills(const_byte_span chunk, std::span<T> out, int times) noexcept
     {
-        if constexpr (adds_one_fill_value) Float::put_fills(chunk, out, times);
+        using plain = float16<exponent_bits_of<T>>;  // has the bits of T, whoever defined that
+        if constexpr (adds_one_fill_value)
+            Float::put_fills(chunk, std::span<plain>(reinterpret_cast<plain*>(out.data()), out.size()), times);
     }
     static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
 

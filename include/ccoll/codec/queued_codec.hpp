@@ -62,8 +62,8 @@ void begin_host_work([[maybe_unused]] const codec_queue& queue, codec_work& work
     else begin_work(queue, work, f);
 }
 
-/// A host codec on a queue. One class, so that it can be compiled once for a whole program (extern.hpp). Its functions are defined outside
-/// the class: g++ instantiates functions that are defined inside at every use, also if they are compiled elsewhere.
+/// A host codec on a queue. One class, so that it can be compiled once for a whole program (compiled.hpp). Its functions are defined
+/// outside the class: g++ instantiates functions that are defined inside at every use, also if they are compiled elsewhere.
 template <class Tag, element T, class Exec>
 struct queued_work {
     using chunks = chunked<Tag, T>;

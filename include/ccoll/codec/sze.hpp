@@ -2,95 +2,18 @@
 // codec/sze.hpp - floor 2. Codec::SZe: the quanta of SZp, predicted from two directions and coded by their entropy. For slow links.
 #pragma once
 
-#include <algorithm>
-#include <cstring>
+#include <cstddef>
+#include <span>
 
-#include <ccoll/base/exact.hpp>
-#include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/specials.hpp>
-#include <ccoll/codec/sze/avx2.hpp>
-#include <ccoll/codec/sze/portable.hpp>
-#include <ccoll/codec/szp.hpp>
+#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/policy/strides.hpp>
 #include <ccoll/policy/tags.hpp>
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+#include <ccoll/codec/sze/coder.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
-
-namespace detail::sze {
-
-inline constexpr by_isa encoders{CCOLL_UP_TO_AVX2(encode_coded)};
-template <element T>
-inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
-
-/// Chunks of SZp for movement, written shorter: planes become differences, differences residuals, residuals tokens, tokens a stream. What
-/// gains nothing stays a chunk of SZp.
-template <native_float T>
-struct chunk_coder {
-    using inner = szp::chunk_coder<T>;
-    static constexpr std::size_t chunk_elements = sze::chunk_elements;
-    static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 8192;  // 30 us
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
-    {
-        return encode_chunk_of_field(in, dst, eb, {});
-    }
-    /// @param strides  of the field, if the caller knows them; otherwise rows are looked for
-    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
-    {
-        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
-        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
-        if (plain.code != status::ok) return plain;
-        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
-            plain.bytes = shorter;
-        return plain;
-    }
-
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
-        return decode_coded(src, out, eb);
-    }
-
-private:
-    [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        const exact_environment environment;
-        const szp::quantiser<T> z(eb);
-        coded_view view;
-        if (const status s = read_coded(src, view); s != status::ok) return s;
-        if (!z.usable || out.size() < least_values || (view.is_fine && sizeof(T) == 8)) return status::corrupt;
-        T step = z.step;
-        if (view.is_fine) {
-            std::memcpy(&step, view.step, 4);
-            if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
-        }
-        if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok) return s;
-        const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
-        return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
-    }
-
-    static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
-
-    /// Puts a coded chunk in the place of one of SZp. @param row  the length of the rows; 0: they are looked for
-    /// @return its bytes; 0: it would not be shorter, or cannot be
-    [[gnu::noinline]] static std::size_t recode(byte_span chunk, std::size_t n, std::size_t row) noexcept
-    {
-        szp::chunk_view view;
-        if (n < least_values || szp::read_chunk(chunk, n, sizeof(T), false, view) != status::ok) return 0;
-        if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
-        if (view.lists != nullptr) szp::lists::expand(view);
-        const exact_environment environment;  // costs of distances are rounded
-        u8 room[most_coded_bytes];
-        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row, room) - room);
-        if (bytes + view.specials.size() >= chunk.size()) return 0;
-        std::memmove(address(chunk) + bytes, view.specials.data(), view.specials.size());
-        std::memcpy(address(chunk), room, bytes);
-        return bytes + view.specials.size();
-    }
-};
-
-}  // namespace detail::sze
 
 /// The quanta of SZp in fewer bits: a third less at 1e-3 of the range, at a tenth of the speed. For links of about 100 Mb/s.
 ///
@@ -103,6 +26,35 @@ private:
 /// Graphics Forum 22(3), 2003), as in SZ (Tao et al., IPDPS 2017). Differs in: tables of four classes of activity per chunk, predictions
 /// from quanta instead of values, rows that are found, means of the row before where it is noisy.
 template <native_float T>
-struct codec_impl<policies::Codec::SZe, T, host_space> : detail::sze::chunk_coder<T> {};
+struct codec_impl<policies::Codec::SZe, T, host_space> {
+    static constexpr std::size_t chunk_elements = detail::szp::chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;  // 30 us
 
-}  // namespace ccoll
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
+
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZe, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                          byte_span dst, double eb) noexcept
+{
+    return detail::sze::chunk_coder<T>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZe, T, host_space>::encode_chunk_of_field(
+    std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
+{
+    return detail::sze::chunk_coder<T>::encode_chunk_of_field(in, dst, eb, strides);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::SZe, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                   double eb) noexcept
+{
+    return detail::sze::chunk_coder<T>::decode_chunk(src, out, eb);
+}
+#endif
+
+}  // namespace ccoll::inline CCOLL_ABI

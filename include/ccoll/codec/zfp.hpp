@@ -7,91 +7,17 @@
 //   ..      u16 k
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
+#include <cstddef>
+#include <span>
 
-#include <ccoll/codec/bitzip/limit.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/zfp/kernels.hpp>
 #include <ccoll/policy/tags.hpp>
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+#include <ccoll/codec/zfp/coder.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace detail::zfp {
-
-/// @tparam AtRate  the number that comes with a chunk is not a bound but a rate: bits per value
-template <native_float T, bool AtRate>
-struct chunk_coder {
-    static constexpr bool at_rate = AtRate;
-    using coder = block<T>;
-    using fields = fields_of<T>;
-    static constexpr std::size_t chunk_elements = max_chunk_elements;
-    static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 8192;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
-    {
-        const exact_environment environment;
-        const T limit = AtRate ? T(1) : bitzip::limit_of<T>(eb);
-        if (!(limit > 0)) return {0, status::unsupported};
-        const precision wanted = precision_of(eb);
-        const std::size_t n = in.size(), blocks = (n + block_values - 1) / block_values, room = std::min(dst.size(), in.size_bytes());
-        if (wanted.block_bits > most_block_bits || blocks * wanted.block_bits / 8 >= room) return {0, status::out_of_space};
-
-        std::byte stream[(chunk_elements / block_values * most_block_bits + 63) / 64 * 8 + slack_bytes];
-        std::uint16_t places[chunk_elements / 8 + 1];
-        exception_list list{places, n / 8};
-        const std::size_t bytes = stream_encoders<T>.in_use()(in, wanted, AtRate ? T(0) : limit, stream, list);
-        if (n > 0 && bytes == 0) return {0, status::unsupported};
-        const std::size_t exceptions = list.count, all = bytes + exceptions * (2 + sizeof(T)) + 2;
-        if (all >= room) return {0, status::out_of_space};
-        std::memcpy(dst.data(), stream, bytes);
-        for (std::size_t k = 0; k < exceptions; ++k) {
-            store(dst, bytes + 2 * k, places[k]);
-            std::memcpy(dst.data() + bytes + 2 * exceptions + k * sizeof(T), &in[places[k]], sizeof(T));
-        }
-        store(dst, all - 2, static_cast<std::uint16_t>(exceptions));
-        return {all, status::ok, exceptions};
-    }
-
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        const exact_environment environment;
-        if (!AtRate && !(bitzip::limit_of<T>(eb) > 0)) return status::corrupt;
-        const precision wanted = precision_of(eb);
-        if (src.size() < 3 || wanted.block_bits > most_block_bits) return status::corrupt;
-        const std::size_t n = out.size(), exceptions = load<std::uint16_t>(src, src.size() - 2), behind = exceptions * (2 + sizeof(T)) + 2;
-        if (src.size() < behind + 1) return status::corrupt;
-        const const_byte_span stream = src.first(src.size() - behind);
-        const std::size_t end = stream_decoders<T>.in_use()(stream, wanted, out);
-        if (end > 8 * stream.size() || (end + 7) / 8 != stream.size() || bit_source(stream).peek(end) != 0) return status::corrupt;
-        std::size_t lowest = 0;
-        for (std::size_t k = 0; k < exceptions; ++k) {
-            const std::size_t place = load<std::uint16_t>(src, stream.size() + 2 * k);
-            if (place < lowest || place >= n) return status::corrupt;
-            std::memcpy(&out[place], src.data() + stream.size() + 2 * exceptions + k * sizeof(T), sizeof(T));
-            lowest = place + 1;
-        }
-        return status::ok;
-    }
-
-private:
-    /// Exponent, and four bits for each plane and one for each of the three searches that succeed.
-    static constexpr std::size_t most_block_bits = coder::header_bits + 4 * static_cast<std::size_t>(fields::word_bits) + 4;
-
-    static precision precision_of(double eb) noexcept
-    {
-        if constexpr (!AtRate) return {0, static_cast<int>(std::bit_cast<std::uint64_t>(eb) >> 52) - 1023};
-        const double bits = std::clamp(eb, 0.0, 1000.0) * block_values;
-        return {std::max<std::size_t>(static_cast<std::size_t>(bits + 0.5), coder::header_bits), -1074};
-    }
-};
-
-}  // namespace detail::zfp
-
-/// Four values at a time become an exponent and four coefficients, of which the bit planes above the bound are kept.
-///
 /// Every decoded value is within eb: each one is decoded and compared while it is encoded. A value that is not (NaN, Inf, bounds near the
 /// precision of T) is kept exactly behind the stream; if there are many, the chunk travels raw. Bounds below the smallest normal T keep
 /// everything raw. Cost: one pass over a chunk in the innermost cache, no allocation.
@@ -102,7 +28,15 @@ private:
 /// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
 /// of single bits, or, with BMI2, the codes of all planes of a block at once (codec/zfp/layout.inl).
 template <native_float T>
-struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_coder<T, false> {};
+struct codec_impl<policies::Codec::Zfp, T, host_space> {
+    static constexpr bool at_rate = false;
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
 
 /// What Codec::Zfp with FixedRate<bits> stands for: so many bits for each value, at least header_bits / 4, and no bound at all. NaN and Inf
 /// survive as above; each one costs 2 bytes and itself.
@@ -110,6 +44,43 @@ struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::zfp::chunk_code
 /// Source: Zhou et al., "Accelerating MPI All-to-All Communication with Online Compression on Modern GPU Clusters", ISC 2022, uses this
 /// mode; libzfp calls it "fixed rate".
 template <native_float T>
-struct codec_impl<policies::Codec::ZfpAtRate, T, host_space> : detail::zfp::chunk_coder<T, true> {};
+struct codec_impl<policies::Codec::ZfpAtRate, T, host_space> {
+    static constexpr bool at_rate = true;
+    static constexpr std::size_t chunk_elements = max_chunk_elements;
+    static constexpr bool pipelined = true;
+    static constexpr std::size_t elements_between_polls = 8192;
+
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
+
+#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::Zfp, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                          byte_span dst, double eb) noexcept
+{
+    return detail::zfp::chunk_coder<T, false>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::Zfp, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
+                                                                                                   double eb) noexcept
+{
+    return detail::zfp::chunk_coder<T, false>::decode_chunk(src, out, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::ZfpAtRate, T, host_space>::encode_chunk(std::span<const T> in,
+                                                                                                                byte_span dst,
+                                                                                                                double eb) noexcept
+{
+    return detail::zfp::chunk_coder<T, true>::encode_chunk(in, dst, eb);
+}
+template <native_float T>
+[[gnu::always_inline]] inline status codec_impl<policies::Codec::ZfpAtRate, T, host_space>::decode_chunk(const_byte_span src,
+                                                                                                         std::span<T> out,
+                                                                                                         double eb) noexcept
+{
+    return detail::zfp::chunk_coder<T, true>::decode_chunk(src, out, eb);
+}
+#endif
 
 }  // namespace ccoll::inline CCOLL_ABI

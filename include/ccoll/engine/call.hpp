@@ -99,7 +99,7 @@ status refusal_of_call(Link& link)
 }
 
 /// A call that needs nothing of its plan but the entry of the table: no topology, no guarded links, one level, and schedules that are
-/// proved. Compiled once per element type and transport, so that extern.hpp can declare it: a file that only calls it compiles no
+/// proved. Compiled once per element type and transport, so that compiled.hpp can declare it: a file that only calls it compiles no
 /// transport.
 template <class How, class Call, element T, transport Link, communicator Comm>
 CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan<T, Link>& plan, const user_buffers<T>& user, int root,

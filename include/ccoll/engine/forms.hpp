@@ -8,6 +8,9 @@
 #include <span>
 
 #include <ccoll/engine/call.hpp>
+#if defined(CCOLL_COMPILED)
+#include <ccoll/engine/compiled.hpp>
+#endif
 
 namespace ccoll::inline CCOLL_ABI {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/run_modes.hpp - floor 3. The three ways to run a call: run it to its end, only begin it, or prepare it. Each is compiled once per
 // element type, transport and clock. `run` is defined outside its class: g++ instantiates what is defined inside at every use, also if
-// extern.hpp says that it is compiled in another file.
+// compiled.hpp says that it is compiled in another file.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // transport/mpi_library.hpp - floor 2. What ccoll keeps for each communicator and for MPI as a whole, and when it is freed. Handle is
-// always MPI_Comm. These are templates so that a file for which the engine is compiled elsewhere (extern.hpp) compiles none of it.
+// always MPI_Comm. These are templates so that a file for which the engine is compiled elsewhere (compiled.hpp) compiles none of it.
 #pragma once
 
 #include <sched.h>

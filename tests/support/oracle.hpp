@@ -109,3 +109,13 @@ std::uint64_t hash(const std::vector<T>& values)
 }
 
 }  // namespace oracle
+
+// Compiled once, as fields are.
+#define CCOLL_TEST_ORACLE(storage, T)                                                          \
+    storage template oracle::wanted oracle::reduce<T>(oracle::op, std::span<const T>, double); \
+    storage template bool oracle::holds<T>(T, const oracle::wanted&, double);                  \
+    storage template std::uint64_t oracle::hash<T>(std::span<const T>)
+#if defined(CCOLL_TEST_SUPPORT)
+CCOLL_TEST_ORACLE(extern, float);
+CCOLL_TEST_ORACLE(extern, double);
+#endif

@@ -225,3 +225,25 @@ double range(const std::vector<T>& x)
 }
 
 }  // namespace fields
+
+// Unit tests are not optimised, and spend much of their time here: these are compiled once, optimised (support.cpp).
+#define CCOLL_TEST_FIELDS(storage, T)                                                          \
+    storage template std::vector<T> fields::smooth<T>(std::size_t, unsigned);                  \
+    storage template std::vector<T> fields::quiet<T>(std::size_t, unsigned);                   \
+    storage template std::vector<T> fields::random<T>(std::size_t, unsigned);                  \
+    storage template std::vector<T> fields::constant<T>(std::size_t, unsigned);                \
+    storage template std::vector<T> fields::ramp<T>(std::size_t, unsigned);                    \
+    storage template std::vector<T> fields::offset<T>(std::size_t, unsigned);                  \
+    storage template std::vector<T> fields::denormal<T>(std::size_t, unsigned);                \
+    storage template std::vector<T> fields::wild<T>(std::size_t, unsigned);                    \
+    storage template std::vector<T> fields::non_finite<T>(std::size_t, unsigned);              \
+    storage template std::vector<T> fields::half_steps<T>(std::size_t, unsigned);              \
+    storage template std::vector<T> fields::largest<T>(std::size_t, unsigned);                 \
+    storage template std::vector<T> fields::bit_patterns<T>(std::size_t, unsigned);            \
+    storage template std::vector<fields::named<T>> fields::ordinary<T>(std::size_t, unsigned); \
+    storage template std::vector<fields::named<T>> fields::all<T>(std::size_t, unsigned);      \
+    storage template double fields::range<T>(const std::vector<T>&)
+#if defined(CCOLL_TEST_SUPPORT)
+CCOLL_TEST_FIELDS(extern, float);
+CCOLL_TEST_FIELDS(extern, double);
+#endif

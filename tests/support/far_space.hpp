@@ -266,7 +266,8 @@ inline ccoll::codec_queue queue_of_lane(std::size_t lane) noexcept
                 worker::one().submit(*static_cast<worker::queue*>(self), job, work);
             },
             [](void* self, ccoll::codec_work& work) noexcept { return worker::one().test(*static_cast<worker::queue*>(self), work); },
-            [](void*) noexcept { std::this_thread::yield(); }};
+            // Not a yield: ranks that wait would take the cores from the one worker.
+            [](void*) noexcept { std::this_thread::sleep_for(std::chrono::microseconds(10)); }};
 }
 
 inline ccoll::workspace& element_memory(ccoll::workspace&) noexcept

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake "-DCOMPILE=<compiler;flags>" -DSOURCE=tests/consumers/compiled.cpp -DNM=<nm> -DWORK=<folder> -P check_compiled.cmake
+# A unit that is compiled for ccoll::compiled contains no code of engine and codecs. Without that target it does, or else this test could not
+# fail.
+cmake_minimum_required(VERSION 3.22)
+file(MAKE_DIRECTORY ${WORK})
+foreach(way with without)
+  set(define "")
+  if(way STREQUAL with)
+    set(define -DCCOLL_COMPILED)
+  endif()
+  execute_process(COMMAND ${COMPILE} ${define} -c ${SOURCE} -o ${WORK}/${way}.o RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(failed)
+    message(FATAL_ERROR "does not compile ${way} ccoll::compiled:\n${text}")
+  endif()
+  execute_process(COMMAND ${NM} -C --defined-only ${WORK}/${way}.o OUTPUT_VARIABLE symbols)
+  foreach(piece "executor<float[^\n]*::begin_step" "begin_plain" "p2p_call<float[^\n]*::progress" "detail::szp::[a-z_]*encode" "detail::zfp::" "detail::sze::")
+    string(REGEX MATCH "${piece}" found "${symbols}")
+    if(way STREQUAL without AND NOT found)
+      message(FATAL_ERROR "${piece} is not even in a unit without ccoll::compiled: this test cannot fail")
+    elseif(way STREQUAL with AND found)
+      message(FATAL_ERROR "a unit with ccoll::compiled defines ${piece}")
+    endif()
+  endforeach()
+endforeach()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# ccoll::compiled: the engine and the codecs, compiled once by the build that links it (include/ccoll/compiled.hpp). Part of the package, and
+# of a build that adds ccoll as a subdirectory. Nothing is built if nobody links it.
+#
+#   ccoll_compiled_szp, _codecs   codecs of float and double: SZp and SZe, and all others
+#   ccoll_compiled_threads        collectives of float and double among threads
+#   ccoll_compiled_host           all of these
+#   ccoll_compile_mpi(<t> <mpi>)  a static library <t> with the collectives over the MPI that the target <mpi> stands for, and the above
+#   ccoll::compiled               ccoll_compiled_host, and the collectives over MPI::MPI_CXX if the including project has found it
+set(ccoll_compiled_sources ${CMAKE_CURRENT_LIST_DIR}/compiled CACHE INTERNAL "")
+find_package(Threads REQUIRED)
+if(NOT TARGET ccoll_compiled_host)
+  set(files_szp szp_float szp_double)
+  set(files_codecs codecs_float codecs_double)
+  set(files_threads threads)
+  add_library(ccoll_compiled_host INTERFACE)
+  foreach(part szp codecs threads)
+    list(TRANSFORM files_${part} REPLACE "(.+)" "${ccoll_compiled_sources}/\\1.cpp" OUTPUT_VARIABLE files)
+    add_library(ccoll_compiled_${part} STATIC EXCLUDE_FROM_ALL ${files})
+    target_link_libraries(ccoll_compiled_${part} PUBLIC ccoll::ccoll Threads::Threads)
+    target_compile_definitions(ccoll_compiled_${part} PRIVATE CCOLL_NO_MPI INTERFACE CCOLL_COMPILED)
+    # Whatever the program around it is compiled with: without optimisation a codec takes ten times as long.
+    target_compile_options(ccoll_compiled_${part} PRIVATE $<$<CONFIG:Debug>:-O2>)
+    target_link_libraries(ccoll_compiled_host INTERFACE ccoll_compiled_${part})
+  endforeach()
+endif()
+
+function(ccoll_compile_mpi target mpi)
+  add_library(${target} STATIC EXCLUDE_FROM_ALL ${ccoll_compiled_sources}/mpi.cpp)
+  target_link_libraries(${target} PUBLIC ccoll_compiled_host ${mpi})
+  target_compile_definitions(${target} INTERFACE CCOLL_COMPILED_MPI)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O2>)
+endfunction()
+
+function(ccoll_finish_compiled)
+  if(TARGET MPI::MPI_CXX AND NOT TARGET ccoll_compiled_mpi)
+    ccoll_compile_mpi(ccoll_compiled_mpi MPI::MPI_CXX)
+    target_link_libraries(ccoll_compiled INTERFACE ccoll_compiled_mpi)
+  endif()
+endfunction()
+
+if(NOT TARGET ccoll::compiled)
+  add_library(ccoll_compiled INTERFACE)
+  target_link_libraries(ccoll_compiled INTERFACE ccoll_compiled_host)
+  add_library(ccoll::compiled ALIAS ccoll_compiled)
+  # MPI may be looked for after ccoll.
+  if(PROJECT_NAME STREQUAL ccoll AND NOT PROJECT_IS_TOP_LEVEL)
+    cmake_language(DEFER DIRECTORY ${CMAKE_SOURCE_DIR} CALL ccoll_finish_compiled)
+  else()
+    cmake_language(DEFER CALL ccoll_finish_compiled)
+  endif()
+endif()
