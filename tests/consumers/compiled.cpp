@@ -20,5 +20,6 @@ void all(floats& x, floats& y, ccoll::threads_comm& comm)
     ccoll::bcast<Codec::BitZip, ErrorBound<1e-3>>(x, 0, comm);
     ccoll::scan<Codec::Lossless>(x, y, comm);
     ccoll::send<Codec::SZx, ErrorBound<1e-3>>(x, 0, 0, comm);
-    ccoll::neighbor_allgather<Codec::SZp, ErrorBound<1e-3>>(x, y, ccoll::with_grid(comm, {1}, {false}));
+    const std::vector<int> extents(1, comm.size()), closed(1, 1);
+    ccoll::neighbor_allgather<Codec::SZp, ErrorBound<1e-3>>(x, y, ccoll::with_grid(comm, extents, closed));
 }

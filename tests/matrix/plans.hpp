@@ -108,6 +108,9 @@ using algorithms =
     list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Rabenseifner, Algo::Binomial, Algo::ScatterAllgather, Algo::Chain,
          Algo::Linear, Algo::Bruck, Algo::Pairwise, Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>,
          Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
+/// For element types other than the first: the engine is the same, and knows no algorithm by name.
+using few_algorithms = list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Binomial, Algo::Bruck,
+                            Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>>;
 using placements = list<Placement::Auto, Placement::PerHop, Placement::Once, Placement::DecodeReduceEncode, Placement::Homomorphic>;
 /// A bound for those that need one.
 using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>,
@@ -336,7 +339,9 @@ void add_algorithm(table<T, Comm>& to)
 template <class Collective, class T, class Comm, bool Full>
 void add_collective(table<T, Comm>& to)
 {
-    [&]<class... Algo>(list<Algo...>) { (add_algorithm<Collective, T, Comm, Algo, Full>(to), ...); }(tags::algorithms{});
+    [&]<class... Algo>(list<Algo...>) {
+        (add_algorithm<Collective, T, Comm, Algo, Full>(to), ...);
+    }(std::conditional_t<Full, tags::algorithms, tags::few_algorithms>{});
 }
 
 template <class Plan, class T, class Comm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // MPI_THREAD_MULTIPLE: requests that another thread waits for, and a thread of the library that moves calls on, while this one calls MPI.
 // And buckets, which need no threads.
+// one MPI
 #include <cmath>
 #include <thread>
 #include <vector>

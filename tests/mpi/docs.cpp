@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // docs/porting.md: each call of MPI beside the call that replaces it, and the traps that the page describes.
 // ranks: 1 3
+// one MPI
 #include <cmath>
 #include <string>
 #include <system_error>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives over MPI on memory that the host cannot read, with codec work that a thread does late, compared with the same calls on host
 // memory.
+// one MPI
 #include <string>
 
 #include "check.hpp"

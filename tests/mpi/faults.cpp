@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fault:: policies over MPI with links that damage and lose messages: collectives, point-to-point calls, and damage that cannot be
 // repaired.
+// one MPI
 #include <cmath>
 #include <cstdio>
 #include <string>

@@ -2,6 +2,7 @@
 // ranks: 1 3
 // A plan chosen at run time, over MPI. The exact plan goes to MPI's own collective, and the others go through the engine. The same for
 // typed calls.
+// one MPI
 #include <cmath>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // scan and exscan beside MPI_Scan and MPI_Exscan.
 // ranks: 1 3 8
+// one MPI
 #include <cmath>
 #include <vector>
 

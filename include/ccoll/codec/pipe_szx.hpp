@@ -5,11 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/policy/tags.hpp>
-#if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
-#include <ccoll/codec/szx/coder.hpp>
-#endif
+#include <ccoll/codec/szx.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 

@@ -5,9 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp/sizes.hpp>
-#include <ccoll/policy/strides.hpp>
+#include <ccoll/codec/szp.hpp>
 #include <ccoll/policy/tags.hpp>
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 #include <ccoll/codec/sze/coder.hpp>

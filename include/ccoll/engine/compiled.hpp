@@ -8,6 +8,9 @@
 #include <ccoll/engine/p2p.hpp>
 
 #if defined(CCOLL_COMPILED)
+#if defined(CCOLL_USE_PMPI)
+#error "ccoll: ccoll::compiled has no code for files that define CCOLL_USE_PMPI; give them a target of their own that links ccoll::ccoll"
+#endif
 #include <ccoll/codec/bitcut.hpp>
 #include <ccoll/codec/bitzip.hpp>
 #include <ccoll/codec/bytezip.hpp>
