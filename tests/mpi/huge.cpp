@@ -2,6 +2,7 @@
 // ranks: 2
 // More than 2^31 bytes, and elements, in one call, so that a counter of 32 bits would show. Needs 6 GiB of memory in all; without them it
 // says so.
+// one MPI
 #include <cstdint>
 #include <cstdio>
 #include <vector>

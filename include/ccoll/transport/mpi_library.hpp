@@ -226,7 +226,8 @@ public:
     }
 
     /// What `why` points to if other ranks have not come in time.
-    static constexpr const char* too_late = "the other ranks have not made their first call on this communicator, which all make together";
+    /// An array, because it is recognised by its address: that of a literal may differ from one file of a program to the next.
+    static constexpr char too_late[] = "the other ranks have not made their first call on this communicator, which all make together";
 
     /// The largest count that MPI's own collectives are trusted with, in elements of all ranks together.
     std::size_t native_limit() const noexcept { return limit_; }
