@@ -141,9 +141,10 @@ suite() {
     run_tests "$preset" "$tree"
 }
 
+# areas_like <file of areas> <regex>: fails if there are none
+areas_like() { cut -d' ' -f1 "$1" | grep -E "$2" | sort -u | grep .; }
 # areas_of <file of areas> <what the user wrote>: the areas that are meant. A header that has no test of its own means its folder; a header that
 # users include, the tests of its name.
-areas_like() { cut -d' ' -f1 "$1" | grep -E "$2" | sort -u | grep .; }
 areas_of() {
     local asked=${2#include/} name
     asked=${asked#ccoll/} asked=${asked#tests/} asked=${asked%/}
@@ -159,7 +160,7 @@ areas_of() {
     return 1
 }
 
-# only <preset> <build tree> <areas...>
+# run_only <preset> <build tree> <areas...>
 run_only() {
     local preset=$1 tree=build/$2 asked areas=() list=build/$2/tests/areas.txt
     shift 2

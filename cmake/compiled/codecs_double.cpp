@@ -3,16 +3,16 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/compiled.hpp>
 
-CCOLL_INSTANTIATE_CHUNKS(BitCut, double);
-CCOLL_INSTANTIATE_CHUNKS(BitWise, double);
-CCOLL_INSTANTIATE_CHUNKS(BitZip, double);
-CCOLL_INSTANTIATE_CHUNKS(ByteZip, double);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitCut, double);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitWise, double);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitZip, double);
+CCOLL_INSTANTIATE_CODED_CHUNKS(ByteZip, double);
 CCOLL_INSTANTIATE_CHUNKS(Lossless, double);
 CCOLL_INSTANTIATE_CHUNKS(None, double);
 CCOLL_INSTANTIATE_CHUNKS(PipeSZx, double);
 CCOLL_INSTANTIATE_CHUNKS(SZx, double);
-CCOLL_INSTANTIATE_CHUNKS(Zfp, double);
-CCOLL_INSTANTIATE_CHUNKS(ZfpAtRate, double);
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>, double, ccoll::host_space>;
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitWise>, double, ccoll::host_space>;
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>, double, ccoll::host_space>;
+CCOLL_INSTANTIATE_CODED_CHUNKS(Zfp, double);
+CCOLL_INSTANTIATE_CODED_CHUNKS(ZfpAtRate, double);
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>, double>;
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitWise>, double>;
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>, double>;

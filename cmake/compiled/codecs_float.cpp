@@ -3,16 +3,16 @@
 #include <ccoll/codec.hpp>
 #include <ccoll/compiled.hpp>
 
-CCOLL_INSTANTIATE_CHUNKS(BitCut, float);
-CCOLL_INSTANTIATE_CHUNKS(BitWise, float);
-CCOLL_INSTANTIATE_CHUNKS(BitZip, float);
-CCOLL_INSTANTIATE_CHUNKS(ByteZip, float);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitCut, float);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitWise, float);
+CCOLL_INSTANTIATE_CODED_CHUNKS(BitZip, float);
+CCOLL_INSTANTIATE_CODED_CHUNKS(ByteZip, float);
 CCOLL_INSTANTIATE_CHUNKS(Lossless, float);
 CCOLL_INSTANTIATE_CHUNKS(None, float);
 CCOLL_INSTANTIATE_CHUNKS(PipeSZx, float);
 CCOLL_INSTANTIATE_CHUNKS(SZx, float);
-CCOLL_INSTANTIATE_CHUNKS(Zfp, float);
-CCOLL_INSTANTIATE_CHUNKS(ZfpAtRate, float);
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>, float, ccoll::host_space>;
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitWise>, float, ccoll::host_space>;
-template struct ccoll::codec_impl<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>, float, ccoll::host_space>;
+CCOLL_INSTANTIATE_CODED_CHUNKS(Zfp, float);
+CCOLL_INSTANTIATE_CODED_CHUNKS(ZfpAtRate, float);
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitCut>, float>;
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitWise>, float>;
+template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::BitMask<ccoll::policies::Codec::BitZip>, float>;

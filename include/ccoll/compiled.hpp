@@ -29,7 +29,11 @@
 #define CCOLL_EXTERN_CODEC(Tag, T) CCOLL_CODEC_OF_PROGRAM(extern, Tag, T)
 #define CCOLL_INSTANTIATE_CODEC(Tag, T) CCOLL_CODEC_OF_PROGRAM(, Tag, T)
 
-/// In the files of ccoll::compiled: a codec of the library, chunk by chunk and as collectives use it.
+/// In the files of ccoll::compiled: a codec of the library, chunk by chunk (codec_impl, or the functions that it derives from coded_chunks)
+/// and as collectives use it.
 #define CCOLL_INSTANTIATE_CHUNKS(Tag, T)                                                  \
     template struct ccoll::codec_impl<ccoll::policies::Codec::Tag, T, ccoll::host_space>; \
+    CCOLL_INSTANTIATE_CODEC(ccoll::policies::Codec::Tag, T)
+#define CCOLL_INSTANTIATE_CODED_CHUNKS(Tag, T)                                   \
+    template struct ccoll::detail::coded_chunks<ccoll::policies::Codec::Tag, T>; \
     CCOLL_INSTANTIATE_CODEC(ccoll::policies::Codec::Tag, T)

@@ -21,30 +21,20 @@ namespace ccoll::inline CCOLL_ABI {
 /// keep their sign instead of becoming non-negative, because nothing else needs its bit; eight streams in chunks of 512 values or more;
 /// numbers with the exponent field 0 are 0.
 template <native_float T>
-struct codec_impl<policies::Codec::BitCut, T, host_space> {
+struct codec_impl<policies::Codec::BitCut, T, host_space> : detail::coded_chunks<policies::Codec::BitCut, T> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
     static constexpr bool predicts = false;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+namespace detail {
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitCut, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                             byte_span dst,
-                                                                                                             double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, false>::encode_chunk(in, dst, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitCut, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
-                                                                                                      double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, false>::decode_chunk(src, out, eb);
-}
+struct coder_of<policies::Codec::BitCut, T> {
+    using type = bitzip::chunk_coder<T, false>;
+};
+}  // namespace detail
 #endif
 
 }  // namespace ccoll::inline CCOLL_ABI

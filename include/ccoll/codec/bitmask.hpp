@@ -38,32 +38,19 @@ inline constexpr bool is_bit_stream = requires { Impl::predicts; };
 /// - Numbers of 4 bytes, too: a match has 9, 11, 13 or 17 initial bits.
 template <class Inner, native_float T>
     requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
-struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space> {
+struct codec_impl<policies::Codec::BitMask<Inner>, T, host_space> : detail::coded_chunks<policies::Codec::BitMask<Inner>, T> {
     static constexpr std::size_t chunk_elements = codec_impl<Inner, T, host_space>::chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+namespace detail {
 template <class Inner, native_float T>
-    requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitMask<Inner>, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                                     byte_span dst,
-                                                                                                                     double eb) noexcept
-{
-    return detail::bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>::encode_chunk(in, dst, eb);
-}
-template <class Inner, native_float T>
-    requires detail::bitzip::is_bit_stream<codec_impl<Inner, T, host_space>>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitMask<Inner>, T, host_space>::decode_chunk(const_byte_span src,
-                                                                                                              std::span<T> out,
-                                                                                                              double eb) noexcept
-{
-    return detail::bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>::decode_chunk(src, out, eb);
-}
+struct coder_of<policies::Codec::BitMask<Inner>, T> {
+    using type = bitzip::masked_coder<codec_impl<Inner, T, host_space>, T>;
+};
+}  // namespace detail
 #endif
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -34,14 +34,11 @@ namespace ccoll::inline CCOLL_ABI {
 ///   values at a time (bitzip/lanes.hpp).
 /// - Numbers with the exponent field 0 are 0, instead of half the smallest normal number.
 template <native_float T>
-struct codec_impl<policies::Codec::BitZip, T, host_space> {
+struct codec_impl<policies::Codec::BitZip, T, host_space> : detail::coded_chunks<policies::Codec::BitZip, T> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
     static constexpr bool predicts = true;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 /// As BitZip, in the form of the earlier paper: predictions begin as soon as there are values to predict from, so a constant lane costs one
@@ -50,43 +47,24 @@ struct codec_impl<policies::Codec::BitZip, T, host_space> {
 /// Source: Hu and Koibuchi, "The Case for Error-Bounded Lossy Floating-Point Data Compression on Interconnection Networks", CS & IT 2021,
 /// section 3.2. That paper says that an order n needs n + 1 values, and names no further rule for the first ones.
 template <native_float T>
-struct codec_impl<policies::Codec::BitWise, T, host_space> {
+struct codec_impl<policies::Codec::BitWise, T, host_space> : detail::coded_chunks<policies::Codec::BitWise, T> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
     static constexpr bool predicts = true;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+namespace detail {
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitZip, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                             byte_span dst,
-                                                                                                             double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::three_kept>::encode_chunk(in, dst, eb);
-}
+struct coder_of<policies::Codec::BitZip, T> {
+    using type = bitzip::chunk_coder<T, true, bitzip::beginning::three_kept>;
+};
 template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitZip, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
-                                                                                                      double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::three_kept>::decode_chunk(src, out, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::BitWise, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                              byte_span dst,
-                                                                                                              double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::as_they_come>::encode_chunk(in, dst, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::BitWise, T, host_space>::decode_chunk(const_byte_span src,
-                                                                                                       std::span<T> out, double eb) noexcept
-{
-    return detail::bitzip::chunk_coder<T, true, detail::bitzip::beginning::as_they_come>::decode_chunk(src, out, eb);
-}
+struct coder_of<policies::Codec::BitWise, T> {
+    using type = bitzip::chunk_coder<T, true, bitzip::beginning::as_they_come>;
+};
+}  // namespace detail
 #endif
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -35,28 +35,18 @@ namespace ccoll::inline CCOLL_ABI {
 ///   must be.
 /// - Lanes; the first values of each are kept.
 template <native_float T>
-struct codec_impl<policies::Codec::ByteZip, T, host_space> {
+struct codec_impl<policies::Codec::ByteZip, T, host_space> : detail::coded_chunks<policies::Codec::ByteZip, T> {
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+namespace detail {
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::ByteZip, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                              byte_span dst,
-                                                                                                              double eb) noexcept
-{
-    return detail::bytezip::chunk_coder<T>::encode_chunk(in, dst, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::ByteZip, T, host_space>::decode_chunk(const_byte_span src,
-                                                                                                       std::span<T> out, double eb) noexcept
-{
-    return detail::bytezip::chunk_coder<T>::decode_chunk(src, out, eb);
-}
+struct coder_of<policies::Codec::ByteZip, T> {
+    using type = bytezip::chunk_coder<T>;
+};
+}  // namespace detail
 #endif
 
 }  // namespace ccoll::inline CCOLL_ABI

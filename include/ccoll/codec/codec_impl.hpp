@@ -108,4 +108,34 @@ concept linear_chunk_codec =
 /// Generic code keeps chunks on its stack.
 inline constexpr std::size_t max_chunk_elements = 8192;
 
+namespace detail {
+
+/// Whose functions work on the chunks of a codec of the library: `type`. A codec's header specialises it where its kernels are compiled.
+template <class Tag, class T>
+struct coder_of;
+
+/// The base of a codec_impl whose coder has encode_chunk and decode_chunk and nothing else. In a program with ccoll::compiled they are only
+/// declared.
+template <class Tag, native_float T>
+struct coded_chunks {
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
+};
+
+#if !defined(CCOLL_COMPILED)
+// Always inlined, so that a chunk costs no call more than if the coder were used directly.
+template <class Tag, native_float T>
+[[gnu::always_inline]] inline encode_result coded_chunks<Tag, T>::encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+{
+    return coder_of<Tag, T>::type::encode_chunk(in, dst, eb);
+}
+template <class Tag, native_float T>
+[[gnu::always_inline]] inline status coded_chunks<Tag, T>::decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
+{
+    return coder_of<Tag, T>::type::decode_chunk(src, out, eb);
+}
+#endif
+
+}  // namespace detail
+
 }  // namespace ccoll::inline CCOLL_ABI

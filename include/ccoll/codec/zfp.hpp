@@ -28,14 +28,11 @@ namespace ccoll::inline CCOLL_ABI {
 /// check; exceptions; values of the lowest exponents, for which libzfp's scale overflows; a table with the code of each bit plane instead
 /// of single bits, or, with BMI2, the codes of all planes of a block at once (codec/zfp/layout.inl).
 template <native_float T>
-struct codec_impl<policies::Codec::Zfp, T, host_space> {
+struct codec_impl<policies::Codec::Zfp, T, host_space> : detail::coded_chunks<policies::Codec::Zfp, T> {
     static constexpr bool at_rate = false;
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 /// What Codec::Zfp with FixedRate<bits> stands for: so many bits for each value, at least header_bits / 4, and no bound at all. NaN and Inf
@@ -44,43 +41,24 @@ struct codec_impl<policies::Codec::Zfp, T, host_space> {
 /// Source: Zhou et al., "Accelerating MPI All-to-All Communication with Online Compression on Modern GPU Clusters", ISC 2022, uses this
 /// mode; libzfp calls it "fixed rate".
 template <native_float T>
-struct codec_impl<policies::Codec::ZfpAtRate, T, host_space> {
+struct codec_impl<policies::Codec::ZfpAtRate, T, host_space> : detail::coded_chunks<policies::Codec::ZfpAtRate, T> {
     static constexpr bool at_rate = true;
     static constexpr std::size_t chunk_elements = max_chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;
-
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
+namespace detail {
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::Zfp, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                          byte_span dst, double eb) noexcept
-{
-    return detail::zfp::chunk_coder<T, false>::encode_chunk(in, dst, eb);
-}
+struct coder_of<policies::Codec::Zfp, T> {
+    using type = zfp::chunk_coder<T, false>;
+};
 template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::Zfp, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,
-                                                                                                   double eb) noexcept
-{
-    return detail::zfp::chunk_coder<T, false>::decode_chunk(src, out, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::ZfpAtRate, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                                byte_span dst,
-                                                                                                                double eb) noexcept
-{
-    return detail::zfp::chunk_coder<T, true>::encode_chunk(in, dst, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline status codec_impl<policies::Codec::ZfpAtRate, T, host_space>::decode_chunk(const_byte_span src,
-                                                                                                         std::span<T> out,
-                                                                                                         double eb) noexcept
-{
-    return detail::zfp::chunk_coder<T, true>::decode_chunk(src, out, eb);
-}
+struct coder_of<policies::Codec::ZfpAtRate, T> {
+    using type = zfp::chunk_coder<T, true>;
+};
+}  // namespace detail
 #endif
 
 }  // namespace ccoll::inline CCOLL_ABI
