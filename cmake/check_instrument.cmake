@@ -4,7 +4,7 @@
 # it must refer to a clock, or else this test could not fail.
 file(MAKE_DIRECTORY ${WORK})
 function(build name)
-  execute_process(COMMAND ${COMPILE} ${ARGN} -O2 -c ${SOURCE} -o ${WORK}/${name}.o RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  execute_process(COMMAND ${COMPILE} ${ARGN} -O1 -c ${SOURCE} -o ${WORK}/${name}.o RESULT_VARIABLE rc OUTPUT_VARIABLE out ERROR_VARIABLE out)
   if(NOT rc EQUAL 0)
     message(FATAL_ERROR "${name} does not compile:\n${out}")
   endif()

@@ -58,11 +58,15 @@ struct tile {
     float of[3000];
 };
 
+#if defined(CCOLL_TEST_SANITIZED)  // one for each kind of stream: under sanitizers each type takes seconds to compile
+using every_element = std::tuple<std::uint8_t, bool, std::int16_t, float, double, long double, packed<3>, packed<7>, with_padding, hundred>;
+#else
 using every_element =
     std::tuple<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, char, bool,
                std::byte, float, double, long double, ccoll::half, ccoll::bfloat16, colour, std::complex<float>, std::complex<double>,
                packed<1>, packed<2>, packed<3>, packed<5>, packed<6>, packed<7>, packed<8>, packed<12>, packed<16>, packed<24>, packed<100>,
                value_and_index, with_padding, twelve, twenty_four, hundred, ccoll::located<double>>;
+#endif
 
 template <class T>
 constexpr std::size_t chunk = ccoll::codec_impl<Codec, T, ccoll::host_space>::chunk_elements;
