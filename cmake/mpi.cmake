@@ -85,10 +85,7 @@ function(add_mpi_program mpi subject)
     target_link_options(${program} PRIVATE -fsanitize=${CMAKE_MATCH_1})
     # The hooks of UCX and of AddressSanitizer into the allocator do not work together.
     list(APPEND environment UCX_MEM_EVENTS=n ASAN_OPTIONS=detect_leaks=1:fast_unwind_on_malloc=0 LSAN_OPTIONS=suppressions=${here}/mpi/leaks.suppressions)
-  endif()
-  if(macros OR "${top}" MATCHES "// sanitize:")
-    target_link_libraries(${program} PRIVATE ccoll_compiled_host)  # codecs know no MPI; the engine is compiled with the program's macros
-  else()
+  elseif(NOT macros)
     target_link_libraries(${program} PRIVATE ccoll_compiled_${mpi})
     if(CCOLL_TEST_PRECOMPILE)
       target_precompile_headers(${program} REUSE_FROM ccoll_mpi_headers_${mpi})
