@@ -38,7 +38,7 @@ public:
         memory_.drop(partial_);
     }
 
-    bool progress() override
+    bool advance() override
     {
         moved_ = false;
         while (!ended_ && turn()) moved_ = true;

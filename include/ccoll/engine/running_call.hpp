@@ -35,7 +35,7 @@ public:
         engine_.reset();
     }
 
-    bool progress() override
+    bool advance() override
     {
         return guarded([this] { return go_on(); });
     }

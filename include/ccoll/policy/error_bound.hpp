@@ -85,7 +85,12 @@ struct no_bound : bound_tag<bound_kind::none> {
     static constexpr const char* name = "none";
 };
 
-/// Whether `eb` may be used as a bound; used at compile time and at run time. With bounds above 1e300 the arithmetic could overflow.
-constexpr bool is_bound(double eb) noexcept { return eb > 0 && eb < 1e300; }
+/// Whether `eb` may be used as a bound; used at compile time and at run time. With bounds of 1e300 and above the arithmetic could overflow.
+/// By its bits, because a processor that takes denormals as 0 would also refuse denormal bounds. Those of positive numbers are in order.
+constexpr bool is_bound(double eb) noexcept
+{
+    const auto bits = std::bit_cast<std::uint64_t>(eb);
+    return bits != 0 && bits < std::bit_cast<std::uint64_t>(1e300);
+}
 
 }  // namespace ccoll
