@@ -53,9 +53,11 @@ struct RuntimeBound : bound_tag<bound_kind::absolute> {
     static constexpr bool given_at_run_time = true;
 };
 
-/// The bound is E times the range of the inputs of all ranks (largest minus smallest finite value). Cost: one pass over the data, and
-/// log2(p) small messages by which the ranks agree on the range. If there is no range (constant or empty data), the bound is the smallest
-/// normal number.
+/// The bound is E times the range of the inputs of all ranks: the largest minus the smallest finite value, without fill values such as 1e20
+/// (docs/error_bounds.md). A marker such as -9999 is a value like any other: it widens the range, and with it the bound
+/// (docs/missing_values.md). Cost: one pass over the data, and log2(p) small messages by which the ranks agree on the range.
+/// If there is no range (constant or empty data), the bound is tiny: 16 times the smallest normal number if the data are 0 or so large that
+/// they stay exact with it, otherwise the smallest normal number.
 template <literal E>
 struct RelativeBound : bound_tag<bound_kind::relative> {
     static constexpr const char* name = "RelativeBound";
