@@ -31,8 +31,8 @@ CCOLL_TARGET inline u64 predict(i32* d, std::size_t n, std::size_t row, model& m
     candidates rows;
     u8 bytes[chunk_elements];
     to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
-    const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
-    find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all, rows);
+    const std::size_t every = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
+    find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), every, rows);
     if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
     for (std::size_t places = 0; m.count < most_distances;) {
         distance best;
