@@ -31,17 +31,13 @@ struct chunk_coder {
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;  // 30 us
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
-    {
-        return encode_chunk_of_field(in, dst, eb, {});
-    }
-    /// @param strides  of the field, if the caller knows them. Rows are looked for as well, because the field may repeat otherwise.
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept { return encode_with(in, dst, eb, {}); }
+    /// @param strides  of the field. Rows are also looked for, because the field may repeat otherwise: a shape makes no chunk longer.
     static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
     {
+        const encode_result found = encode_with(in, dst, eb, {});
         const std::size_t row = strides.first_from(least_row);
-        if (row == 0 || row <= most_row(in.size())) return encode_with(in, dst, eb, strides, row);
-        const encode_result found = encode_with(in, dst, eb, {}, 0);
-        return row < in.size() ? shorter_with(in, dst, eb, strides, found) : found;
+        return row == 0 || row >= in.size() ? found : shorter_with(in, dst, eb, strides, found);
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
@@ -51,26 +47,25 @@ struct chunk_coder {
     }
 
 private:
-    /// @param row  of the strides, if it is not too long to be judged; otherwise 0
-    static encode_result encode_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides,
-                                     std::size_t row) noexcept
+    /// @param strides  if there is none, rows are looked for
+    static encode_result encode_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
     {
         encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
         if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
         if (plain.code != status::ok) return plain;
-        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), row); shorter != 0) plain.bytes = shorter;
+        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
+            plain.bytes = shorter;
         return plain;
     }
-    /// Rows that are longer than half a chunk predict less than half of it. Whether that is more than what is found is seen when both have
-    /// been tried. @param found  the chunk in dst
+    /// @param found  the chunk in dst, without strides
     [[gnu::noinline]] static encode_result shorter_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides,
-                                                        encode_result found) noexcept
+                                                        const encode_result& found) noexcept
     {
-        std::byte room[sizeof(T) * chunk_elements];
-        const encode_result known = encode_with(in, byte_span(room, dst.size()), eb, strides, 0);
-        if (known.code != status::ok || (found.code == status::ok && known.bytes >= found.bytes)) return found;
-        copy(dst, byte_span(room, known.bytes));
-        return known;
+        alignas(16) std::byte room[sizeof(T) * chunk_elements];
+        const encode_result told = encode_with(in, byte_span(room).first(std::min(dst.size(), sizeof room)), eb, strides);
+        if (told.code != status::ok || (found.code == status::ok && told.bytes >= found.bytes)) return found;
+        copy(dst, byte_span(room).first(told.bytes));
+        return told;
     }
 
     [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
@@ -101,7 +96,7 @@ private:
         if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
         if (view.lists != nullptr) szp::lists::expand(view);
         const exact_environment environment;  // costs of distances are rounded
-        alignas(64) u8 room[most_coded_bytes];
+        u8 room[most_coded_bytes];
         const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row, room) - room);
         if (bytes + view.specials.size() >= chunk.size()) return 0;
         std::memmove(address(chunk) + bytes, view.specials.data(), view.specials.size());

@@ -67,8 +67,6 @@ inline constexpr std::size_t most_low_bits = 29;
 inline constexpr std::size_t most_coded_bytes =
     20 + 2 * most_words + classes * tokens * 6 + chunk_elements * most_low_bits / 8 + states_bytes + 16;
 
-static_assert(most_coded_bytes >= sizeof(i32) * chunk_elements);  // an encoder uses it as room for differences
-
 enum flag : u8 { coded = 15, fine = 16, alone = 32 };
 inline constexpr unsigned count_at = 6;  ///< the first bit of the number of distances
 

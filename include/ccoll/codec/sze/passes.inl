@@ -21,19 +21,20 @@ CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_
 
 /// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
 /// counts for the others.
-/// @param row  the length of the rows, if it is known, at most most_row(n); 0: the rows are looked for
-/// @return     the cost of the residuals of all values, about
-CCOLL_TARGET inline u64 predict(i32* d, std::size_t n, std::size_t row, model& m) noexcept
+/// @param row  the length of the rows, if it is known; 0: the rows are looked for
+CCOLL_TARGET inline void predict(i32* d, std::size_t n, std::size_t row, model& m) noexcept
 {
     u32 cost = cost_of(d, n);
-    u64 total = u64{cost} * n;
     const u32 mean = cost / static_cast<u32>(samples * sample_values) >> 10;  // bits of a difference, about
     candidates rows;
-    u8 bytes[chunk_elements];
-    to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
-    const std::size_t every = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
-    find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), every, rows);
-    if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
+    if (row <= most_row(n)) {
+        u8 bytes[chunk_elements];
+        to_bytes(d, n, mean > 4 ? mean - 4 : 0, bytes);
+        const std::size_t all = row != 0 ? row : 1, first = row != 0 ? row : least_row;  // planes are some rows away
+        find_candidates(bytes + probe_of(bytes, n / 2, n / 4), bytes + probe_of(bytes, n / 2 + n / 4, n / 4), first, most_row(n), all,
+                        rows);
+        if (row != 0) rows.of[candidates::most - 1] = static_cast<u16>(row);
+    }
     for (std::size_t places = 0; m.count < most_distances;) {
         distance best;
         u64 least = u64{cost} * n;
@@ -53,8 +54,7 @@ CCOLL_TARGET inline u64 predict(i32* d, std::size_t n, std::size_t row, model& m
             consider({w, false}, of.plain);
             consider({w, true}, of.smooth);
         }
-        if (best.places == 0) return total;
-        total -= u64{cost} * n - least;
+        if (best.places == 0) return;
         subtract_behind(d, n, best, places);
         m.distances[m.count++] = best;
         places = best.places;
@@ -64,18 +64,6 @@ CCOLL_TARGET inline u64 predict(i32* d, std::size_t n, std::size_t row, model& m
             if (best.places >= least_row) rows.of[0] = best.places;
         }
     }
-    return total;
-}
-/// The same with the better one of the rows that are known and those that are found: a shape must not make a chunk longer.
-/// @param searched  room for filled_up(n)
-CCOLL_TARGET inline void predict_with(i32* d, std::size_t n, std::size_t row, model& m, i32* searched) noexcept
-{
-    std::memcpy(searched, d, sizeof(i32) * filled_up(n));
-    model found;
-    const u64 known = predict(d, n, row, m);
-    if (predict(searched, n, 0, found) >= known) return;
-    std::memcpy(d, searched, sizeof(i32) * filled_up(n));
-    m = found;
 }
 
 /// Classes of about equal size, but groups without activity apart if there are many. Few groups are one class: a table has to pay.
@@ -121,7 +109,7 @@ CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t grou
     }
 }
 
-/// A chunk of SZp with differences, coded. @param out  most_coded_bytes bytes, at 64 bytes    @param row  @see predict
+/// A chunk of SZp with differences, coded. @param out  most_coded_bytes bytes    @param row  @see predict
 /// @return its end, in front of its section of special values
 CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n, std::size_t row, u8* out) noexcept
 {
@@ -136,8 +124,7 @@ CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n,
         m.distances[m.count++] = distance(view.above.row, false);  // SZp has judged
     } else if (!view.alone) {
         if (has_rows) add_behind(d, n, distance(view.above.row, false));
-        if (row == 0) predict(d, n, 0, m);
-        else predict_with(d, n, row, m, reinterpret_cast<i32*>(out));  // nothing has been written there yet
+        predict(d, n, row, m);
     }
 
     const std::size_t groups = groups_of(n);
