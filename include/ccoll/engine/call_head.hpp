@@ -23,7 +23,7 @@ public:
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
-        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {
+        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {  // ranks must have the same ones
             auto plan = detail::plan_word::unpacked(stamp.arguments.plan);
             plan.dtype = narrow->dtype;
             stamp.arguments.plan = plan.packed();
