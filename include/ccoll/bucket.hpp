@@ -107,7 +107,7 @@ public:
         call_.reset();  // it uses the memory of the turn
     }
 
-    bool progress() override
+    bool advance() override
     {
         if (ended_) return true;
         if (!call_->progress()) return false;

@@ -55,6 +55,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
                   "ccoll::encode: this codec has no host implementation for this element type; include its "
                   "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {
+        const detail::exact_environment environment;
         if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
@@ -77,6 +78,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
                   "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
                   "implementation for; include the codec's header, or specialise ccoll::codec_impl");
     if constexpr (has_codec<Codec, T>) {
+        const detail::exact_environment environment;
         const std::span<T> to = as_span(out);
         frame_view view;
         const status s = frame_codec_of<Codec, T>.open(src, to.size(), view);
@@ -109,6 +111,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
                   "ccoll::encode_addend: needs a codec that adds encoded streams (its codec_impl has "
                   "encode_addend and add_chunks), such as Codec::SZp");
     if constexpr (has_homomorphic_codec<Codec, T>) {
+        const detail::exact_environment environment;
         if (!is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
@@ -123,6 +126,7 @@ namespace detail {
 template <class Codec, element T, class Join>
 encode_result with_both(const_byte_span a, const_byte_span b, Join join)
 {
+    const exact_environment environment;
     frame_view left, right;
     for (const status s : {chunked<Codec, T>::open(a, left), chunked<Codec, T>::open(b, right)})
         if (s != status::ok && s != status::too_large) return {0, s};

@@ -90,7 +90,7 @@ TEMPLATE_LIST_TEST_CASE("a destination one byte too small is refused untouched",
     }
 }
 
-TEST_CASE("bounds that are not positive and finite are refused by lossy codecs and ignored by exact ones", "[codec][frame]")
+TEST_CASE("bounds that are not positive and below 1e300 are refused by lossy codecs and ignored by exact ones", "[codec][frame]")
 {
     const auto x = fields::smooth<float>(100);
     bytes dst(1000);

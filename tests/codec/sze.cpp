@@ -431,4 +431,30 @@ TEST_CASE("Encoders move the state to the next one of a token, whatever its shar
     }
 }
 
+TEMPLATE_TEST_CASE("A shape never makes a frame of SZe longer, whatever it says", "[codec][sze]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 55296;  // many lengths of rows divide it
+    std::vector<T> waves(n);
+    fields::generator random(5);
+    for (std::size_t i = 0; i < n; ++i)
+        waves[i] = static_cast<T>(std::sin(0.21 * static_cast<double>(i % 96)) * std::cos(0.002 * static_cast<double>(i / 96)) * 100 +
+                                  0.02 * random.unit());
+    auto missing = rows<T>(n, 128);
+    for (std::size_t i = 0; i < n; i += 7) missing[i] = T(1e20);
+    const std::pair<const char*, std::vector<T>> all[] = {
+        {"waves", waves},     {"rows", rows<T>(n, 128)},           {"long rows", rows<T>(n, 4608)},
+        {"missing", missing}, {"smooth", fields::smooth<T>(n, 3)}, {"random", fields::random<T>(n, 3)}};
+    for (const auto& [name, x] : all)
+        for (const double eb : {0.1, 1e-3}) {
+            const std::size_t plain = round_trip::frame_of<C>(x, eb).size();
+            for (const std::size_t row : {16u, 54u, 96u, 128u, 1024u, 4088u, 4089u, 4096u, 4608u, 6912u, 8192u, 13824u, 55296u}) {
+                const bytes frame = frame_with_rows<C>(x, row, eb);
+                INFO(name << ", eb = " << eb << ", rows of " << row << ": " << frame.size() << " bytes, without a shape " << plain);
+                CHECK(frame.size() <= plain);
+                CHECK(is_within<T>(frame, x, eb));
+            }
+        }
+}
+
 }  // namespace sze_cases

@@ -189,7 +189,13 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, -1.0);
     });
     INFO(bound);
-    CHECK(has(bound, "the error bound must be positive and finite; found -1"));
+    CHECK(has(bound, "the error bound must be positive and below 1e300; found -1"));
+    const auto wide = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, 1e300);
+    });
+    INFO(wide);
+    CHECK(has(wide, "the error bound must be positive and below 1e300; found 1.0000000000000001e+300"));
 }
 
 TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")

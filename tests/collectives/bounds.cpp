@@ -84,22 +84,51 @@ TEST_CASE("The range of a bcast ignores what other ranks have in their buffers",
     CHECK(all[0].error_bound == all[3].error_bound);
 }
 
-TEMPLATE_TEST_CASE("A relative bound of data without a range is the smallest normal number", "[bound]", float, double)
+TEMPLATE_TEST_CASE("A relative bound of data without a range is so small that they stay exact", "[bound]", float, double)
 {
     using T = TestType;
     const auto tiny = static_cast<double>(std::numeric_limits<T>::min());
-    const auto one = [&](contribution<T> data, std::size_t n) {
+    const auto one = [&](contribution<T> data, std::size_t n, double times = 16) {
         const setting s{3, 0, n, false};
         const auto all = check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>, Op::Max>(
             s, "constant", inputs_of<all_reduce, T>(s, data), oracle::op::max, ring_sum);
-        CHECK(all[0].facts.error_bound == tiny);
+        CHECK(all[0].facts.error_bound == times * tiny);
     };
     one([](std::size_t n, unsigned) { return std::vector<T>(n, T(3.7)); }, 1000);
     one([](std::size_t n, unsigned) { return std::vector<T>(n, T(0)); }, 1000);
     one([](std::size_t n, unsigned) { return std::vector<T>(n, std::numeric_limits<T>::quiet_NaN()); }, 1000);
     one([](std::size_t n, unsigned) { return std::vector<T>(n, -std::numeric_limits<T>::infinity()); }, 200);
     one([](std::size_t n, unsigned) { return std::vector<T>(n); }, 0);
-    one(&fields::denormal<T>, 1000);
+    one([](std::size_t n, unsigned) { return std::vector<T>(n, std::numeric_limits<T>::min() * 5); }, 1000, 1);
+    one(&fields::denormal<T>, 1000, 1);
+}
+
+TEMPLATE_TEST_CASE("Fields without a range are compressed with a relative bound, and stay exact", "[bound]", float, double, ccoll::half)
+{
+    using T = TestType;
+    const std::size_t n = 100000;
+    for (const float constant : {0.0f, 273.15f, -1e-3f}) {
+        const auto all = run<findings>(3, [=](threads_comm& comm, findings& mine) {
+            const std::vector<T> x(n, T(constant));
+            const auto look = [&](const char* what, const report& facts, const std::vector<T>& y, float times) {
+                const auto expected = static_cast<double>(x[0]) * static_cast<double>(times);
+                const double rounding = std::fabs(expected) * (sizeof(T) == 2 ? 0x1p-10 : 0x1p-22);
+                bool right = true;
+                for (const T v : y) right = right && std::fabs(static_cast<double>(v) - expected) <= rounding;
+                mine.expect(right, std::string(what) + " is not exact");
+                mine.expect(facts.sent_bytes == 0 || facts.ratio() > 50, what + (": a ratio of " + std::to_string(facts.ratio())));
+            };
+            auto y = x;
+            look("bcast", ccoll::bcast<Codec::SZp, RelativeBound<1e-3>>(y, 0, comm), y, 1);
+            y = x;
+            look("sum", ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>>(y, comm), y, 3);
+            y = x;
+            look("average", ccoll::allreduce<Codec::SZp, RelativeBound<1e-3>, Op::Average>(y, comm), y, 1);
+            y = x;
+            look("SZe", ccoll::allreduce<Codec::SZe, EndToEnd<RelativeBound<1e-3>>>(y, comm), y, 3);
+        });
+        none_wrong(all);
+    }
 }
 
 TEMPLATE_TEST_CASE("NaN and Inf do not count in the range", "[bound]", float, double)

@@ -39,9 +39,11 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Algo::Ring, Codec::PipeSZx>(x, comm);
     // expect: ccoll::Plan: a bound is given but the codec is exact
     call<Algo::Ring, ErrorBound<1e-3>>(x, comm);
-    // expect: ccoll::Plan: the error bound must be positive and finite
+    // expect: ccoll::Plan: the error bound must be positive and below 1e300
     call<Codec::PipeSZx, ErrorBound<-1e-3>>(x, comm);
-    // expect: ccoll::Plan: the error bound must be positive and finite
+    // expect: ccoll::Plan: the error bound must be positive and below 1e300
+    call<Codec::PipeSZx, ErrorBound<1e300>>(x, comm);
+    // expect: ccoll::Plan: the error bound must be positive and below 1e300
     call<Codec::PipeSZx, RelativeBound<0>>(x, comm);
     // expect: ccoll::Plan: FixedRate needs a codec with a fixed rate
     call<Codec::PipeSZx, FixedRate<8>>(x, comm);
@@ -49,7 +51,7 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Codec::PipeSZx, ErrorBound<1e-3>, Op::Prod>(x, comm);
     // expect: ccoll::worst_case: this bound is known during the call only
     (void)ccoll::worst_case<ccoll::collective::allreduce, Codec::PipeSZx, RuntimeBound>(4);
-    // expect: ccoll::Plan: Timeout<seconds> must be positive and finite
+    // expect: ccoll::Plan: Timeout<seconds> must be positive and below 1e300
     call<Timeout<0>>(x, comm);
     // expect: ccoll::Plan: FixedRate promises nothing of errors, so there is nothing to divide
     call<Codec::Zfp, EndToEnd<FixedRate<8>>>(x, comm);

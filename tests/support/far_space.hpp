@@ -378,6 +378,22 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
+    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        begin_work(queue, work, [=] {
+            detail::to_floats(far::near(from), far::near(to), n);
+            return encode_result{};
+        });
+    }
+    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        begin_work(queue, work, [=] {
+            detail::from_floats(far::near(from), far::near(to), n);
+            return encode_result{};
+        });
+    }
     static constexpr space_operations<T> operations{
         &far::element_memory, &far::message_memory, &far::queue_of_lane, &copy, &divide, &survey};
 };

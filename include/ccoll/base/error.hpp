@@ -23,7 +23,7 @@ enum class status : std::uint32_t {
     bad_argument,      ///< an argument that no call accepts, and that has no code of its own
     size_mismatch,     ///< this rank's buffers do not fit each other
     overlap,           ///< send and receive buffers share memory without being the same
-    bad_bound,         ///< the error bound is not positive and finite
+    bad_bound,         ///< the error bound is not positive and below 1e300
     out_of_space,      ///< a destination is too small
     unsupported,       ///< a codec cannot hold these values; the chunk is then stored as it is
     too_large,         ///< no frame that can be added holds these values at this bound; ranks then reduce exactly
@@ -65,7 +65,7 @@ constexpr const char* describe(status s) noexcept
     case status::bad_argument: return "an argument is out of range";
     case status::size_mismatch: return "the buffers of a rank do not fit each other (sizes in elements)";
     case status::overlap: return "the send and receive buffers of a rank overlap";
-    case status::bad_bound: return "the error bound must be positive and finite";
+    case status::bad_bound: return "the error bound must be positive and below 1e300";
     case status::out_of_space: return "the destination is too small (sizes in bytes)";
     case status::unsupported: return "the codec cannot hold these values";
     case status::too_large: return "values are too large for this error bound to be added in encoded form";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// base/exact.hpp - floor 0. The bit fields of floating-point numbers, and the floating-point environment in which codecs compute.
+// base/exact.hpp - floor 0. The bit fields of floating-point numbers, and the floating-point environment in which the library computes.
 #pragma once
 
 #include <bit>
@@ -13,10 +13,44 @@ namespace ccoll::inline CCOLL_ABI::detail {
 
 enum class denormals { keep, flush };
 
+#if defined(__x86_64__) || defined(__i386__)
+/// The same for the unit that computes long double: 64 bits of mantissa, to nearest, no traps.
+class x87_environment {
+public:
+    x87_environment() noexcept
+    {
+        __asm__ volatile("fnstcw %0" : "=m"(saved_));
+        if (differs()) __asm__ volatile("fldcw %0" : : "m"(wanted));
+    }
+    ~x87_environment()
+    {
+        if (!differs()) return;
+        if ((saved_ & all_traps) != all_traps) __asm__ volatile("fnclex");  // a flag that has been raised here would trap out there
+        __asm__ volatile("fldcw %0" : : "m"(saved_));
+    }
+    x87_environment(const x87_environment&) = delete;
+    x87_environment& operator=(const x87_environment&) = delete;
+
+private:
+    static constexpr std::uint16_t wanted = 0x37f, all_traps = 0x3f, meaning = 0xf3f;
+    bool differs() const noexcept { return (saved_ & meaning) != (wanted & meaning); }
+
+    std::uint16_t saved_;
+};
+#else
+struct x87_environment {};
+#endif
+
 /// While an object of this class lives, its thread rounds to nearest, traps no floating-point exception, and either keeps denormals or
 /// takes them as 0, whatever the program has set. Taking them as 0 is faster on processors where denormal operands are slow. The reason for
-/// this class is that programs do change these settings: g++ -Ofast turns denormals off in the whole process, and the same values would
-/// then give other bytes and a weaker bound. Exception flags that are raised in the meantime may stay raised.
+/// this class is that programs do change these settings, and seldom on all ranks: g++ -Ofast turns denormals off in the whole process, even
+/// from a library that is loaded later. The same values would then give other bits and bytes and a weaker bound. Exception flags that are
+/// raised in the meantime may stay raised.
+///
+/// Every call enters it where the user's thread enters the library (call.hpp, p2p_forms.hpp, pending.hpp, codec.hpp), and so does every
+/// part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, in_order.hpp, cuda/lane.cuh). Operations and codecs of
+/// users therefore run in it as well.
+/// Cost: a few cycles if the program has changed nothing.
 template <denormals What = denormals::keep>
 class exact_environment {
 public:
@@ -38,6 +72,7 @@ private:
     bool differs() const noexcept { return (saved_ & ~raised) != wanted; }
 
     unsigned saved_;
+    [[no_unique_address]] x87_environment long_doubles_;
 #elif defined(__aarch64__)
     exact_environment() noexcept
     {

@@ -67,6 +67,7 @@ private:
         for (line& each : lines_)
             if (each.count > 0) busy[parts++] = &each;
         const auto one_line = [&](std::size_t part) {
+            const exact_environment environment;
             line& l = *busy[part];
             for (std::size_t i = 0; i < l.count; ++i) l.waiting[i].result = l.waiting[i].job();
         };

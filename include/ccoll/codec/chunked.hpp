@@ -255,6 +255,7 @@ struct chunked {
         std::array<status, most_threads> read{};
         how = stores_at(out.data(), how);
         run(parts, [&](std::size_t part) {
+            const exact_environment environment;
             for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
                 read[part] = read_chunk(view, i, out.subspan(i * step, std::min(step, out.size() - i * step)), how);
             settle(how);

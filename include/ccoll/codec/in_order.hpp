@@ -15,6 +15,7 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/error.hpp>
+#include <ccoll/base/exact.hpp>
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
 
@@ -125,6 +126,7 @@ encode_result in_order(const Executor& run, std::size_t chunks, byte_span dst, s
     turns turn;
     encode_result all{start};  // belongs to the thread whose turn it is
     run(threads, [&](std::size_t) {
+        const exact_environment environment;
         const aside_memory memory(threads > 1 ? group_chunks * MostBytes : 0);
         const byte_span room = memory.bytes;
         auto write = make_writer();

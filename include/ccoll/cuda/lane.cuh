@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include <ccoll/base/exact.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/cuda/runtime.cuh>
 
@@ -116,7 +117,11 @@ public:
         auto kept = std::make_shared<Function>(std::move(f));
         Function* const at = kept.get();
         beginning_->functions.push_back(std::move(kept));
-        return cudaLaunchHostFunc(stream_, [](void* self) { (*static_cast<Function*>(self))(); }, at);
+        const auto call = [](void* self) {
+            const exact_environment environment;  // a thread of CUDA has that of whoever made it
+            (*static_cast<Function*>(self))();
+        };
+        return cudaLaunchHostFunc(stream_, call, at);
     }
 
 private:

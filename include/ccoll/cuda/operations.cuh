@@ -129,6 +129,29 @@ cudaError_t begin_divide(T* values, int ranks, std::size_t n, cudaStream_t strea
                                            divided_by<T>{static_cast<looked_at<T>>(ranks)}, stream);
 }
 
+// ---- floats in place of two-byte numbers ----
+
+template <small_float T>
+struct widened {
+    CCOLL_DEVICE float operator()(const T& x) const { return wide(x); }
+};
+template <small_float T>
+struct narrowed {
+    CCOLL_DEVICE T operator()(const float& x) const { return rounded<T>(x); }
+};
+template <small_float T>
+cudaError_t begin_widen(const T* from, float* to, std::size_t n, cudaStream_t stream)
+{
+    if (n == 0) return cudaSuccess;
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, widened<T>{}, stream);
+}
+template <small_float T>
+cudaError_t begin_narrow(const float* from, T* to, std::size_t n, cudaStream_t stream)
+{
+    if (n == 0) return cudaSuccess;
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, narrowed<T>{}, stream);
+}
+
 // ---- surveys ----
 
 /// A constant, because functions of the host, such as those of numeric_limits, are none of the device.

@@ -195,6 +195,18 @@ struct memory_space<cuda_space, T> {
             }
         });
     }
+    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        auto& lane = detail::device::lane_of_device::of(queue);
+        lane.begin(work, [&](detail::device::outcome*) { return detail::device::begin_widen(from, to, n, lane.stream()); });
+    }
+    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        auto& lane = detail::device::lane_of_device::of(queue);
+        lane.begin(work, [&](detail::device::outcome*) { return detail::device::begin_narrow(from, to, n, lane.stream()); });
+    }
     static status enter(const space_argument& after, const T* send, const T* recv) noexcept
     {
         return detail::device::thread_on_devices::here().enter(after, send, recv);

@@ -61,7 +61,38 @@ struct user_buffers {
     count_list send_counts{}, send_displacements{}, recv_counts{}, recv_displacements{};
     space_argument after{};
     std::shared_ptr<const neighbor_list> neighbors{};  ///< of this rank, if the call is between neighbours
+    /// Null, or what the elements behind `send` and `recv` are, of which the call works with copies in T.
+    const narrow_elements* narrow = nullptr;
+
+    std::size_t element_bytes() const { return narrow != nullptr ? narrow->bytes : sizeof(T); }
 };
+
+namespace detail {
+
+/// The same buffers for a call that works with floats. @see narrow_elements
+template <class Space, small_float T>
+user_buffers<float> as_floats(const user_buffers<T>& u)
+{
+    return {reinterpret_cast<const float*>(u.send),
+            u.send_size,
+            reinterpret_cast<float*>(u.recv),
+            u.recv_size,
+            u.in_place,
+            u.counted,
+            u.varied,
+            u.layout,
+            u.strided,
+            u.shape,
+            u.send_counts,
+            u.send_displacements,
+            u.recv_counts,
+            u.recv_displacements,
+            u.after,
+            u.neighbors,
+            &narrow_elements_of<Space, T>};
+}
+
+}  // namespace detail
 
 template <element T>
 struct fitted_buffers {
@@ -264,7 +295,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
     if (f.trouble.ok() && !u.shape.fits())
         f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(u.shape.expected), static_cast<double>(u.shape.found)};
-    const std::size_t sent = f.send_elements * sizeof(T), taken = f.recv_elements * sizeof(T);
+    const std::size_t sent = f.send_elements * u.element_bytes(), taken = f.recv_elements * u.element_bytes();
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
     if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};

@@ -165,24 +165,40 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     }
 }
 
+/// Is an average of two-byte floats computed with floats? Sums of numbers that fit need not fit into two bytes, and each would be rounded.
+/// Where a plan has no codec for floats, or the space no function for the conversion, it is computed in T. Of a menu, any average counts.
+template <class Collective, class Space, class T, class Choice>
+inline constexpr bool averages_in_floats = false;
+template <class Collective, class Space, class T, class First, class... More>
+    requires(Collective::reduces && can_widen<Space, T>)
+inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First, More...>> =
+    has_queued_codec<typename First::codec, float, Space> && (has_queued_codec<typename More::codec, float, Space> && ... && true) &&
+    operation_on<typename First::op, float> && (operation_on<typename More::op, float> && ... && true) &&
+    (std::is_same_v<typename First::op, policies::Op::Average> || ... || std::is_same_v<typename More::op, policies::Op::Average>);
+
 /// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document
 /// @param choice  which plan: plan_choice or plan_rule    @param root  0 where the collective has none
 template <class How, class Collective, class Space, class Choice, element T, class Comm, class... Extra>
 typename How::result perform(const Choice& choice, user_buffers<T> user, int root, const Comm& comm, Extra&... extra)
 {
-    using first_plan = typename plans_of<Choice>::first;
-    using clock = clock_of<first_plan>;
-    using table = table_of<Collective, T, Space, Choice>;
-    const extras more(extra...);
-    const char* const name = user.varied ? Collective::varied_name : Collective::name;
-    constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> && !first_plan::integrity::protects && table::all_proved &&
-                              !table::template any_on_two_levels<true>;
-    if constexpr (is_plain) {
-        using link_type = link_of<Comm>;
-        return begin_plain<How, running_call<T, link_type, clock>>(comm, table::template plans<link_type>[choice.index], user, root, more,
-                                                                   first_plan::timeout::seconds, name);
+    if constexpr (averages_in_floats<Collective, Space, T, typename plans_of<Choice>::with_index>) {
+        return perform<How, Collective, Space>(choice, as_floats<Space>(user), root, comm, extra...);
     } else {
-        return perform_with_link<How, Collective, Space>(choice, user, root, comm, more, name);
+        using first_plan = typename plans_of<Choice>::first;
+        using clock = clock_of<first_plan>;
+        using table = table_of<Collective, T, Space, Choice>;
+        const exact_environment environment;
+        const extras more(extra...);
+        const char* const name = user.varied ? Collective::varied_name : Collective::name;
+        constexpr bool is_plain = !is_rule<Choice> && !is_over_edges<Collective> && !first_plan::integrity::protects && table::all_proved &&
+                                  !table::template any_on_two_levels<true>;
+        if constexpr (is_plain) {
+            using link_type = link_of<Comm>;
+            return begin_plain<How, running_call<T, link_type, clock>>(comm, table::template plans<link_type>[choice.index], user, root,
+                                                                       more, first_plan::timeout::seconds, name);
+        } else {
+            return perform_with_link<How, Collective, Space>(choice, user, root, comm, more, name);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/engine/agree.hpp>
 #include <ccoll/engine/element_work.hpp>
+#include <ccoll/engine/plan_word.hpp>
 #include <ccoll/engine/promise.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -22,6 +23,11 @@ public:
     {
         stamp = begun.plan.what.stamp;
         stamp.call = numbers.next();
+        if (const narrow_elements* const narrow = begun.user.narrow; narrow != nullptr) {  // ranks must have the same ones
+            auto plan = detail::plan_word::unpacked(stamp.arguments.plan);
+            plan.dtype = narrow->dtype;
+            stamp.arguments.plan = plan.packed();
+        }
     }
     call_head(const call_head&) = delete;
     call_head& operator=(const call_head&) = delete;
@@ -39,9 +45,13 @@ public:
             return false;
         }
         const bool compares = order.plan.checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
-        fitted = fit(order.user, order.plan.what.facts, me, p, root, tables(), compares);
+        const auto fit_these = [&, table = tables()](const user_buffers<T>& user) {
+            return fit(user, order.plan.what.facts, me, p, root, table, compares);
+        };
+        fitted = fit_these(order.user);
         trouble = fitted.trouble;
         enter_space();
+        if (order.user.narrow != nullptr && trouble.ok()) fitted = fit_these(widened());
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         return true;
@@ -63,10 +73,21 @@ public:
     {
         elements.ask(wanted);
         if (!trouble.ok() || (!wanted.range && !wanted.magnitude)) return;
-        const call_buffers<T>& data = fitted.data;
-        if (data.send_parts.empty()) elements.look(data.send, fitted.send_elements);
-        for (const part& each : data.send_parts) elements.look(data.send + each.offset, each.count);
+        each_part_of_input([&](std::size_t from, std::size_t n) {
+            if (order.user.narrow != nullptr) elements.look(*order.user.narrow, narrow_input(from), n);
+            else elements.look(fitted.data.send + from, n);
+        });
     }
+
+    /// Begins to round the result of a call with copies in T to the user's elements. @return false if there is nothing to do (any more)
+    bool narrow_result()
+    {
+        if (copies_ == nullptr) return false;
+        elements.narrow(*order.user.narrow, std::exchange(copies_, nullptr), order.user.recv, fitted.recv_elements);
+        return true;
+    }
+    /// Bytes of the user's elements. @param bytes  of as many T
+    std::size_t bytes_of_user(std::size_t bytes) const { return bytes / sizeof(T) * order.user.element_bytes(); }
 
     /// Goes on under the next number of the call. Messages of what came before cannot be mistaken for what follows.
     void next_number()
@@ -113,6 +134,29 @@ public:
     element_work<T> elements;
 
 private:
+    template <class Look>
+    void each_part_of_input(Look look) const
+    {
+        if (fitted.data.send_parts.empty()) look(std::size_t{0}, fitted.send_elements);
+        for (const part& each : fitted.data.send_parts) look(each.offset, each.count);
+    }
+    const void* narrow_input(std::size_t from) const
+    {
+        return reinterpret_cast<const std::byte*>(order.user.send) + from * order.user.narrow->bytes;
+    }
+    /// The user's buffers as copies in T: one that is both if the user passed one, or if input and result are as long.
+    user_buffers<T> widened()
+    {
+        user_buffers<T> user = order.user;
+        const bool one = user.in_place || order.plan.what.facts.one_vector;
+        const std::size_t sent = fitted.send_elements, taken = fitted.recv_elements;
+        T* const copies = elements.room_aside(one ? std::max(sent, taken) : sent + taken);
+        each_part_of_input([&](std::size_t from, std::size_t n) { elements.widen(*user.narrow, narrow_input(from), copies + from, n); });
+        user.send = copies;
+        user.recv = one ? copies : copies + sent;
+        copies_ = user.recv;
+        return user;
+    }
     /// From here on, what the call begins comes after the work that the user has named.
     void enter_space()
     {
@@ -120,8 +164,8 @@ private:
         if (space.afar != nullptr && trouble.ok())
             if (const status s = detail::reach(link_, space.afar->memory); s != status::ok) trouble = {s, me};
         if (space.enter == nullptr || !trouble.ok()) return;
-        const T* const send = fitted.send_elements > 0 ? fitted.data.send : nullptr;
-        const T* const recv = fitted.recv_elements > 0 ? fitted.data.recv : nullptr;
+        const T* const send = fitted.send_elements > 0 ? order.user.send : nullptr;
+        const T* const recv = fitted.recv_elements > 0 ? order.user.recv : nullptr;
         if (const status s = space.enter(order.user.after, send, recv); s != status::ok) trouble = {s, me};
     }
     std::span<part> tables()
@@ -137,6 +181,7 @@ private:
 
     Link& link_;
     buffer_memory* tables_ = nullptr;
+    const T* copies_ = nullptr;  ///< the result, before it is rounded to narrow elements
     stop_watch watch_;
 };
 

@@ -232,7 +232,7 @@ choice_facts facts_for(const decision<T>& any, const user_buffers<T>& user, int 
 {
     const collective_facts& facts = any.what.facts;
     const std::size_t whole = user.varied ? 0 : whole_elements(user, facts, link.rank(), link.size(), root);
-    return {facts.name, whole * sizeof(T), link.size(), candidates};
+    return {facts.name, whole * user.element_bytes(), link.size(), candidates};
 }
 
 /// The plan with the algorithm that Algo::Auto chooses for this length.

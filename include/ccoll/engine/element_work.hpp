@@ -28,11 +28,11 @@ public:
         space_.divide(queue_, by, values, ranks, n, work_);
     }
 
-    /// Room for n values that lives as long as this object. A call needs at most two: for its input, and for a second pass.
+    /// Room for n values that lives as long as this object. A call needs at most three: for copies in T of narrow elements, for its input,
+    /// and for a second pass.
     T* room_aside(std::size_t n)
     {
-        buffer_memory*& room = aside_[aside_[0] == nullptr ? 0 : 1];
-        room = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
+        buffer_memory* const room = aside_[rooms_++] = memory_.take(std::max<std::size_t>(1, n * sizeof(T)));
         return reinterpret_cast<T*>(room->bytes.get());
     }
     /// A copy of n values there.
@@ -42,6 +42,17 @@ public:
         copy(from, to, n);
         return to;
     }
+
+    // Of narrow elements; only of a call on floats.
+    void widen(const narrow_elements& of, const void* from, T* to, std::size_t n)
+    {
+        if constexpr (std::is_same_v<T, float>) of.widen(queue_, from, to, n, work_);
+    }
+    void narrow(const narrow_elements& of, const T* from, void* to, std::size_t n)
+    {
+        if constexpr (std::is_same_v<T, float>) of.narrow(queue_, from, to, n, work_);
+    }
+    void look(const narrow_elements& of, const void* values, std::size_t n) { of.survey(queue_, values, n, found_, work_); }
 
     /// Starts a new survey that asks for what `wanted` says. look() adds values to it.
     void ask(const value_survey& wanted) { found_ = wanted; }
@@ -60,7 +71,8 @@ private:
     const space_operations<T>& space_;
     codec_queue queue_;
     workspace& memory_;
-    buffer_memory* aside_[2] = {};
+    buffer_memory* aside_[3] = {};
+    std::size_t rooms_ = 0;
     value_survey found_;
     codec_work work_;
 };

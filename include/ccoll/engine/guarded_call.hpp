@@ -22,7 +22,7 @@ public:
           inner_(order, link_, may_block)
     {}
 
-    bool progress() override
+    bool advance() override
     {
         if (ended_) return true;
         moved_ = false;

@@ -38,7 +38,7 @@ public:
         memory_.drop(partial_);
     }
 
-    bool progress() override
+    bool advance() override
     {
         moved_ = false;
         while (!ended_ && turn()) moved_ = true;
@@ -107,6 +107,7 @@ private:
         }
         adds_ = adds() && head_.p > 1;
         if ((outer_.checks == check_level::local && !relative() && !adds_) || head_.p == 1) {
+            head_.elements.wait();  // input may be being copied
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
             return end(head_.trouble);
@@ -366,6 +367,8 @@ private:
     {
         level_.reset();
         ended_ = true;
+        if (v.ok() && head_.narrow_result()) head_.elements.wait();
+        result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
         result_.trouble = v;
         if (*result_.transport_says != 0) return;
         result_.transport_says = v.code == status::transport_failed ? link_.explain() : words_of(outer_.what.space, v, head_.me);

@@ -35,7 +35,7 @@ public:
         leave_sends();
     }
 
-    bool progress() override
+    bool advance() override
     {
         return guarded([this] { return go_on(); });
     }

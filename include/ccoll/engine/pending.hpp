@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <ccoll/base/clock.hpp>
-#include <ccoll/base/config.hpp>
+#include <ccoll/base/exact.hpp>
 #include <ccoll/instrument/report.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -25,7 +25,11 @@ public:
     virtual ~pending_call() { leave(); }
 
     /// Does what can be done without waiting. @return true when the call has ended; from then on it does nothing
-    virtual bool progress() = 0;
+    bool progress()
+    {
+        const detail::exact_environment environment;
+        return advance();
+    }
     /// Did the last progress() achieve anything?
     virtual bool moved() const = 0;
     /// After a progress() that achieved nothing: sleeps until something may have happened.
@@ -46,6 +50,9 @@ public:
     bool is_in_a_list() const { return list_ != nullptr; }
 
 private:
+    /// What progress() does, in the environment of detail::exact_environment.
+    virtual bool advance() = 0;
+
     friend class pending_calls;
     pending_call *before_ = nullptr, *after_ = nullptr;
     class pending_calls* list_ = nullptr;

@@ -23,15 +23,19 @@ inline double share_of(double whole, double parts)
     return share;
 }
 
-/// The absolute bound that a relative one stands for. Data without a range are constant, and any bound is kept for them.
+/// The absolute bound that a relative one stands for. Data without a range are constant, and should stay what they are. The least bound
+/// that all codecs can use is a few times the smallest normal number (SZp: 4 times, of which half is left for two-byte floats). With it a
+/// constant stays exact if half its ulp is larger, and so does 0.
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
     if constexpr (floating_element<T>) {
+        using limits = std::numeric_limits<looked_at<T>>;
         const double eb = fraction * (highest - lowest);
-        constexpr double least = std::numeric_limits<looked_at<T>>::min();
-        if (!(lowest < highest) || !(eb >= least)) return least;
-        return std::min(eb, 1e299);
+        constexpr double least = limits::min(), usable = 16 * least;
+        if (lowest < highest) return eb >= least ? std::min(eb, 1e299) : least;
+        const bool tiny = lowest == highest && lowest != 0 && std::abs(lowest) < usable * 4 / static_cast<double>(limits::epsilon());
+        return tiny ? least : usable;
     } else {
         return 0;
     }

@@ -35,7 +35,7 @@ public:
         engine_.reset();
     }
 
-    bool progress() override
+    bool advance() override
     {
         return guarded([this] { return go_on(); });
     }
@@ -192,7 +192,7 @@ private:
     /// If the plan leaves everything to it.
     void hand_over()
     {
-        const auto native = head_.order.native;
+        const auto native = head_.order.user.narrow == nullptr ? head_.order.native : nullptr;
         // Inside MPI's own call no rank can be told of another rank's bad argument; docs/limitations.md says so.
         if (native != nullptr && !head_.trouble.ok()) return end();
         if (native != nullptr) {
@@ -345,7 +345,9 @@ private:
             head_.elements.copy(what_.data.recv, std::exchange(head_.fitted.move_to, nullptr), what_.data.own);
             return when_elements_are_done(&running_call::end);
         }
+        if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
+        result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
         result_.trouble = head_.trouble;
         result_.transport_says = head_.trouble.code == status::transport_failed ? link_.explain() : words(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);

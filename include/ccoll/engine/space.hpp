@@ -92,6 +92,18 @@ struct space_operations {
     }
 };
 
+/// Elements of two bytes that a call works with as floats, because their sums would not fit into two bytes (Op::Average). What the space of
+/// the buffers does to them is begun as in space_operations.
+struct narrow_elements {
+    std::size_t bytes = 0;   ///< of each
+    std::uint8_t dtype = 0;  ///< @see dtype_of
+    void (*widen)(const codec_queue&, const void* from, float* to, std::size_t n, codec_work&) noexcept = nullptr;
+    /// Rounds to nearest, ties to even; what is too large becomes an infinity.
+    void (*narrow)(const codec_queue&, const float* from, void* to, std::size_t n, codec_work&) noexcept = nullptr;
+    /// As in space_operations. A number may be a fill value in two bytes and not as a float.
+    void (*survey)(const codec_queue&, const void* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
+};
+
 /// The words of a memory space for trouble that this rank had with it.
 template <element T>
 const char* words_of(const space_operations<T>& space, const verdict& v, int me) noexcept
@@ -197,6 +209,25 @@ CCOLL_EXACT_END
 
 }  // namespace detail
 
+namespace detail {
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+template <small_float T>
+void to_floats(const T* from, float* to, std::size_t n) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i) to[i] = float16_format<exponent_bits_of<T>>::to_float(std::bit_cast<std::uint16_t>(from[i]));
+}
+template <small_float T>
+void from_floats(const float* from, T* to, std::size_t n) noexcept
+{
+    for (std::size_t i = 0; i < n; ++i) to[i] = std::bit_cast<T>(float16_format<exponent_bits_of<T>>::from_float(from[i]));
+}
+
+CCOLL_EXACT_END
+
+}  // namespace detail
+
 /// Adds `n` values to what has been found. On the host; a device has a reduction of its own. Elements that are no floats are not looked at.
 template <element T>
 void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [[maybe_unused]] value_survey& found) noexcept
@@ -219,7 +250,8 @@ void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [
     }
 }
 
-/// Specialise it for a space of yours: `static constexpr space_operations<T> operations`.
+/// Specialise it for a space of yours: `static constexpr space_operations<T> operations`. For elements of two bytes it may also have the
+/// functions widen and narrow of narrow_elements, with T in place of void. Op::Average then works with floats, as it does on the host.
 template <class Space, class T>
 struct memory_space;
 
@@ -249,8 +281,44 @@ struct memory_space<host_space, T> {
             return encode_result{};
         });
     }
+    static void widen(const codec_queue& queue, const T* from, float* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        begin_work(queue, work, [=] {
+            detail::to_floats(from, to, n);
+            return encode_result{};
+        });
+    }
+    static void narrow(const codec_queue& queue, const float* from, T* to, std::size_t n, codec_work& work) noexcept
+        requires small_float<T>
+    {
+        begin_work(queue, work, [=] {
+            detail::from_floats(from, to, n);
+            return encode_result{};
+        });
+    }
     static constexpr space_operations<T> operations{&memory, &memory, &no_queue, &copy, &divide, &survey};
 };
+
+template <class Space, class T>
+concept can_widen = small_float<T> && requires {
+    &memory_space<Space, T>::widen;
+    &memory_space<Space, T>::narrow;
+};
+
+template <class Space, small_float T>
+    requires can_widen<Space, T>
+inline constexpr narrow_elements narrow_elements_of{
+    sizeof(T), dtype_of<T>,
+    [](const codec_queue& queue, const void* from, float* to, std::size_t n, codec_work& work) noexcept {
+        memory_space<Space, T>::widen(queue, static_cast<const T*>(from), to, n, work);
+    },
+    [](const codec_queue& queue, const float* from, void* to, std::size_t n, codec_work& work) noexcept {
+        memory_space<Space, T>::narrow(queue, from, static_cast<T*>(to), n, work);
+    },
+    [](const codec_queue& queue, const void* values, std::size_t n, value_survey& found, codec_work& work) noexcept {
+        memory_space<Space, T>::operations.survey(queue, static_cast<const T*>(values), n, found, work);
+    }};
 
 /// The space with the elements of `Space` whose messages are there, too (Transport::Direct). A device header specialises memory_space and
 /// queued_codecs for it.

@@ -224,7 +224,7 @@ public:
     }
     ~mpi_call() override { leave(); }
 
-    bool progress() override
+    bool advance() override
     {
         moved_ = false;
         if (under_way_ == MPI_REQUEST_NULL) return true;

@@ -53,9 +53,11 @@ struct RuntimeBound : bound_tag<bound_kind::absolute> {
     static constexpr bool given_at_run_time = true;
 };
 
-/// The bound is E times the range of the inputs of all ranks (largest minus smallest finite value). Cost: one pass over the data, and
-/// log2(p) small messages by which the ranks agree on the range. If there is no range (constant or empty data), the bound is the smallest
-/// normal number.
+/// The bound is E times the range of the inputs of all ranks: the largest minus the smallest finite value, without fill values such as 1e20
+/// (docs/error_bounds.md). A marker such as -9999 is a value like any other: it widens the range, and with it the bound
+/// (docs/missing_values.md). Cost: one pass over the data, and log2(p) small messages by which the ranks agree on the range.
+/// If there is no range (constant or empty data), the bound is tiny: 16 times the smallest normal number if the data are 0 or so large that
+/// they stay exact with it, otherwise the smallest normal number.
 template <literal E>
 struct RelativeBound : bound_tag<bound_kind::relative> {
     static constexpr const char* name = "RelativeBound";
@@ -85,7 +87,12 @@ struct no_bound : bound_tag<bound_kind::none> {
     static constexpr const char* name = "none";
 };
 
-/// Whether `eb` may be used as a bound; used at compile time and at run time. With bounds above 1e300 the arithmetic could overflow.
-constexpr bool is_bound(double eb) noexcept { return eb > 0 && eb < 1e300; }
+/// Whether `eb` may be used as a bound; used at compile time and at run time. With bounds of 1e300 and above the arithmetic could overflow.
+/// By its bits, because a processor that takes denormals as 0 would also refuse denormal bounds. Those of positive numbers are in order.
+constexpr bool is_bound(double eb) noexcept
+{
+    const auto bits = std::bit_cast<std::uint64_t>(eb);
+    return bits != 0 && bits < std::bit_cast<std::uint64_t>(1e300);
+}
 
 }  // namespace ccoll

@@ -31,19 +31,13 @@ struct chunk_coder {
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;  // 30 us
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
-    {
-        return encode_chunk_of_field(in, dst, eb, {});
-    }
-    /// @param strides  of the field, if the caller knows them; otherwise rows are looked for
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept { return encode_with(in, dst, eb, {}); }
+    /// @param strides  of the field. Rows are also looked for, because the field may repeat otherwise: a shape makes no chunk longer.
     static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
     {
-        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
-        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
-        if (plain.code != status::ok) return plain;
-        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
-            plain.bytes = shorter;
-        return plain;
+        const encode_result found = encode_with(in, dst, eb, {});
+        const std::size_t row = strides.first_from(least_row);
+        return row == 0 || row >= in.size() ? found : shorter_with(in, dst, eb, strides, found);
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
@@ -53,6 +47,27 @@ struct chunk_coder {
     }
 
 private:
+    /// @param strides  if there is none, rows are looked for
+    static encode_result encode_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
+    {
+        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
+        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
+        if (plain.code != status::ok) return plain;
+        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
+            plain.bytes = shorter;
+        return plain;
+    }
+    /// @param found  the chunk in dst, without strides
+    [[gnu::noinline]] static encode_result shorter_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides,
+                                                        const encode_result& found) noexcept
+    {
+        alignas(16) std::byte room[sizeof(T) * chunk_elements];
+        const encode_result told = encode_with(in, byte_span(room).first(std::min(dst.size(), sizeof room)), eb, strides);
+        if (told.code != status::ok || (found.code == status::ok && told.bytes >= found.bytes)) return found;
+        copy(dst, byte_span(room).first(told.bytes));
+        return told;
+    }
+
     [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         const exact_environment environment;
