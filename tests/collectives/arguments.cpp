@@ -166,6 +166,13 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
     });
     INFO(null);
     CHECK(has(null, "a buffer is a null pointer, and the call reads or writes elements of it; it should have 10 elements"));
+    const auto twice = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::alltoall(a.data(), a.data(), 5, comm);
+    });
+    INFO(twice);
+    CHECK(has(twice, "overlap (seen on rank "));
+    CHECK(has(twice, "; pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE"));
     const auto root = told([](threads_comm& comm) {
         std::vector<float> a(10);
         ccoll::bcast(a, 7, comm);
@@ -189,7 +196,7 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, -1.0);
     });
     INFO(bound);
-    CHECK(has(bound, "the error bound must be positive and finite; found -1"));
+    CHECK(has(bound, "the error bound must be positive and less than 1e300; found -1 (seen on rank "));
 }
 
 TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")

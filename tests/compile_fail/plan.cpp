@@ -39,9 +39,9 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     call<Algo::Ring, Codec::PipeSZx>(x, comm);
     // expect: ccoll::Plan: a bound is given but the codec is exact
     call<Algo::Ring, ErrorBound<1e-3>>(x, comm);
-    // expect: ccoll::Plan: the error bound must be positive and finite
+    // expect: ccoll::Plan: the error bound must be positive and less than 1e300
     call<Codec::PipeSZx, ErrorBound<-1e-3>>(x, comm);
-    // expect: ccoll::Plan: the error bound must be positive and finite
+    // expect: ccoll::Plan: the error bound must be positive and less than 1e300
     call<Codec::PipeSZx, RelativeBound<0>>(x, comm);
     // expect: ccoll::Plan: FixedRate needs a codec with a fixed rate
     call<Codec::PipeSZx, FixedRate<8>>(x, comm);

@@ -175,7 +175,7 @@ constexpr void refuse_plan()
     static_assert(Fault != plan_fault::bound_without_lossy,
                   "ccoll::Plan: a bound is given but the codec is exact; add a lossy codec such as Codec::SZp, or drop the bound");
     static_assert(Fault != plan_fault::bound_not_positive,
-                  "ccoll::Plan: the error bound must be positive and finite; for exact results drop it and use Codec::None");
+                  "ccoll::Plan: the error bound must be positive and less than 1e300; for exact results drop it and use Codec::None");
     static_assert(Fault != plan_fault::operation_without_bound,
                   "ccoll::Plan: no absolute error bound survives this operation (Op::Prod, or a user's operation that says nothing of "
                   "its error growth); use Codec::None, or give the operation `static constexpr auto growth = ccoll::error_growth::...`");
