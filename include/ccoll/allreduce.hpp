@@ -80,4 +80,8 @@ persistent allreduce_init(auto&& inout, const detail::shown auto& comm, auto&&..
 template <class... Policies>
 persistent allreduce_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
 
+CCOLL_REFUSES_VALUES(report, allreduce)
+CCOLL_REFUSES_VALUES(request, iallreduce)
+CCOLL_REFUSES_VALUES(persistent, allreduce_init)
+
 }  // namespace ccoll::inline CCOLL_ABI

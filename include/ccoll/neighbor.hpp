@@ -35,8 +35,8 @@ struct equal_neighbors {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0, comm,
-                                                                                                   std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0,
+                                                                                                       comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
         requires(std::is_object_v<A> && std::is_object_v<T>)
@@ -57,7 +57,7 @@ struct varied_neighbor_alltoall {
     static result call(const Choice& choice, Send&& send, SendCounts&& send_counts, Recv&& recv, RecvCounts&& recv_counts, const Comm& comm,
                        Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, SendCounts, RecvCounts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, SendCounts, RecvCounts>);
         return call_ranges<How, collective::neighbor_alltoall, lost, read_from<Send>, Recv&>(
             choice, send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
             std::forward<Extra>(extra)...);
@@ -84,7 +84,7 @@ struct varied_neighbor_allgather {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, collective::neighbor_allgather, lost, read_from<Send>, Recv&>(
             choice, send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
@@ -273,5 +273,18 @@ persistent neighbor_allgatherv_init(const auto& send, auto&& recv, const auto& c
 template <class... Policies>
 persistent neighbor_allgatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
                                     const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, neighbor_alltoall)
+CCOLL_REFUSES_VALUES(request, ineighbor_alltoall)
+CCOLL_REFUSES_VALUES(persistent, neighbor_alltoall_init)
+CCOLL_REFUSES_VALUES(report, neighbor_alltoallv)
+CCOLL_REFUSES_VALUES(request, ineighbor_alltoallv)
+CCOLL_REFUSES_VALUES(persistent, neighbor_alltoallv_init)
+CCOLL_REFUSES_VALUES(report, neighbor_allgather)
+CCOLL_REFUSES_VALUES(request, ineighbor_allgather)
+CCOLL_REFUSES_VALUES(persistent, neighbor_allgather_init)
+CCOLL_REFUSES_VALUES(report, neighbor_allgatherv)
+CCOLL_REFUSES_VALUES(request, ineighbor_allgatherv)
+CCOLL_REFUSES_VALUES(persistent, neighbor_allgatherv_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -225,6 +225,10 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
     const auto plan = []<class... P>() { return std::type_identity<ccoll::Plan<P...>>{}; };
     const auto szp = sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode>());
     differ(szp, sum(plan.template operator()<Codec::SZx, E>()), "Codec::SZp", "Codec::SZx");
+    differ(sum(plan.template operator()<Codec::SZe, E>()), sum(plan.template operator()<Codec::BitZip, E>()), "Codec::SZe",
+           "Codec::BitZip");
+    differ(sum(plan.template operator()<Codec::Zfp, E>()), sum(plan.template operator()<Codec::Zfp, FixedRate<8>>()), "ErrorBound",
+           "FixedRate");
     differ(szp, sum(plan.template operator()<Codec::SZp, E>()), "Placement::DecodeReduceEncode", "Placement::Homomorphic");
     differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Op::Max>()), "Op::Sum", "Op::Max");
     differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Check::Local>()), "Check::Auto", "Check::Local");
@@ -244,6 +248,18 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
             ccoll::alltoall<Algo::Spread>(std::span(v).first(n / 3 * 3), comm);
         },
         "allreduce", "alltoall");
+    differ(
+        [n](threads_comm& comm) {
+            std::vector<float> v(n, 1), all(3 * n);
+            ccoll::allgather<Algo::Ring>(v, all, comm);
+        },
+        [n](threads_comm& comm) {
+            const int extents[] = {3};
+            const int closed[] = {1};
+            std::vector<float> v(n, 1), all(2 * n);
+            ccoll::neighbor_allgather(v, all, ccoll::with_grid(comm, extents, closed));
+        },
+        "allgather", "neighbor_allgather");
     const auto other_way = listen(3, [=](threads_comm& comm) {
         std::vector<float> v(n, 1);
         if (comm.rank() == 0) ccoll::allreduce<Algo::Ring, Codec::SZx, E>(v, comm);
