@@ -39,7 +39,7 @@ struct equal_neighbors {
                                                                                                        comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm,
@@ -63,7 +63,7 @@ struct varied_neighbor_alltoall {
             std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class C, class T, std::integral Integer, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements,
                        T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
                        Extra&&... extra)
@@ -89,7 +89,7 @@ struct varied_neighbor_allgather {
             choice, send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
                        const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
