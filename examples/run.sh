@@ -52,7 +52,7 @@ if [ $help = yes ]; then
     "$program" "$@"
     exit
 fi
-"$program" "$@" --check >/dev/null  # wrong options give one message here, before a launcher adds its own
+"$program" --check "$@" >/dev/null  # --check in front, so that an option without its value cannot take it for one; wrong options give one message here, before a launcher adds its own
 
 if [ $threads = no ] && [ -z "$launcher" ]; then
     echo "MPI was not found, so the ranks are threads" >&2

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # gpu.sh [result.jsonl]: everything that needs a GPU, on a machine with a GPU, its driver and the CUDA toolkit, and nothing else. Builds the
 # device tests and benchmarks, all at once, runs the tests, runs a small part under compute-sanitizer where that is installed, then the
-# benchmarks. Needs neither CMake, Catch2 nor MPI: ranks are threads. Prints what failed; exits with 0 if nothing did, 77 if something is
-# missing that it cannot do without. Meant to take under ten minutes on 16 cores; it has not yet run on a GPU.
+# benchmarks. Needs neither CMake, Catch2 nor MPI: ranks are threads. Prints the last line of each program, and all of what failed; exits with
+# 0 if nothing did, 77 if something is missing that it cannot do without. The last line says which: a log without it was cut.
 #   NVCC=path of nvcc    ARCH=sm_90 (default: native)    MIB=256 (raw data of the benchmarks)    ONLY=build | tests | benchmarks
-# ONLY=build needs no GPU, but an ARCH.
+# ONLY=build needs no GPU, but an ARCH. A later call that finds build/gpu as that call left it, on a machine with a GPU, runs those programs
+# and needs no nvcc, unless the sources have changed.
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 result=${1:-$root/build/gpu/result.jsonl}
@@ -14,17 +15,26 @@ only=${ONLY:-everything}
 mkdir -p "$work" "$(dirname "$result")"
 
 missing() { echo "gpu.sh: $1"; exit 77; }
-nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc 2> /dev/null | head -1)}
-[ -x "$nvcc" ] || missing "there is no nvcc; install the CUDA toolkit, or set NVCC"
-command -v g++ > /dev/null || missing "there is no g++, which nvcc needs"
+ended() { # ended <exit code>
+    [ "$1" = 0 ] && echo "gpu.sh: nothing failed" || echo "gpu.sh: SOMETHING FAILED"
+    exit "$1"
+}
 case $only in everything | build | tests | benchmarks) ;; *) missing "ONLY is '$only'; it can be build, tests or benchmarks" ;; esac
+# Programs that were built elsewhere are used if they are of these sources. build/gpu/built has their sum, and the release of nvcc.
+sources=$(cd "$root" && find include tests/cuda tests/support examples/cuda_allreduce.cu -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum)
+sources=${sources%% *} built=no
+if [ "$only" != build ] && [ "$(sed -n 1p "$work/built" 2> /dev/null)" = "$sources" ]; then built=yes; fi
+nvcc=${NVCC:-$(command -v nvcc || ls /usr/local/cuda/bin/nvcc /opt/cuda/bin/nvcc 2> /dev/null | head -1)}
+if [ $built = no ]; then
+    [ -x "$nvcc" ] || missing "there is no nvcc, and build/gpu has no programs of these sources; install the CUDA toolkit, set NVCC, or build elsewhere (ONLY=build)"
+    command -v g++ > /dev/null || missing "there is no g++, which nvcc needs"
+fi
 if [ "$only" = build ]; then
     [ -n "${ARCH:-}" ] || missing "ONLY=build needs an ARCH, such as ARCH=sm_90, because it does not look for a GPU"
 else
     { command -v nvidia-smi > /dev/null && nvidia-smi -L > "$work/gpus" 2>&1 && grep -q "GPU 0" "$work/gpus"; } || missing "nvidia-smi finds no GPU"
     echo "gpu.sh: $(head -1 "$work/gpus")"
 fi
-
 
 # A program of a few lines: does nvcc get along with g++, and the driver with the toolkit?
 cat > "$work/probe.cu" << 'end'
@@ -44,7 +54,7 @@ int main()
     return 1;
 }
 end
-"$nvcc" -std=c++20 "-arch=${ARCH:-native}" "$work/probe.cu" -o "$work/probe" > "$work/probe.log" 2>&1 ||
+[ $built = yes ] || "$nvcc" -std=c++20 "-arch=${ARCH:-native}" "$work/probe.cu" -o "$work/probe" > "$work/probe.log" 2>&1 ||
     missing "nvcc cannot compile a program of a few lines as C++20: $(tail -3 "$work/probe.log")"
 if [ "$only" != build ]; then
     timeout 60 "$work/probe" > "$work/probe.log" 2>&1 || missing "a program of a few lines does not run on the GPU: $(tail -3 "$work/probe.log")"
@@ -55,6 +65,7 @@ failed=0
 programs=() sanitizing=()
 build() { # build <name> <source>
     programs+=("$1")
+    [ $built = yes ] && return
     ( "$nvcc" "${flags[@]}" "$root/$2" -o "$work/$1" > "$work/build_$1.log" 2>&1; echo $? > "$work/build_$1.rc" ) &
 }
 run() { # run <seconds> <name> <command...>
@@ -62,8 +73,8 @@ run() { # run <seconds> <name> <command...>
     timeout "$seconds" "$@" > "$work/$name.log" 2>&1
     local rc=$?
     case $rc in
-    0) echo "passed  $name" ;;
-    77) echo "skipped $name" ;;
+    0) echo "passed  $name: $(tail -1 "$work/$name.log")" ;;
+    77) echo "skipped $name: $(tail -1 "$work/$name.log")" ;;
     *) echo "FAILED  $name (exit $rc): $work/$name.log"; tail -20 "$work/$name.log"; failed=1 ;;
     esac
 }
@@ -72,15 +83,19 @@ for source in "$root"/tests/cuda/*.cu; do build "$(basename "$source" .cu)" "tes
 for source in "$root"/tests/cuda/benchmark/*.cu; do build "benchmark_$(basename "$source" .cu)" "tests/cuda/benchmark/$(basename "$source")"; done
 [ -e "$root/examples/cuda_allreduce.cu" ] && build cuda_allreduce examples/cuda_allreduce.cu
 wait
+[ $built = yes ] && echo "gpu.sh: uses the programs that were built before"
 for name in "${programs[@]}"; do
     [ "$(cat "$work/build_$name.rc")" = 0 ] && continue
     echo "FAILED  $name does not compile: $work/build_$name.log"; tail -20 "$work/build_$name.log"; failed=1
     rm -f "$work/$name"
 done
-[ "$only" = build ] && exit $failed
+if [ $built = no ] && [ $failed = 0 ]; then
+    printf '%s\n%s\n' "$sources" "$("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')" > "$work/built"
+fi
+[ "$only" = build ] && ended $failed
 
 if [ "$only" != benchmarks ]; then
-    sanitizer=$(command -v compute-sanitizer || ls "$(dirname "$nvcc")/compute-sanitizer" 2> /dev/null)
+    sanitizer=$(command -v compute-sanitizer || ls "$(dirname "${nvcc:-/usr/local/cuda/bin/nvcc}")/compute-sanitizer" 2> /dev/null)
     [ -n "$sanitizer" ] || echo "skipped compute-sanitizer: not installed"
     for name in "${programs[@]}"; do
         [[ $name == benchmark_* || ! -x $work/$name ]] && continue
@@ -102,12 +117,12 @@ if [ "$only" != tests ]; then
     printf '{"conditions": {"gpu": "%s", "driver": "%s", "clocks_mhz": "%s", "nvcc": "%s", "commit": "%s", "date": "%s", "mib": %s}}\n' \
         "$(nvidia-smi --query-gpu=name --format=csv,noheader | head -1)" "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -1)" \
         "$(nvidia-smi --query-gpu=clocks.sm,clocks.mem --format=csv,noheader,nounits | head -1)" \
-        "$("$nvcc" --version | sed -n 's/.*release \([^,]*\),.*/\1/p')" "$(git -C "$root" rev-parse --short HEAD 2> /dev/null)" \
+        "$(sed -n 2p "$work/built")" "$(git -C "$root" rev-parse --short HEAD 2> /dev/null)" \
         "$(date -u +%FT%TZ)" "${MIB:-256}" > "$result"
     for name in "${programs[@]}"; do
         [[ $name == benchmark_* && -x $work/$name ]] || continue
-        if timeout 120 "$work/$name" "${MIB:-256}" >> "$result" 2> "$work/$name.log"; then echo "passed  $name: $result"
+        if timeout 120 "$work/$name" "${MIB:-256}" >> "$result" 2> "$work/$name.log"; then echo "passed  $name: $result: $(tail -1 "$result" | cut -c 1-100)"
         else echo "FAILED  $name (exit $?): $work/$name.log"; tail -20 "$work/$name.log"; failed=1; fi
     done
 fi
-exit $failed
+ended $failed

@@ -48,7 +48,7 @@ struct varied_allgather {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), 0, comm,
                                                                           std::forward<Extra>(extra)...);
     }
@@ -56,7 +56,7 @@ struct varied_allgather {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& inout, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Buffer> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Buffer>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
                                                                     std::forward<Extra>(extra)...);
     }
@@ -140,5 +140,12 @@ persistent allgatherv_init(auto&& inout, const auto& counts, const detail::shown
 template <class... Policies>
 persistent allgatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
                            const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, allgather)
+CCOLL_REFUSES_VALUES(request, iallgather)
+CCOLL_REFUSES_VALUES(persistent, allgather_init)
+CCOLL_REFUSES_VALUES(report, allgatherv)
+CCOLL_REFUSES_VALUES(request, iallgatherv)
+CCOLL_REFUSES_VALUES(persistent, allgatherv_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

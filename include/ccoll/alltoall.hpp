@@ -49,7 +49,7 @@ struct varied_alltoall {
     static result call(const Choice& choice, Send&& send, SendCounts&& send_counts, Recv&& recv, RecvCounts&& recv_counts, const Comm& comm,
                        Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, SendCounts, RecvCounts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, SendCounts, RecvCounts>);
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(
             choice, send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
             std::forward<Extra>(extra)...);
@@ -58,7 +58,7 @@ struct varied_alltoall {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& inout, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Buffer> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Buffer>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, Buffer&, Buffer&>(choice, inout, inout, recv_parts(lists_of(counts), true), 0, comm,
                                                                     std::forward<Extra>(extra)...);
     }
@@ -152,5 +152,12 @@ template <class... Policies>
 persistent alltoallv_init(const auto* send, const std::integral auto* send_counts, const std::integral auto* send_displacements, auto* recv,
                           const std::integral auto* recv_counts, const std::integral auto* recv_displacements,
                           const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, alltoall)
+CCOLL_REFUSES_VALUES(request, ialltoall)
+CCOLL_REFUSES_VALUES(persistent, alltoall_init)
+CCOLL_REFUSES_VALUES(report, alltoallv)
+CCOLL_REFUSES_VALUES(request, ialltoallv)
+CCOLL_REFUSES_VALUES(persistent, alltoallv_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

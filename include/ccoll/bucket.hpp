@@ -220,8 +220,8 @@ private:
             user.in_place = true;
             user.layout = all.layout();
         };
-        auto done = call_ranges<How, Collective, false, std::span<T>&, std::span<T>&>(choice, whole, whole, layout, root, comm,
-                                                                                      std::forward<Extra>(extra)...);
+        auto done = call_ranges<How, Collective, call_fault::none, std::span<T>&, std::span<T>&>(choice, whole, whole, layout, root, comm,
+                                                                                                 std::forward<Extra>(extra)...);
         if constexpr (std::is_same_v<result, report>) {
             if (done.trouble.ok()) all.spread();
             return done;
@@ -275,5 +275,10 @@ template <class... Policies>
 report bcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound_and_error_code);
 template <class... Policies>
 request ibcast_bucket(auto& tensors, int root, const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, allreduce_bucket)
+CCOLL_REFUSES_VALUES(request, iallreduce_bucket)
+CCOLL_REFUSES_VALUES(report, bcast_bucket)
+CCOLL_REFUSES_VALUES(request, ibcast_bucket)
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -74,6 +74,8 @@ template <class Codec, buffer Buffer>
 status decode(const_byte_span src, Buffer&& out) noexcept
 {
     using T = buffer_pointee<Buffer>;
+    static_assert(!detail::loses_result<Buffer>,
+                  "ccoll::decode: the result goes to a temporary that owns its elements, and is destroyed with it; give it a name");
     static_assert(has_codec<Codec, T>,
                   "ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host "
                   "implementation for; include the codec's header, or specialise ccoll::codec_impl");
@@ -192,7 +194,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor&
     return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
-    requires has_codec<Codec, buffer_pointee<Buffer>>
+    requires(has_codec<Codec, buffer_pointee<Buffer>> && !detail::loses_result<Buffer>)
 status decode(const_byte_span src, Buffer&& out, const Executor& run)
 {
     using all = detail::chunked<Codec, buffer_pointee<Buffer>>;

@@ -35,11 +35,11 @@ struct equal_neighbors {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0, comm,
-                                                                                                   std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0,
+                                                                                                       comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
     {
         return call_pointers<How, Collective>(choice, send, recv, static_cast<std::size_t>(n), as_they_are, 0, comm,
@@ -57,13 +57,13 @@ struct varied_neighbor_alltoall {
     static result call(const Choice& choice, Send&& send, SendCounts&& send_counts, Recv&& recv, RecvCounts&& recv_counts, const Comm& comm,
                        Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, SendCounts, RecvCounts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, SendCounts, RecvCounts>);
         return call_ranges<How, collective::neighbor_alltoall, lost, read_from<Send>, Recv&>(
             choice, send, recv, both(send_parts(lists_of(send_counts)), recv_parts(lists_of(recv_counts))), 0, comm,
             std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class C, class T, std::integral Integer, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, const C* send_counts, const std::type_identity_t<C>* send_displacements,
                        T* recv, const Integer* recv_counts, const std::type_identity_t<Integer>* recv_displacements, const Comm& comm,
                        Extra&&... extra)
@@ -84,12 +84,12 @@ struct varied_neighbor_allgather {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, collective::neighbor_allgather, lost, read_from<Send>, Recv&>(
             choice, send, recv, recv_parts(lists_of(counts)), 0, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class T, std::integral Integer, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<T>)
+        requires(std::is_object_v<A> == std::is_object_v<T>)
     static result call(const Choice& choice, const A* send, Count n, T* recv, const Integer* counts,
                        const std::type_identity_t<Integer>* displacements, const Comm& comm, Extra&&... extra)
     {
@@ -273,5 +273,18 @@ persistent neighbor_allgatherv_init(const auto& send, auto&& recv, const auto& c
 template <class... Policies>
 persistent neighbor_allgatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
                                     const std::integral auto* displacements, const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, neighbor_alltoall)
+CCOLL_REFUSES_VALUES(request, ineighbor_alltoall)
+CCOLL_REFUSES_VALUES(persistent, neighbor_alltoall_init)
+CCOLL_REFUSES_VALUES(report, neighbor_alltoallv)
+CCOLL_REFUSES_VALUES(request, ineighbor_alltoallv)
+CCOLL_REFUSES_VALUES(persistent, neighbor_alltoallv_init)
+CCOLL_REFUSES_VALUES(report, neighbor_allgather)
+CCOLL_REFUSES_VALUES(request, ineighbor_allgather)
+CCOLL_REFUSES_VALUES(persistent, neighbor_allgather_init)
+CCOLL_REFUSES_VALUES(report, neighbor_allgatherv)
+CCOLL_REFUSES_VALUES(request, ineighbor_allgatherv)
+CCOLL_REFUSES_VALUES(persistent, neighbor_allgatherv_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

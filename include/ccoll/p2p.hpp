@@ -137,4 +137,11 @@ template <class... Policies>
 request isendrecv(const auto* send, std::integral auto n, int destination, int send_tag, auto* recv, std::integral auto m, int source,
                   int recv_tag, const detail::shown auto& comm, auto&&... bound);
 
+CCOLL_REFUSES_VALUES(report, send)
+CCOLL_REFUSES_VALUES(request, isend)
+CCOLL_REFUSES_VALUES(report, recv)
+CCOLL_REFUSES_VALUES(request, irecv)
+CCOLL_REFUSES_VALUES(report, sendrecv)
+CCOLL_REFUSES_VALUES(request, isendrecv)
+
 }  // namespace ccoll::inline CCOLL_ABI

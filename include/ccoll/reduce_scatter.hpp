@@ -48,7 +48,7 @@ struct varied_reduce_scatter {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, send_parts(lists_of(counts)), 0, comm,
                                                                           std::forward<Extra>(extra)...);
     }
@@ -56,7 +56,7 @@ struct varied_reduce_scatter {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& inout, Counts&& counts, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Buffer> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Buffer>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, Buffer&, Buffer&>(choice, inout, inout, send_parts(lists_of(counts), true), 0, comm,
                                                                     std::forward<Extra>(extra)...);
     }
@@ -139,5 +139,12 @@ persistent reduce_scatter_v_init(auto&& inout, const auto& counts, const detail:
 template <class... Policies>
 persistent reduce_scatter_v_init(const auto* send, auto* recv, const std::integral auto* counts, const detail::shown auto& comm,
                                  auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, reduce_scatter)
+CCOLL_REFUSES_VALUES(request, ireduce_scatter)
+CCOLL_REFUSES_VALUES(persistent, reduce_scatter_init)
+CCOLL_REFUSES_VALUES(report, reduce_scatter_v)
+CCOLL_REFUSES_VALUES(request, ireduce_scatter_v)
+CCOLL_REFUSES_VALUES(persistent, reduce_scatter_v_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -131,7 +131,7 @@ struct varied_scatter {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Counts&& counts, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, send_parts(lists_of(counts)), root, comm,
                                                                           std::forward<Extra>(extra)...);
     }
@@ -152,7 +152,7 @@ struct varied_gather {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, Counts&& counts, int root, const Comm& comm, Extra&&... extra)
     {
-        constexpr bool lost = lose_buffers<How, Send, Recv> || lose_counts<How, Counts>;
+        constexpr call_fault lost = lost_arguments<How, Recv, Send>(lose_counts<How, Counts>);
         return call_ranges<How, Collective, lost, read_from<Send>, Recv&>(choice, send, recv, recv_parts(lists_of(counts)), root, comm,
                                                                           std::forward<Extra>(extra)...);
     }
@@ -298,5 +298,24 @@ persistent gatherv_init(const auto& send, auto&& recv, const auto& counts, int r
 template <class... Policies>
 persistent gatherv_init(const auto* send, std::integral auto n, auto* recv, const std::integral auto* counts,
                         const std::integral auto* displacements, int root, const detail::shown auto& comm, auto&&... bound);
+
+CCOLL_REFUSES_VALUES(report, bcast)
+CCOLL_REFUSES_VALUES(request, ibcast)
+CCOLL_REFUSES_VALUES(persistent, bcast_init)
+CCOLL_REFUSES_VALUES(report, scatter)
+CCOLL_REFUSES_VALUES(request, iscatter)
+CCOLL_REFUSES_VALUES(persistent, scatter_init)
+CCOLL_REFUSES_VALUES(report, gather)
+CCOLL_REFUSES_VALUES(request, igather)
+CCOLL_REFUSES_VALUES(persistent, gather_init)
+CCOLL_REFUSES_VALUES(report, reduce)
+CCOLL_REFUSES_VALUES(request, ireduce)
+CCOLL_REFUSES_VALUES(persistent, reduce_init)
+CCOLL_REFUSES_VALUES(report, scatterv)
+CCOLL_REFUSES_VALUES(request, iscatterv)
+CCOLL_REFUSES_VALUES(persistent, scatterv_init)
+CCOLL_REFUSES_VALUES(report, gatherv)
+CCOLL_REFUSES_VALUES(request, igatherv)
+CCOLL_REFUSES_VALUES(persistent, gatherv_init)
 
 }  // namespace ccoll::inline CCOLL_ABI

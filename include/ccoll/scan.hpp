@@ -102,4 +102,11 @@ persistent exscan_init(auto&& inout, const detail::shown auto& comm, auto&&... b
 template <class... Policies>
 persistent exscan_init(const auto* send, auto* recv, std::integral auto n, const detail::shown auto& comm, auto&&... bound);
 
+CCOLL_REFUSES_VALUES(report, scan)
+CCOLL_REFUSES_VALUES(request, iscan)
+CCOLL_REFUSES_VALUES(persistent, scan_init)
+CCOLL_REFUSES_VALUES(report, exscan)
+CCOLL_REFUSES_VALUES(request, iexscan)
+CCOLL_REFUSES_VALUES(persistent, exscan_init)
+
 }  // namespace ccoll::inline CCOLL_ABI

@@ -166,6 +166,13 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
     });
     INFO(null);
     CHECK(has(null, "a buffer is a null pointer, and the call reads or writes elements of it; it should have 10 elements"));
+    const auto twice = told([](threads_comm& comm) {
+        std::vector<float> a(10);
+        ccoll::alltoall(a.data(), a.data(), 5, comm);
+    });
+    INFO(twice);
+    CHECK(has(twice, "overlap (seen on rank "));
+    CHECK(has(twice, "; pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE"));
     const auto root = told([](threads_comm& comm) {
         std::vector<float> a(10);
         ccoll::bcast(a, 7, comm);
@@ -189,7 +196,7 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, -1.0);
     });
     INFO(bound);
-    CHECK(has(bound, "the error bound must be positive and below 1e300; found -1"));
+    CHECK(has(bound, "the error bound must be positive and below 1e300; found -1 (seen on rank "));
     const auto wide = told([](threads_comm& comm) {
         std::vector<float> a(10);
         ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, 1e300);
@@ -224,6 +231,10 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
     const auto plan = []<class... P>() { return std::type_identity<ccoll::Plan<P...>>{}; };
     const auto szp = sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode>());
     differ(szp, sum(plan.template operator()<Codec::SZx, E>()), "Codec::SZp", "Codec::SZx");
+    differ(sum(plan.template operator()<Codec::SZe, E>()), sum(plan.template operator()<Codec::BitZip, E>()), "Codec::SZe",
+           "Codec::BitZip");
+    differ(sum(plan.template operator()<Codec::Zfp, E>()), sum(plan.template operator()<Codec::Zfp, FixedRate<8>>()), "ErrorBound",
+           "FixedRate");
     differ(szp, sum(plan.template operator()<Codec::SZp, E>()), "Placement::DecodeReduceEncode", "Placement::Homomorphic");
     differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Op::Max>()), "Op::Sum", "Op::Max");
     differ(szp, sum(plan.template operator()<Codec::SZp, E, Placement::DecodeReduceEncode, Check::Local>()), "Check::Auto", "Check::Local");
@@ -243,6 +254,18 @@ TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")
             ccoll::alltoall<Algo::Spread>(std::span(v).first(n / 3 * 3), comm);
         },
         "allreduce", "alltoall");
+    differ(
+        [n](threads_comm& comm) {
+            std::vector<float> v(n, 1), all(3 * n);
+            ccoll::allgather<Algo::Ring>(v, all, comm);
+        },
+        [n](threads_comm& comm) {
+            const int extents[] = {3};
+            const int closed[] = {1};
+            std::vector<float> v(n, 1), all(2 * n);
+            ccoll::neighbor_allgather(v, all, ccoll::with_grid(comm, extents, closed));
+        },
+        "allgather", "neighbor_allgather");
     const auto other_way = listen(3, [=](threads_comm& comm) {
         std::vector<float> v(n, 1);
         if (comm.rank() == 0) ccoll::allreduce<Algo::Ring, Codec::SZx, E>(v, comm);

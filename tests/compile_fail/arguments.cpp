@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments that are missing, too many, or in another order; as call.cpp. The good calls are every form.
+#include <complex>
 #include <list>
 #include <system_error>
 #include <vector>
@@ -33,6 +34,7 @@ void call(const arguments& a)
 {
     [[maybe_unused]] std::error_code code;
     [[maybe_unused]] void* const stands_for_in_place = nullptr;
+    [[maybe_unused]] const void* const fixed_untyped = nullptr;
     // ---- good ----
     ccoll::allreduce(a.x, a.y, a.comm);
     ccoll::allreduce(a.p, a.q, a.n, a.comm, code);
@@ -62,6 +64,34 @@ void call(const arguments& a)
     ccoll::value::allreduce(a.x, a.comm, code);
     ccoll::value::reduce<Codec::SZx, RuntimeBound>(1.0f, 0, a.comm, 1e-3);
     // ---- bad ----
+    // expect: ccoll: a list in braces has no type; write one, as in std::array{1.0f, 2.0f}
+    ccoll::allreduce({1.0f, 2.0f}, a.y, a.comm);
+    // expect: ccoll: a list in braces has no type; write one, as in std::array{1.0f, 2.0f}
+    static_cast<void>(ccoll::igather({1.0f, 2.0f}, a.y, 0, a.comm));
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::bcast(stands_for_in_place, a.n, 0, a.comm);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::allreduce(fixed_untyped, stands_for_in_place, a.n, a.comm);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::gatherv(fixed_untyped, a.n, stands_for_in_place, a.list, a.list, 0, a.comm);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::reduce_scatter_v(fixed_untyped, stands_for_in_place, a.list, a.comm);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::neighbor_allgather(fixed_untyped, stands_for_in_place, a.n, a.grid);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::send(fixed_untyped, a.n, 0, 0, a.comm, code);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::recv<Codec::SZx, RuntimeBound>(stands_for_in_place, a.n, 0, 0, a.comm, 1e-3);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::sendrecv(fixed_untyped, a.n, 0, a.q, a.n, 0, 0, a.comm);
+    // expect: ccoll: a number stands in the place of a buffer; for a number call ccoll::value::
+    ccoll::allreduce(1.0, a.comm);
+    // expect: ccoll: a number stands in the place of a buffer; for a number call ccoll::value::
+    ccoll::allreduce(a.n, a.comm);
+    // expect: ccoll: a number stands in the place of a buffer; for a number call ccoll::value::
+    ccoll::reduce(std::complex<float>(1), a.y, 0, a.comm);
+    // expect: ccoll: a number stands in the place of a buffer; for a number call ccoll::value::
+    ccoll::send(2.5f, 0, 0, a.comm);
     // expect: ccoll: the communicator is missing
     ccoll::allreduce(a.x, a.y);
     // expect: ccoll: the communicator is missing

@@ -45,6 +45,7 @@ struct arguments {
     std::vector<int*>& addresses;
     std::vector<pair_of_numbers>& pairs;
     std::list<float>& l;
+    float (&field)[10][10];
     ccoll::threads_comm& comm;
 };
 
@@ -67,10 +68,18 @@ void call(const arguments& a)
     ccoll::allreduce<Codec::PipeSZx, ErrorBound<1e-3>>(a.x, a.l, a.comm);
     // expect: ccoll: a buffer must be a contiguous range
     ccoll::bcast(a.l, 0, a.comm);
-    // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: elements must be such that they may be copied byte by byte
     ccoll::bcast(a.addresses, 0, a.comm);
-    // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: the result buffer holds const elements, so nothing can be written to it
     ccoll::allgather(a.x, a.fixed, a.comm);
+    // expect: ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]
+    ccoll::allreduce(a.field, a.comm);
+    // expect: ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]
+    ccoll::allreduce(a.field, a.field, 10, a.comm);
+    // expect: ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]
+    ccoll::reduce(a.field, a.x, 0, a.comm);
+    // expect: ccoll::shaped: the extents stand in braces, as in shaped(field, {nz, ny, nx})
+    ccoll::allreduce(ccoll::shaped(a.x, 10, 10), a.comm);
     // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::reduce_scatter(a.d, a.y, a.comm);
     // expect: ccoll: the communicator must be an MPI_Comm

@@ -87,6 +87,8 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& by
     (void)ccoll::encode<UnknownCodec>(x, bytes, 1e-3);
     // expect: ccoll::encode: this codec has no host implementation for this element type; include its header
     (void)ccoll::encode<Codec::PipeSZx>(i, bytes, 1e-3);
+    // expect: ccoll::decode: the result goes to a temporary that owns its elements, and is destroyed with it
+    (void)ccoll::decode<Codec::PipeSZx>(bytes, std::vector<float>(3));
     // expect: ccoll::reduce_encoded: needs a codec that adds encoded streams
     (void)ccoll::reduce_encoded<Codec::PipeSZx, Op::Sum, float>(bytes, bytes, bytes);
     // expect: ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library

@@ -37,6 +37,16 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& 
     ccoll::allreduce<Codec::SZx, ErrorBound<1e-3>>(h, comm);
     // expect: ccoll: Codec::PipeSZx is not included; add #include <ccoll/codec/pipe_szx.hpp>
     ccoll::send<Codec::PipeSZx, ErrorBound<1e-3>>(x, 0, 0, comm);
+    // expect: ccoll: Codec::SZe is not included; add #include <ccoll/codec/sze.hpp>
+    ccoll::allreduce<Codec::SZe, ErrorBound<1e-3>>(x, comm);
+    // expect: ccoll: Codec::Zfp is not included; add #include <ccoll/codec/zfp.hpp>
+    ccoll::allreduce<Codec::Zfp, FixedRate<8>>(x, comm);
+    // expect: ccoll: Codec::BitWise is not included; add #include <ccoll/codec/bitzip.hpp>
+    ccoll::allreduce<Codec::BitWise, ErrorBound<1e-3>>(x, comm);
+    // expect: ccoll: Codec::BitMask<Inner> is not included; add #include <ccoll/codec/bitmask.hpp>
+    ccoll::allreduce<Codec::BitMask<Codec::BitCut>, ErrorBound<1e-3>>(x, comm);
+    // expect: ccoll: this codec has no host implementation for this element type
+    ccoll::allreduce<Codec::BitMask<Codec::Zfp>, ErrorBound<1e-3>>(x, comm);
     // expect: ccoll: Codec::Lossless is not included; add #include <ccoll/codec/lossless.hpp>
     ccoll::allreduce<Codec::Lossless>(i, comm);
     // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>

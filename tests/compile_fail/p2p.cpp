@@ -49,7 +49,7 @@ void call(const arguments& a)
     ccoll::recv<Codec::SZx, ErrorBound<1e-3>>(a.x, 0, 0, a.comm, 1e-3);
     // expect: ccoll: a buffer must be a contiguous range
     ccoll::send(a.l, 0, 0, a.comm);
-    // expect: ccoll: the result buffer must hold non-const elements
+    // expect: ccoll: the result buffer holds const elements, so nothing can be written to it
     ccoll::recv(a.fixed, 0, 0, a.comm);
     // expect: ccoll: send and receive buffers must hold the same element type
     ccoll::sendrecv(a.x, 0, a.d, 0, 0, a.comm);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Bad plans; as call.cpp.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,12 @@ void all(std::vector<float>& x, ccoll::threads_comm& comm)
     // ---- bad ----
     // expect: ccoll::Plan: one argument is not a policy
     call<Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>, std::string>(x, comm);
+    // expect: ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum
+    call<std::plus<>>(x, comm);
+    // expect: ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum
+    call<Algo::Ring, std::plus<float>>(x, comm);
+    // expect: ccoll::Plan: a policy is a type, and this is a value; write Op::Max for MPI_MAX
+    ccoll::allreduce<3>(x, comm);
     // expect: ccoll::Plan: two policies answer the same question
     call<Codec::None, Algo::Ring, Codec::PipeSZx, ErrorBound<1e-3>>(x, comm);
     // expect: ccoll::Plan: two policies answer the same question

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Temporaries that die before a call has ended, or before it begins; as call.cpp. Good are views, counts that are read at once, and
-// blocking calls.
+// Temporaries that die before a call has ended, or before it begins, or with the result; as call.cpp. Good are views, counts that are read
+// at once, and what blocking calls only read.
 #include <array>
 #include <span>
 #include <vector>
@@ -52,6 +52,13 @@ struct rows {  // what std::mdspan looks like
     std::size_t n;
 };
 
+struct rows_like_kokkos {  // what Kokkos::View looks like: it does not say that it is a view
+    float* data() const { return first; }
+    std::size_t size() const { return n; }
+    float* first;
+    std::size_t n;
+};
+
 void call(floats& x, floats& y, ints& counts, ccoll::threads_comm& comm);
 void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_comm& comm)
 {
@@ -74,7 +81,25 @@ void call(floats& x, floats& y, [[maybe_unused]] ints& counts, ccoll::threads_co
     ccoll::send(floats(5), 0, 0, comm);
     ccoll::send(ccoll::strided(x.data(), 2, 1, 3), 0, 0, comm);
     ccoll::allreduce(x, ccoll::strided(y.data(), 2, 1, 3), comm);
+    ccoll::allreduce(x, rows_like_kokkos{y.data(), y.size()}, comm);
+    ccoll::gather(x, std::span<float>(), 0, comm);
     // ---- bad ----
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::allreduce(x, floats(3), comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::allreduce(floats(3), comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::reduce(x, std::move(y), 0, comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::bcast(mine::field{}, 0, comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::allgatherv(x, floats(20), counts, comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::alltoallv(floats(20), counts, comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::recv(std::array<float, 3>{}, 0, 0, comm);
+    // expect: ccoll: the result goes to a temporary that owns its elements, and is destroyed with it
+    ccoll::sendrecv(x, 0, floats(3), 0, 0, comm);
     // expect: one of them is a temporary that owns its elements; give it a name
     later = ccoll::iallreduce(floats(300000, 1.f), y, comm);
     // expect: one of them is a temporary that owns its elements; give it a name

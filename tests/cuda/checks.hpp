@@ -7,8 +7,10 @@
 
 #include "same_bits.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace gpu {
@@ -35,6 +37,21 @@ inline void need_gpu()
     if (cudaGetDeviceCount(&n) == cudaSuccess && n > 0) return;
     std::printf("SKIPPED: no GPU\n");
     std::exit(77);
+}
+
+/// n values, made by all cores. @param value  of its number; called from several threads at once
+template <class T, class Value>
+std::vector<T> made_by_all_cores(std::size_t n, Value value)
+{
+    std::vector<T> x(n);
+    const std::size_t cores = std::max(1u, std::thread::hardware_concurrency()), part = n / cores + 1;
+    std::vector<std::thread> threads;
+    for (std::size_t begin = 0; begin < n; begin += part)
+        threads.emplace_back([&x, &value, begin, end = std::min(n, begin + part)] {
+            for (std::size_t i = begin; i < end; ++i) x[i] = value(i);
+        });
+    for (std::thread& each : threads) each.join();
+    return x;
 }
 
 template <class T>

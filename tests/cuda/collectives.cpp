@@ -152,6 +152,18 @@ TEST_CASE("Reports are compared by what their names say, not by where the names 
     b = a;
     b.special_values = 1;
     CHECK(difference(a, b) != "");
+
+    // With slices of another length, messages are fewer.
+    a.raw_bytes = 2 * 5120 * sizeof(float);
+    a.sent_bytes = 10000;
+    b = a;
+    b.sent_bytes -= 2 * 112;
+    CHECK(difference(a, b) != "");
+    CHECK(difference(a, b, sizeof(float)) == "");
+    --b.sent_bytes;
+    CHECK(difference(a, b, sizeof(float)) != "");
+    b.sent_bytes = a.sent_bytes + 1;
+    CHECK(difference(a, b, sizeof(float)) != "");
 }
 
 TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text, and the next call works", "[cuda][collectives]")

@@ -16,6 +16,16 @@ TEST_CASE("Device buffers: every collective, algorithm and placement gives the b
     check_far_cases<device_vector>();
 }
 
+TEST_CASE("Device buffers: where slices of the device are longer than those of the host, promises hold and only headers are saved",
+          "[cuda][collectives]")
+{
+    // Blocks of more than four slices of the host, and vectors (n a block in reduce_scatter) of more than a slice of the device.
+    constexpr std::size_t n = ccoll::detail::device::slice_elements / 2 + 75713;
+    CHECK(on_ranks(2, [](ccoll::threads_comm& comm, std::string& wrong) {
+              far::cases<ccoll::threads_comm, device_vector>(comm, wrong).run_long(n);
+          }) == "");
+}
+
 TEST_CASE("Device buffers: vectors of several slices a lane, and memory that is used again", "[cuda][collectives]")
 {
     constexpr std::size_t n = 9 * ccoll::detail::device::slice_elements + 12345;

@@ -441,6 +441,16 @@ TEST_CASE("docs/reference/report.md runs", "[docs]")
         // [/doc:report]
         want(facts.ratio() > 1 && facts.agreed && facts.placement == std::string("Homomorphic"), "report");
 
+        // [doc:total]
+        ccoll::report all;
+        for (int step = 0; step < 3; ++step) all += ccoll::reduce<Codec::SZp, ErrorBound<1e-3>>(field, out, 0, comm);
+        const ccoll::report everywhere = ccoll::total(all, comm);  // of all ranks
+        if (comm.rank() == 0) std::printf("%s\n%s\n", ccoll::summary(all).c_str(), ccoll::summary(everywhere).c_str());
+        // [/doc:total]
+        want((comm.rank() == 0) == (all.sent_bytes == 0), "the root sends nothing");
+        want(everywhere.sent_bytes > 0 && everywhere.ratio() > 1 && everywhere.worst_case_error == all.worst_case_error, "total");
+        want(!everywhere.exact && everywhere.agreed == all.agreed, "what holds for all");
+
         // [doc:fallback]
         field[1] = 1e20f, field[2] = 2e20f, field[3] = 3e20f, field[4] = 4e20f, field[5] = 5e20f;  // more than a chunk of a sum can hold
         const auto some = ccoll::allreduce<Codec::SZp, ErrorBound<1e-3>>(field, out, comm);

@@ -406,6 +406,31 @@ TEST_CASE("docs/reference: what the busiest rank does", "[docs]")
     for (int p = 2; p <= 32; ++p) CHECK(cost_of<Algo::Bruck, alltoall>(p, forwards).sent == bruck_hops(p));
 }
 
+TEST_CASE("The pages name the codecs of the library, with their wire ids", "[docs][wire]")
+{
+    std::string ids = "| 5 | u8 | codec | ";
+    const std::string policies = page("reference/policies.md");
+    for (const ccoll::detail::library_codec& each : ccoll::detail::library_codecs) {
+        const std::string name = each.name;
+        ids += std::to_string(each.wire_id) + " " + name.substr(0, name.find('<')) +
+               (&each == std::end(ccoll::detail::library_codecs) - 1 ? ";" : ",") + " ";
+        INFO("docs/reference/policies.md should have " << name);
+        CHECK(policies.find("\n| `" + name + "` |") != std::string::npos);
+    }
+    expect_line("wire_format.md", ids + "128..255 belong to users |");
+}
+
+TEST_CASE("The pages say how long a control message is", "[docs][wire]")
+{
+    const std::string bytes = std::to_string(sizeof(ccoll::control_message)) + " bytes";
+    for (const auto& [name, text] :
+         {std::pair{"../CONTRIBUTING.md", "Control messages have "}, std::pair{"architecture.md", "carries control messages of "},
+          std::pair{"wire_format.md", "**Control message**, "}}) {
+        INFO(name << " should say: " << text << bytes);
+        CHECK(page(name).find(text + bytes) != std::string::npos);
+    }
+}
+
 TEST_CASE("docs/choosing.md: how fast a codec must be", "[docs]")
 {
     // n / (r W) + n / V < n / W  <=>  V > W r / (r - 1)

@@ -44,7 +44,7 @@ struct Bruck : ccoll::algo_tag {
 template <>
 struct ccoll::schedule_for<mine::Bruck, ccoll::collective::allgather> : mine::bruck_allgather {};
 
-static_assert(ccoll::delivers<ccoll::collective::allgather>(ccoll::schedule_view<mine::bruck_allgather>, 7, 0));
+static_assert(ccoll::delivers<ccoll::collective::allgather, mine::bruck_allgather, 7>());
 // [/doc:schedule]
 
 using namespace ccoll::policies;

@@ -101,7 +101,17 @@ TEST_CASE("a sentence names what was expected, what was found, where and by whom
                    remedy(status::count_differs));
     CHECK(sentence("bcast", {status::no_communicator}, "MPI is not initialised") ==
           "ccoll::bcast: the communicator cannot be used: MPI is not initialised");
-    for (std::uint32_t code = 0; code <= static_cast<std::uint32_t>(status::no_communicator); ++code)
+    // What a rank says of its own arguments came in no message. Numbers have the digits that they were written with.
+    CHECK(sentence("allreduce", {status::bad_bound, 0, 0, -1, 0, -0.1}) ==
+          "ccoll::allreduce: the error bound must be positive and below 1e300; found -0.1 (seen on rank 0)");
+    CHECK(sentence("bcast", {status::bound_differs, 1, 0, 2, 0.1, 0.1 + 0x1p-56}) ==
+          std::string("ccoll::bcast: ranks disagree on the error bound; expected 0.1, found 0.10000000000000002 from rank 0 in step 2 "
+                      "(seen on rank 1); ") +
+              remedy(status::bound_differs));
+    CHECK(sentence("recv", {status::timed_out, 1, 0, -1, 5, 5.0000005419997251}) ==
+          std::string("ccoll::recv: nothing arrived for longer than Timeout allows; waited 5 s for rank 0 (seen on rank 1); ") +
+              remedy(status::timed_out));
+    for (std::uint32_t code = 0; code <= static_cast<std::uint32_t>(ccoll::last_status); ++code)
         CHECK(std::strcmp(describe(static_cast<status>(code)), "unknown status") != 0);
     const std::error_code e = status::corrupt;
     CHECK(e.category().name() == std::string("ccoll"));

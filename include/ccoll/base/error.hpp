@@ -81,7 +81,7 @@ constexpr const char* describe(status s) noexcept
     case status::peer_lost: return "a rank ended before it sent what the schedule promises";
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
-    case status::timed_out: return "nothing arrived for longer than Timeout allows (times in seconds)";
+    case status::timed_out: return "nothing arrived for longer than Timeout allows";
     case status::strided: return "the elements of a buffer are not contiguous";
     case status::no_nodes: return "it is not known which ranks share a node";
     case status::abandoned: return "a request was destroyed before its call had ended";
@@ -104,7 +104,7 @@ constexpr const char* describe(status s) noexcept
 constexpr const char* remedy(status s) noexcept
 {
     switch (s) {
-    case status::overlap: return "pass the same buffer (in place) or separate ones";
+    case status::overlap: return "pass separate buffers or, where the call works in place, the one range alone or MPI_IN_PLACE";
     case status::too_large: return "raise the bound, or decode before reducing";
     case status::bad_count: return "counts and displacements are not negative, and extents are positive";
     case status::wire_version: return "build all ranks with the same version of ccoll";
@@ -143,6 +143,16 @@ struct verdict {
 };
 static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire");
 
+namespace detail {
+/// How many digits tell `v` from other numbers: 0.1 is 0.1, and not 0.10000000000000001.
+[[gnu::cold]] inline int digits(double v)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%.15g", v);
+    return std::strtod(text, nullptr) == v ? 15 : 17;
+}
+}  // namespace detail
+
 /// The whole error message: the call, what went wrong, the numbers, the ranks and the step, the transport's own words if it has any, and
 /// the remedy. Every program with a call compiles this, so it only appends to one string, and is compiled for size.
 [[gnu::cold]] inline std::string sentence(const char* call, const verdict& v, const char* transport_says = "")
@@ -152,26 +162,40 @@ static_assert(sizeof(verdict) == 32, "ccoll: a verdict has 32 bytes on the wire"
     s += ": ";
     s += describe(v.code);
     char text[96] = "";
+    const int of_expected = detail::digits(v.expected), of_found = detail::digits(v.found);
     switch (v.code) {
     case status::bad_root:
     case status::bad_peer:
-    case status::bad_tag: std::snprintf(text, sizeof text, "; expected 0 to %.17g, found %.17g", v.expected, v.found); break;
+    case status::bad_tag:
+        std::snprintf(text, sizeof text, "; expected 0 to %.*g, found %.*g", of_expected, v.expected, of_found, v.found);
+        break;
     case status::bad_count: {
         const char* const kind = v.expected == 0 ? "count" : v.expected == 1 ? "displacement" : "extent";
-        std::snprintf(text, sizeof text, "; the %s is %.17g", kind, v.found);
+        std::snprintf(text, sizeof text, "; the %s is %.*g", kind, of_found, v.found);
         break;
     }
-    case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.17g elements", v.expected); break;
-    case status::bad_bound: std::snprintf(text, sizeof text, "; found %.17g", v.found); break;
-    case status::undelivered: std::snprintf(text, sizeof text, "; fragment %.17g was sent %.17g times", v.expected, v.found); break;
+    case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.*g elements", of_expected, v.expected); break;
+    case status::bad_bound: std::snprintf(text, sizeof text, "; found %.*g", of_found, v.found); break;
+    case status::undelivered:
+        std::snprintf(text, sizeof text, "; fragment %.*g was sent %.*g times", of_expected, v.expected, of_found, v.found);
+        break;
+    case status::timed_out:  // a measured time: more digits would mean nothing
+        if (v.found > 0) std::snprintf(text, sizeof text, "; waited %.3g s", v.found);
+        break;
     case status::plan_differs: break;  // the numbers are plans, which whoever knows the call puts into words
     default:
-        if (v.expected != v.found) std::snprintf(text, sizeof text, "; expected %.17g, found %.17g", v.expected, v.found);
+        if (v.expected != v.found)
+            std::snprintf(text, sizeof text, "; expected %.*g, found %.*g", of_expected, v.expected, of_found, v.found);
     }
     s += text;
-    if (v.peer >= 0) {
-        if (v.code == status::bad_count) std::snprintf(text, sizeof text, " at place %d of its list", v.peer);
-        else std::snprintf(text, sizeof text, " %s rank %d", v.code == status::undelivered ? "to" : "from", v.peer);
+    if (v.code == status::bad_count) {
+        if (v.peer >= 0) {
+            std::snprintf(text, sizeof text, " at place %d of its list", v.peer);
+            s += text;
+        }
+    } else if (v.peer >= 0 && v.peer != v.rank) {  // the same: an argument of the rank itself, and no message
+        const char* const way = v.code == status::undelivered ? "to" : v.code == status::timed_out ? "for" : "from";
+        std::snprintf(text, sizeof text, " %s rank %d", way, v.peer);
         s += text;
     }
     if (v.step >= 0) {

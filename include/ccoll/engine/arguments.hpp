@@ -12,17 +12,6 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace detail {
-
-/// Was this argument written as a temporary that owns its elements? @tparam Spelled  as a forwarding reference deduces it
-template <class Spelled>
-inline constexpr bool is_owning_temporary = false;
-template <class Spelled>
-    requires(!std::is_reference_v<Spelled> && buffer<Spelled>)
-inline constexpr bool is_owning_temporary<Spelled> = !is_view<Spelled>;
-
-}  // namespace detail
-
 /// Counts together with displacements, as in MPI's v calls, for parts that are not contiguous. It refers to both. `OfTemporaries`: one of
 /// them was a temporary, so the layout is valid only within the expression that made it.
 template <class Counts, class Displacements, bool OfTemporaries>
@@ -96,9 +85,15 @@ template <class Spelled>
     requires is_layout<std::remove_cvref_t<Spelled>>::value
 inline constexpr bool are_lost_counts<Spelled> = std::remove_cvref_t<Spelled>::of_temporaries;
 
-/// Are any of these buffers destroyed before the call has ended?
-template <class How, class... Spelled>
-inline constexpr bool lose_buffers = How::outlives_arguments && (false || ... || is_owning_temporary<Spelled>);
+/// What is wrong with temporaries among the arguments: one is destroyed while it is in use, or the result would be lost with it.
+/// @tparam Written, Read  the buffers    @param counts  are counts destroyed before the call begins and reads them?
+template <class How, class Written, class... Read>
+consteval call_fault lost_arguments(bool counts = false)
+{
+    if (counts || (How::outlives_arguments && (is_owning_temporary<Written> || ... || is_owning_temporary<Read>)))
+        return call_fault::temporary;
+    return loses_result<Written> ? call_fault::temporary_result : call_fault::none;
+}
 /// Are any of these counts destroyed before the call begins and reads them?
 template <class How, class... Spelled>
 inline constexpr bool lose_counts = How::begins_later && (false || ... || are_lost_counts<Spelled>);
@@ -174,7 +169,34 @@ consteval form_fault form_fault_of()
     else return why_no_form<Arguments...>(Form::shape);
 }
 
+/// What a list in braces becomes, if it stands where a buffer is expected. No template can deduce its type.
+struct in_braces {
+    template <class... Values>
+    in_braces(Values&&...);
+};
+template <class...>
+inline constexpr bool never = false;
+
 }  // namespace detail
+
+// What no forwarding reference and no list of policies takes: a sentence in place of the compiler's list of candidates. One line for each
+// call, behind its definition.
+#define CCOLL_REFUSES_VALUES(result, name)                                                                                             \
+    template <class... Policies, class... Arguments>                                                                                   \
+    result name(detail::in_braces, Arguments&&...)                                                                                     \
+    {                                                                                                                                  \
+        static_assert(detail::never<Policies..., Arguments...>,                                                                        \
+                      "ccoll: a list in braces has no type; write one, as in std::array{1.0f, 2.0f}, or give it a name");              \
+        return {};                                                                                                                     \
+    }                                                                                                                                  \
+    template <auto Policy, class... Arguments>                                                                                         \
+    result name(Arguments&&...)                                                                                                        \
+    {                                                                                                                                  \
+        static_assert(detail::never<Arguments...>,                                                                                     \
+                      "ccoll::Plan: a policy is a type, and this is a value; write Op::Max for MPI_MAX (Op::Sum is the default), and " \
+                      "ErrorBound<1e-3> for 1e-3");                                                                                    \
+        return {};                                                                                                                     \
+    }
 
 /// Prints the sentence of a fault; the compiler's note below it names the function that was called.
 /// @tparam Call  @see refuse_plan

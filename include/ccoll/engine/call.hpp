@@ -212,9 +212,9 @@ constexpr auto as_elements(T* at)
 }
 
 /// Calls with ranges. `Send` and `Recv` are the types that the rules see.
-/// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
+/// @tparam Lost  @see lost_arguments
 /// @param with    sets what only this form has: void(user_buffers<T>&, elements per element of the user)
-template <class How, class Collective, bool Loses, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
+template <class How, class Collective, call_fault Lost, class Send, class Recv, class Choice, class With, class Comm, class... Extra>
 typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv, With with, int root, const Comm& comm, Extra&&... extra)
 {
     if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
@@ -222,10 +222,10 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         return {};
     } else if constexpr (is_strided<Send> || is_strided<Recv>) {
         return with_packed(send, recv, [&](auto& from, auto& to) {
-            return call_ranges<How, Collective, Loses, decltype(from), decltype(to)>(choice, from, to, with, root, comm,
-                                                                                     std::forward<Extra>(extra)...);
+            return call_ranges<How, Collective, Lost, decltype(from), decltype(to)>(choice, from, to, with, root, comm,
+                                                                                    std::forward<Extra>(extra)...);
         });
-    } else if constexpr (constexpr call_fault fault = or_temporary<Loses>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
+    } else if constexpr (constexpr call_fault fault = or_lost<Lost>(fault_of<How, Collective, Choice, Send, Recv, Comm, Extra...>);
                          fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, Send, Recv, Comm, Extra...>();
         return {};
@@ -249,8 +249,8 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
                                    Extra&&... extra)
 {
     using U = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
-    using send_type = std::span<const std::conditional_t<is_marker<A>, U, A>>;
-    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, std::span<U>, Comm, Extra...>;
+    using send_type = pointer_range<const std::conditional_t<is_marker<A>, U, A>>;
+    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
                   fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};

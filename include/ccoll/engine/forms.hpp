@@ -68,15 +68,15 @@ struct unrooted {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0, comm,
-                                                                                                   std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(choice, send, recv, as_they_are, 0,
+                                                                                                       comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class Buffer, communicator Comm, class... Extra>
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& inout, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Buffer>, Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm,
-                                                                                         std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(choice, inout, inout, in_place, 0, comm,
+                                                                                             std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class T, std::integral Count, class Comm, class... Extra>
     static result call(const Choice& choice, const A* send, T* recv, Count n, const Comm& comm, Extra&&... extra)
@@ -96,8 +96,8 @@ struct with_root {
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, Recv&& recv, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Send, Recv>, read_from<Send>, Recv&>(choice, send, recv, as_they_are, root,
-                                                                                                   comm, std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Recv, Send>(), read_from<Send>, Recv&>(
+            choice, send, recv, as_they_are, root, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, class B, std::integral Count, class Comm, class... Extra>
     static result call(const Choice& choice, const A* send, B* recv, Count n, int root, const Comm& comm, Extra&&... extra)
@@ -117,8 +117,8 @@ struct one_buffer {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& buffer, int root, const Comm& comm, Extra&&... extra)
     {
-        return call_ranges<How, Collective, lose_buffers<How, Buffer>, Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm,
-                                                                                         std::forward<Extra>(extra)...);
+        return call_ranges<How, Collective, lost_arguments<How, Buffer>(), Buffer&, Buffer&>(choice, buffer, buffer, in_place, root, comm,
+                                                                                             std::forward<Extra>(extra)...);
     }
     template <class Choice, class T, std::integral Count, class Comm, class... Extra>
     static result call(const Choice& choice, T* data, Count n, int root, const Comm& comm, Extra&&... extra)

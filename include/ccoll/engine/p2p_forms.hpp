@@ -74,8 +74,10 @@ consteval bool holds_only()
 template <class Plan, class Send, class Recv, class Comm, class... Extra>
 consteval call_fault first_shared_fault_of_plan()
 {
-    if constexpr (!(is_absent<Send> || buffer<Send>) || !(is_absent<Recv> || buffer<Recv>)) return call_fault::buffer;
-    else if constexpr (!element<moved_element<Send, Recv>>) return call_fault::element;
+    if constexpr (!is_absent<Send> && fault_of_buffer<Send>() != call_fault::none) return fault_of_buffer<Send>();
+    else if constexpr (!is_absent<Recv> && fault_of_buffer<Recv>() != call_fault::none) return fault_of_buffer<Recv>();
+    else if constexpr (fault_of_element<moved_element<Send, Recv>>() != call_fault::none)
+        return fault_of_element<moved_element<Send, Recv>>();
     else if constexpr (!is_in<Send, moved_space<Send, Recv>>()) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<moved_space<Send, Recv>, moved_element<Send, Recv>>) return call_fault::space;
     else if constexpr (!holds_only<Send, moved_element<Send, Recv>>()) return call_fault::mixed_elements;
@@ -102,7 +104,8 @@ consteval call_fault first_shared_fault(const plan_choice<Plans...>*)
         ((first = first == call_fault::none ? first_shared_fault_of_plan<Plans, Send, Recv, Comm, Extra...>() : first), ...);
         if (first != call_fault::none) return first;
         if (!plans_of<choice>::one_instrument) return call_fault::menu_instrument;
-        if ((false || ... || is_for_another_space<Extra, moved_space<Send, Recv>>)) return call_fault::stream;
+        if constexpr ((is_absent<Send> || buffer<Send>) && (is_absent<Recv> || buffer<Recv>))
+            if ((false || ... || is_for_another_space<Extra, moved_space<Send, Recv>>)) return call_fault::stream;
         const call_fault extras = first_fault_of_extras<How, choice, Comm, Extra...>();
         return extras == call_fault::extra ? call_fault::none : extras;  // this is a p2p_fault
     }
@@ -220,20 +223,20 @@ struct p2p_tags {
 };
 
 /// Sends, receives, or does both; no_buffer stands in on a side without a buffer.
-/// @tparam Loses  are temporaries among the arguments destroyed before the call has ended?
-template <class How, bool Loses, class Choice, class Send, class Recv, class Comm, class... Extra>
+/// @tparam Lost  @see lost_arguments
+template <class How, call_fault Lost, class Choice, class Send, class Recv, class Comm, class... Extra>
 typename How::result call_p2p(const Choice& choice, const char* name, Send&& send, int destination, Recv&& recv, int source, p2p_tags tags,
                               const Comm& comm, Extra&&... extra)
 {
     constexpr const typename plans_of<Choice>::with_index* plans = nullptr;
-    constexpr call_fault shared = or_temporary<Loses>(first_shared_fault<How, Send, Recv, Comm, Extra...>(plans));
+    constexpr call_fault shared = or_lost<Lost>(first_shared_fault<How, Send, Recv, Comm, Extra...>(plans));
     constexpr p2p_fault own = is_rule<Choice> ? p2p_fault::rule : first_p2p_fault<How, Comm, Extra...>(plans);
     if constexpr ((is_strided<Send> || is_strided<Recv>) && How::outlives_arguments) {
         refuse<call_fault::strided_later, Choice, How, Send, Recv>();
         return {};
     } else if constexpr (is_strided<Send> || is_strided<Recv>) {
         return with_packed(send, recv, [&](auto& from, auto& to) {
-            return call_p2p<How, Loses>(choice, name, from, destination, to, source, tags, comm, std::forward<Extra>(extra)...);
+            return call_p2p<How, Lost>(choice, name, from, destination, to, source, tags, comm, std::forward<Extra>(extra)...);
         });
     } else if constexpr (shared != call_fault::none) {
         refuse<shared, Choice, How, Send, Recv, Comm, Extra...>();
@@ -269,6 +272,13 @@ typename How::result call_p2p(const Choice& choice, const char* name, Send&& sen
     }
 }
 
+template <class T, class Count>
+pointer_range<T> range_at([[maybe_unused]] T* first, [[maybe_unused]] Count n)
+{
+    if constexpr (std::is_void_v<T>) return {};
+    else return {first, static_cast<std::size_t>(n)};
+}
+
 template <class How>
 struct p2p_send {
     using result = typename How::result;
@@ -278,14 +288,13 @@ struct p2p_send {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "send", std::as_const(data), destination, no_buffer{}, nobody,
-                                                        p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lost_arguments<How, no_buffer, Buffer>()>(choice, "send", std::as_const(data), destination, no_buffer{},
+                                                                       nobody, p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
-        requires std::is_object_v<U>
     static result call(const Choice& choice, const U* data, Count n, int destination, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(choice, std::span<const U>(data, static_cast<std::size_t>(n)), destination, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, range_at(data, n), destination, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -298,14 +307,13 @@ struct p2p_recv {
         requires is_range<Buffer>
     static result call(const Choice& choice, Buffer&& data, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Buffer>>(choice, "recv", no_buffer{}, nobody, data, source, p2p_tags{tag, tag}, comm,
-                                                        std::forward<Extra>(extra)...);
+        return call_p2p<How, lost_arguments<How, Buffer>()>(choice, "recv", no_buffer{}, nobody, data, source, p2p_tags{tag, tag}, comm,
+                                                            std::forward<Extra>(extra)...);
     }
     template <class Choice, class U, std::integral Count, class Comm, class... Extra>
-        requires std::is_object_v<U>
     static result call(const Choice& choice, U* data, Count n, int source, int tag, const Comm& comm, Extra&&... extra)
     {
-        return call(choice, std::span<U>(data, static_cast<std::size_t>(n)), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, range_at(data, n), source, tag, comm, std::forward<Extra>(extra)...);
     }
 };
 
@@ -319,32 +327,29 @@ struct p2p_sendrecv {
     static result call(const Choice& choice, Send&& send, int destination, Recv&& recv, int source, int tag, const Comm& comm,
                        Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
-                                                            p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lost_arguments<How, Recv, Send>()>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                                p2p_tags{tag, tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class Send, class Recv, class Comm, class... Extra>
         requires(is_range<Send> && is_range<Recv>)
     static result call(const Choice& choice, Send&& send, int destination, int send_tag, Recv&& recv, int source, int recv_tag,
                        const Comm& comm, Extra&&... extra)
     {
-        return call_p2p<How, lose_buffers<How, Send, Recv>>(choice, "sendrecv", std::as_const(send), destination, recv, source,
-                                                            p2p_tags{send_tag, recv_tag}, comm, std::forward<Extra>(extra)...);
+        return call_p2p<How, lost_arguments<How, Recv, Send>()>(choice, "sendrecv", std::as_const(send), destination, recv, source,
+                                                                p2p_tags{send_tag, recv_tag}, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<B>)
     static result call(const Choice& choice, const A* send, Count n, int destination, B* recv, OtherCount m, int source, int tag,
                        const Comm& comm, Extra&&... extra)
     {
-        return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination,
-                    std::span<B>(recv, static_cast<std::size_t>(m)), source, tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, range_at(send, n), destination, range_at(recv, m), source, tag, comm, std::forward<Extra>(extra)...);
     }
     template <class Choice, class A, std::integral Count, class B, std::integral OtherCount, class Comm, class... Extra>
-        requires(std::is_object_v<A> && std::is_object_v<B>)
     static result call(const Choice& choice, const A* send, Count n, int destination, int send_tag, B* recv, OtherCount m, int source,
                        int recv_tag, const Comm& comm, Extra&&... extra)
     {
-        return call(choice, std::span<const A>(send, static_cast<std::size_t>(n)), destination, send_tag,
-                    std::span<B>(recv, static_cast<std::size_t>(m)), source, recv_tag, comm, std::forward<Extra>(extra)...);
+        return call(choice, range_at(send, n), destination, send_tag, range_at(recv, m), source, recv_tag, comm,
+                    std::forward<Extra>(extra)...);
     }
 };
 

@@ -23,7 +23,7 @@ struct plan_word {
     unsigned codec = 0;  ///< bits 0..7: its wire id
     unsigned dtype = 0;  ///< bits 8..15: as in frames
     unsigned op = 0;     ///< bits 16..21: a hash of its name, and of the element size if the dtype does not imply it
-    /// Indices of the lists below. Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)), for up to 12 collectives.
+    /// Indices of the lists below. Bits 22..31: placement + 4 (check + 3 (bound + 7 collective)).
     unsigned placement = 0, check = 0, bound = 0, collective = 0;
 
     constexpr std::uint32_t packed() const
@@ -37,13 +37,13 @@ struct plan_word {
     }
 };
 
-inline constexpr const char* codec_names[] = {"None", "SZx", "PipeSZx", "SZp", "Lossless"};
 inline constexpr const char* placement_names[] = {"PerHop", "Once", "DecodeReduceEncode", "Homomorphic"};
 inline constexpr const char* check_names[] = {"Auto", "Local", "Collective"};
 inline constexpr const char* bound_names[] = {
     "no bound", "ErrorBound", "EndToEnd<ErrorBound>", "RuntimeBound", "EndToEnd<RuntimeBound>", "RelativeBound", "EndToEnd<RelativeBound>"};
-inline constexpr const char* collective_names[] = {"allreduce", "reduce", "reduce_scatter", "allgather", "bcast",
-                                                   "scatter",   "gather", "alltoall",       "scan",      "exscan"};
+inline constexpr const char* collective_names[] = {
+    "allreduce", "reduce", "reduce_scatter",    "allgather",         "bcast", "scatter", "gather", "alltoall",
+    "scan",      "exscan", "neighbor_alltoall", "neighbor_allgather"};
 inline constexpr const char* op_names[] = {"Sum",    "Average", "Min",    "Max", "Prod", "MinLoc", "MaxLoc",
                                            "BitAnd", "BitOr",   "BitXor", "And", "Or",   "Xor"};
 
@@ -52,13 +52,15 @@ constexpr bool alike(const char* a, const char* b)
     for (; *a != 0 && *a == *b; ++a, ++b) {}
     return *a == *b;
 }
-/// Its index in a list of names; 0 if it is not in the list.
+/// Declared alone, so that a name which is missing from its list does not compile.
+unsigned not_in_the_list();
+/// Its index in a list of names.
 template <std::size_t Count>
 constexpr unsigned index_of(const char* name, const char* const (&names)[Count])
 {
     for (unsigned i = 0; i < Count; ++i)
         if (alike(name, names[i])) return i;
-    return 0;
+    return not_in_the_list();
 }
 
 /// Any odd factor will do that gives the library's operations different codes.
@@ -84,13 +86,17 @@ constexpr bool op_codes_differ()
 }
 static_assert(op_codes_differ());
 static_assert(std::size(placement_names) == 4 && std::size(check_names) == 3 && std::size(bound_names) == 7 &&
-              std::size(collective_names) <= 12);
+              std::size(collective_names) == 12);
 
 template <class Collective, class Plan, class T>
 constexpr std::uint32_t plan_word_of(const char* placement)
 {
     using bound = typename Plan::bound;
-    const unsigned kind = bound::kind == bound_kind::none ? 0 : bound::kind == bound_kind::relative ? 5 : bound::given_at_run_time ? 3 : 1;
+    // A rate promises no bound. That the codec is lossy all the same tells it from an exact one.
+    const unsigned kind = bound::kind == bound_kind::none || bound::kind == bound_kind::rate ? 0
+                          : bound::kind == bound_kind::relative                              ? 5
+                          : bound::given_at_run_time                                         ? 3
+                                                                                             : 1;
     return plan_word{Plan::codec::wire_id,
                      dtype_of<T>,
                      code_of_op(Plan::op::name, dtype_of<T> == 255 ? sizeof(T) : 0),
@@ -143,11 +149,17 @@ inline name_text name_of_elements(unsigned dtype)
 }
 inline name_text name_of_codec(unsigned id)
 {
-    return id < std::size(codec_names) ? text_of("Codec::", codec_names[id]) : text_of("Codec::<wire id ", id, ">");
+    return id < std::size(library_codecs) ? text_of("Codec::", library_codecs[id].name) : text_of("Codec::<wire id ", id, ">");
 }
 inline name_text name_in(std::span<const char* const> names, unsigned i, const char* begin = "")
 {
     return text_of(begin, i < names.size() ? names[i] : "something else");
+}
+
+inline name_text name_of_bound(const plan_word& plan)
+{
+    const bool at_rate = plan.bound == 0 && plan.codec < std::size(library_codecs) && library_codecs[plan.codec].lossy;
+    return at_rate ? text_of("", "FixedRate") : name_in(bound_names, plan.bound);
 }
 
 /// Appends "expected <mine>, found <theirs>", unless they are the same.
@@ -169,7 +181,7 @@ inline void append_difference(std::string& all, const name_text& mine, const nam
     append_difference(all, name_in(collective_names, a.collective), name_in(collective_names, b.collective));
     if (!all.empty()) return all;  // then placements and operations differ anyway
     append_difference(all, name_of_codec(a.codec), name_of_codec(b.codec));
-    append_difference(all, name_in(bound_names, a.bound), name_in(bound_names, b.bound));
+    append_difference(all, name_of_bound(a), name_of_bound(b));
     append_difference(all, name_of_elements(a.dtype), name_of_elements(b.dtype));
     append_difference(all, name_in(placement_names, a.placement, "Placement::"), name_in(placement_names, b.placement, "Placement::"));
     if (a.op != b.op) {

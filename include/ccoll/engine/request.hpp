@@ -84,8 +84,8 @@ public:
 /// one for those who want it. Calls that are passed on to MPI make none on communicators without requests of their own
 /// (docs/limitations.md). As in MPI, a nonblocking call matches only nonblocking calls.
 ///
-/// A request that is destroyed or assigned to before its call has ended gives the call up. The other ranks then get an error
-/// (status::abandoned) that names this rank.
+/// A request that is destroyed or assigned to before its call has ended gives the call up. Ranks that still wait for something of the call
+/// then get an error (status::abandoned) that names this rank.
 class [[nodiscard]] request {
 public:
     request() = default;

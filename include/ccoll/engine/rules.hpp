@@ -20,18 +20,18 @@ enum class call_fault {
     none,
     plan,
     buffer,
+    number,
+    untyped,
     strided_later,
     mixed_spaces,
     space,
+    array_element,
+    constant_result,
     element,
     mixed_elements,
     communicator,
     neighbors,
     lossy_element,
-    szx_header,
-    pipe_szx_header,
-    szp_header,
-    lossless_header,
     half_header,
     fault_header,
     codec,
@@ -56,7 +56,9 @@ enum class call_fault {
     stream,
     bound_missing,
     bound_extra,
-    temporary
+    temporary,
+    temporary_result,
+    codec_headers  ///< from here on: the header of the codec with this wire id is missing
 };
 
 namespace detail {
@@ -107,15 +109,24 @@ using engine_element = typename engine_element_of<std::remove_const_t<T>, Collec
 template <class T>
 inline constexpr bool is_marker = std::is_void_v<std::remove_const_t<T>>;
 
+constexpr call_fault header_of_codec(unsigned wire_id)
+{
+    return static_cast<call_fault>(static_cast<unsigned>(call_fault::codec_headers) + wire_id);
+}
+/// Is the header alone missing? Not where a codec wraps one that it has no form for.
+template <class Codec>
+inline constexpr bool has_header = is_library_codec<Codec>;
+template <class Inner>
+inline constexpr bool has_header<policies::Codec::BitMask<Inner>> =
+    std::is_same_v<Inner, policies::Codec::BitZip> || std::is_same_v<Inner, policies::Codec::BitWise> ||
+    std::is_same_v<Inner, policies::Codec::BitCut>;
+
 /// Why codec `Codec` has no implementation for elements T: the fault that names the missing header, or call_fault::codec.
 template <class Codec, class T>
 consteval call_fault missing_codec()
 {
     if constexpr (small_float<T> && has_codec<Codec, float>) return call_fault::half_header;
-    else if constexpr (std::is_same_v<Codec, policies::Codec::SZx>) return call_fault::szx_header;
-    else if constexpr (std::is_same_v<Codec, policies::Codec::PipeSZx>) return call_fault::pipe_szx_header;
-    else if constexpr (std::is_same_v<Codec, policies::Codec::SZp>) return call_fault::szp_header;
-    else if constexpr (std::is_same_v<Codec, policies::Codec::Lossless>) return call_fault::lossless_header;
+    else if constexpr (has_header<Codec>) return header_of_codec(Codec::wire_id);
     else if constexpr (throwing_chunk_codec<codec_impl<Codec, T, host_space>, T>) return call_fault::codec_throws;
     else return call_fault::codec;
 }
@@ -129,11 +140,30 @@ consteval call_fault first_fault_of_order()
     else return call_fault::communicator;
 }
 
+/// Why what stands in the place of a buffer is none.
+template <class B>
+consteval call_fault fault_of_buffer()
+{
+    using argument = std::remove_cvref_t<B>;
+    if constexpr (buffer<B>) return std::is_array_v<buffer_pointee<B>> ? call_fault::array_element : call_fault::none;
+    else if constexpr (std::is_same_v<argument, untyped_buffer>) return call_fault::untyped;
+    else if constexpr (std::is_arithmetic_v<argument> || small_float<argument> || complex_element<argument>) return call_fault::number;
+    else return call_fault::buffer;
+}
+/// Why elements cannot be moved. @tparam T  as the buffer has them; const if the call would have to write to it
+template <class T>
+consteval call_fault fault_of_element()
+{
+    if constexpr (element<T>) return call_fault::none;
+    else return std::is_const_v<T> && element<std::remove_const_t<T>> ? call_fault::constant_result : call_fault::element;
+}
+
 template <class Collective, class Plan, class Send, class Recv, class Comm, class... Extra>
 consteval call_fault first_fault_of_plan()
 {
-    if constexpr (!buffer<Send> || !buffer<Recv>) return call_fault::buffer;
-    else if constexpr (!element<buffer_pointee<Recv>>) return call_fault::element;
+    if constexpr (fault_of_buffer<Send>() != call_fault::none) return fault_of_buffer<Send>();
+    else if constexpr (fault_of_buffer<Recv>() != call_fault::none) return fault_of_buffer<Recv>();
+    else if constexpr (fault_of_element<buffer_pointee<Recv>>() != call_fault::none) return fault_of_element<buffer_pointee<Recv>>();
     else if constexpr (!std::is_same_v<buffer_space<Recv>, buffer_space<Send>>) return call_fault::mixed_spaces;
     else if constexpr (!has_memory_space<buffer_space<Recv>, std::remove_const_t<buffer_pointee<Recv>>>) return call_fault::space;
     else if constexpr (!std::is_same_v<std::remove_const_t<buffer_pointee<Send>>, buffer_pointee<Recv>>) return call_fault::mixed_elements;
@@ -213,11 +243,11 @@ consteval call_fault first_call_fault(const plan_choice<Plans...>*)
     }
 }
 
-/// The first broken rule. Temporaries that are destroyed too early come last.
-template <bool Loses>
-consteval call_fault or_temporary(call_fault first)
+/// The first broken rule. Temporaries come last.
+template <call_fault Lost>
+consteval call_fault or_lost(call_fault first)
 {
-    return Loses && first == call_fault::none ? call_fault::temporary : first;
+    return first == call_fault::none ? Lost : first;
 }
 
 }  // namespace detail
@@ -237,6 +267,13 @@ constexpr void refuse()
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for elements with a stride pass "
                   "ccoll::strided(pointer, count, length, stride) to a blocking call, "
                   "and for another container specialise ccoll::buffer_traits");
+    static_assert(
+        Fault != call_fault::number,
+        "ccoll: a number stands in the place of a buffer; for a number call ccoll::value::, as in ccoll::value::allreduce(x, comm) "
+        "(include <ccoll/value.hpp>), or pass std::span(&x, 1); behind ranges stands no count");
+    static_assert(Fault != call_fault::untyped,
+                  "ccoll: a void pointer does not say what its elements are; cast it, as in static_cast<float*>(pointer), or call "
+                  "ccoll::typed with an MPI_Datatype (include <ccoll/typed.hpp>)");
     static_assert(Fault != call_fault::strided_later,
                   "ccoll: a strided view is copied together within a call, so it goes with blocking calls alone; copy the elements to a "
                   "buffer of yours, which outlives the request");
@@ -245,9 +282,14 @@ constexpr void refuse()
     static_assert(Fault != call_fault::mixed_spaces,
                   "ccoll: one buffer is in host memory and the other one is not; copy one of them first");
     static_assert(Fault != call_fault::space, "ccoll: this buffer is in device memory; include <ccoll/cuda.cuh> and compile with nvcc");
+    static_assert(Fault != call_fault::array_element,
+                  "ccoll: the elements of this buffer are arrays themselves, as in float a[10][10]; pass the numbers, as in "
+                  "std::span(&a[0][0], 100), or with their shape, ccoll::shaped(std::span(&a[0][0], 100), {10, 10})");
+    static_assert(Fault != call_fault::constant_result,
+                  "ccoll: the result buffer holds const elements, so nothing can be written to it; pass one that is not const");
     static_assert(Fault != call_fault::element,
-                  "ccoll: the result buffer must hold non-const elements that may be copied byte by byte (numbers, or structs of them; no "
-                  "pointers); convert the data first");
+                  "ccoll: elements must be such that they may be copied byte by byte (numbers, or structs of them; no pointers); convert "
+                  "the data first");
     static_assert(Fault != call_fault::mixed_elements,
                   "ccoll: send and receive buffers must hold the same element type; convert one of them first");
     static_assert(Fault != call_fault::communicator,
@@ -261,14 +303,11 @@ constexpr void refuse()
         Fault != call_fault::lossy_element,
         "ccoll: a lossy codec takes floating-point elements (float, double, half, bfloat16, and complex numbers where they are moved "
         "or added); for integers and structs use Codec::Lossless or Codec::None");
-    static_assert(Fault != call_fault::szx_header,
-                  "ccoll: Codec::SZx is not included; add #include <ccoll/codec/szx.hpp>, or <ccoll/codec.hpp> for all codecs");
-    static_assert(Fault != call_fault::pipe_szx_header,
-                  "ccoll: Codec::PipeSZx is not included; add #include <ccoll/codec/pipe_szx.hpp>, or <ccoll/codec.hpp> for all codecs");
-    static_assert(Fault != call_fault::szp_header,
-                  "ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>, or <ccoll/codec.hpp> for all codecs");
-    static_assert(Fault != call_fault::lossless_header,
-                  "ccoll: Codec::Lossless is not included; add #include <ccoll/codec/lossless.hpp>, or <ccoll/codec.hpp> for all codecs");
+#define CCOLL_CODEC(tag, name, header)                                             \
+    static_assert(Fault != detail::header_of_codec(policies::Codec::tag::wire_id), \
+                  "ccoll: Codec::" name " is not included; add #include <ccoll/codec/" header ">, or <ccoll/codec.hpp> for all codecs");
+    CCOLL_EACH_CODEC(CCOLL_CODEC)
+#undef CCOLL_CODEC
     static_assert(Fault != call_fault::half_header,
                   "ccoll: lossy codecs for half and bfloat16 are not included; add #include <ccoll/codec/half.hpp>, or <ccoll/codec.hpp> "
                   "for all codecs");
@@ -341,6 +380,10 @@ constexpr void refuse()
         "ccoll: this call still uses its arguments when the expression that began it has ended, and one of them is a temporary "
         "that owns its elements; give it a name and keep it until wait() has returned (..._init: as long as the persistent call), "
         "or pass a view such as std::span (a view of yours says so with buffer_traits<...>::is_view)");
+    static_assert(
+        Fault != call_fault::temporary_result,
+        "ccoll: the result goes to a temporary that owns its elements, and is destroyed with it; give it a name, or pass a view such as "
+        "std::span (an empty one on ranks without a result)");
 }
 
 }  // namespace ccoll::inline CCOLL_ABI

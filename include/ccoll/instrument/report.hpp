@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <string>
 
 #include <ccoll/base/error.hpp>
+#include <ccoll/base/extremes.hpp>
 #include <ccoll/instrument/breakdown.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -38,8 +42,81 @@ struct report {
     ccoll::breakdown breakdown;       ///< seconds per phase, with Instrument::Breakdown
     verdict trouble;                  ///< not ok only after a failed call with std::error_code
 
-    /// raw_bytes / sent_bytes; 1 if nothing was sent.
+    /// raw_bytes / sent_bytes. 1 if this rank sent nothing, as the root of a reduce: total() of all ranks has the ratio of the call.
     constexpr double ratio() const { return sent_bytes == 0 ? 1.0 : static_cast<double>(raw_bytes) / static_cast<double>(sent_bytes); }
+
+    /// Of several calls, or of several ranks: bytes, blocks, values, faults and seconds are added; errors and bounds are the largest; of
+    /// yes and no, what holds for all; the first trouble. Names that differ become "several". `report all; all += ...;` begins with
+    /// nothing.
+    report& operator+=(const report& other)
+    {
+        if (is_nothing()) return *this = other;
+        if (other.is_nothing()) return *this;
+        const auto join = [](const char*& mine, const char* theirs) {
+            if (std::strcmp(mine, theirs) != 0) mine = "several";
+        };
+        join(algorithm, other.algorithm);
+        join(codec, other.codec);
+        join(placement, other.placement);
+        raw_bytes += other.raw_bytes;
+        sent_bytes += other.sent_bytes;
+        fallback_blocks += other.fallback_blocks;
+        special_values += other.special_values;
+        error_bound = std::max(error_bound, other.error_bound);
+        worst_case_error = std::max(worst_case_error, other.worst_case_error);
+        probable_error = std::max(probable_error, other.probable_error);
+        exact = exact && other.exact;
+        same_bits = same_bits && other.same_bits;
+        direct = direct && other.direct;
+        agreed = agreed && other.agreed;
+        faults.detected += other.faults.detected;
+        faults.corrected += other.faults.corrected;
+        faults.resent += other.faults.resent;
+        breakdown += other.breakdown;
+        if (trouble.ok()) trouble = other.trouble;
+        return *this;
+    }
+
+private:
+    /// Of no call, because a call names its codec.
+    bool is_nothing() const { return std::strcmp(codec, "none") == 0 && trouble.ok(); }
 };
+
+/// A report in a line, for logs: "Ring, SZp, Homomorphic: sent 100 bytes for 380 (ratio 3.80), every element within 0.004". What is not
+/// remarkable is left out. Cost: it allocates the string.
+[[gnu::cold]] inline std::string summary(const report& r)
+{
+    char text[160];
+    std::string s = std::string(r.algorithm) + ", " + r.codec + ", " + r.placement + ": ";
+    if (!r.trouble.ok()) return s + describe(r.trouble.code);
+    if (std::strcmp(r.algorithm, "MPI") == 0) s += "MPI did the work";
+    else if (r.sent_bytes == 0) s += "sent nothing";
+    else {
+        std::snprintf(text, sizeof text, "sent %zu bytes for %zu (ratio %.2f)", r.sent_bytes, r.raw_bytes, r.ratio());
+        s += text;
+    }
+    if (r.exact) s += ", exact";
+    else {
+        std::snprintf(text, sizeof text, ", every element within %.3g", r.worst_case_error);
+        s += text;
+    }
+    if (!r.same_bits) s += ", ranks may hold other bits";
+    const auto count = [&](std::size_t n, const char* what) {
+        if (n == 0) return;
+        std::snprintf(text, sizeof text, ", %zu %s", n, what);
+        s += text;
+    };
+    count(r.fallback_blocks, "blocks not compressed");
+    count(r.special_values, "values stored apart");
+    count(r.faults.detected, "faults detected");
+    count(r.faults.resent, "fragments sent again");
+    const ccoll::breakdown& b = r.breakdown;
+    if (b.encode + b.decode + b.reduce + b.communicate + b.wait + b.copy > 0) {
+        std::snprintf(text, sizeof text, ", seconds: encode %.3g decode %.3g reduce %.3g communicate %.3g wait %.3g copy %.3g", b.encode,
+                      b.decode, b.reduce, b.communicate, b.wait, b.copy);
+        s += text;
+    }
+    return s;
+}
 
 }  // namespace ccoll

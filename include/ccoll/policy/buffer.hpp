@@ -68,6 +68,33 @@ inline constexpr bool is_view = [] {
     else return std::ranges::enable_borrowed_range<plain>;
 }();
 
+namespace detail {
+
+/// Was this argument written as a temporary that owns its elements? @tparam Spelled  as a forwarding reference deduces it
+template <class Spelled>
+inline constexpr bool is_owning_temporary = false;
+template <class Spelled>
+    requires(!std::is_reference_v<Spelled> && buffer<Spelled>)
+inline constexpr bool is_owning_temporary<Spelled> = !is_view<Spelled>;
+
+/// Is what a call writes to this argument destroyed with it? A view that does not say that it is one can be told from a container: the
+/// elements of a constant container are constant, too.
+template <class Spelled>
+inline constexpr bool loses_result = false;
+template <class Spelled>
+    requires is_owning_temporary<Spelled>
+inline constexpr bool loses_result<Spelled> = [] {
+    if constexpr (buffer<const Spelled>) return std::is_const_v<buffer_pointee<const Spelled>>;
+    else return true;
+}();
+
+/// Stands in for the buffer of a pointer that does not say what its elements are.
+struct untyped_buffer {};
+template <class T>
+using pointer_range = std::conditional_t<std::is_void_v<T>, untyped_buffer, std::span<std::conditional_t<std::is_void_v<T>, char, T>>>;
+
+}  // namespace detail
+
 /// The elements of a buffer.
 template <buffer Buffer>
 constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)

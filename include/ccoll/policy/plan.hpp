@@ -19,6 +19,7 @@ struct Plan;
 /// The rules of a plan, most basic first. Only the first broken rule is reported.
 enum class plan_fault {
     none,
+    function,
     stranger,
     duplicate,
     nameless,
@@ -77,6 +78,8 @@ struct codec_for<Codec, Bound> {
 template <class... Policies>
 consteval plan_fault first_plan_fault()
 {
+    if ((false || ... || (std::is_void_v<typename axis_of<Policies>::type> && std::is_invocable_v<Policies, int, int>)))
+        return plan_fault::function;
     if ((false || ... || std::is_void_v<typename axis_of<Policies>::type>)) return plan_fault::stranger;
     if ((false || ... || (count_on<typename axis_of<Policies>::type, Policies...> > 1))) return plan_fault::duplicate;
     using codec = typename pick<axis::codec, policies::Codec::None, Policies...>::type;
@@ -145,6 +148,9 @@ struct Plan {
 template <plan_fault Fault, class... Call>
 constexpr void refuse_plan()
 {
+    static_assert(Fault != plan_fault::function,
+                  "ccoll::Plan: a function object such as std::plus<> is not a policy; write Op::Sum, Op::Max, Op::Prod, ..., or an "
+                  "operation of yours, derived from ccoll::op_tag (docs/reference/policies.md)");
     static_assert(
         Fault != plan_fault::stranger,
         "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, "

@@ -39,6 +39,15 @@ constexpr auto shaped(Buffer&& buffer, std::initializer_list<std::size_t> extent
     return shaped_view<buffer_pointee<Buffer>, buffer_space<Buffer>>{as_span(buffer), field_strides::of_extents(extents), product};
 }
 
+/// Extents without braces are a slip, which gets a sentence.
+template <buffer Buffer, class... Extents>
+    requires(std::is_convertible_v<Extents, std::size_t> && ...)
+constexpr auto shaped(Buffer&& buffer, Extents...)
+{
+    static_assert(std::is_void_v<Buffer>, "ccoll::shaped: the extents stand in braces, as in shaped(field, {nz, ny, nx})");
+    return as_span(buffer);
+}
+
 namespace detail {
 
 template <class View, class Space>

@@ -153,15 +153,43 @@ struct Serial : policy<axis::exec> { static constexpr const char* name = "Serial
 }  // namespace policies
 
 namespace detail {
-template <class Tag, class... Tags>
-inline constexpr bool is_any_of = (false || ... || std::is_same_v<Tag, Tags>);
+// The codecs of the library in the order of their wire ids: CODEC(tag, name, header in ccoll/codec/). What rules and errors say of a codec
+// follows from this list, and a test compares the pages with it.
+#define CCOLL_EACH_CODEC(CODEC)                                              \
+    CODEC(None, "None", "none.hpp")                                          \
+    CODEC(SZx, "SZx", "szx.hpp")                                             \
+    CODEC(PipeSZx, "PipeSZx", "pipe_szx.hpp")                                \
+    CODEC(SZp, "SZp", "szp.hpp")                                             \
+    CODEC(Lossless, "Lossless", "lossless.hpp")                              \
+    CODEC(BitZip, "BitZip", "bitzip.hpp")                                    \
+    CODEC(BitWise, "BitWise", "bitzip.hpp")                                  \
+    CODEC(ByteZip, "ByteZip", "bytezip.hpp")                                 \
+    CODEC(BitCut, "BitCut", "bitcut.hpp")                                    \
+    CODEC(Zfp, "Zfp", "zfp.hpp")                                             \
+    CODEC(BitMask<policies::Codec::BitZip>, "BitMask<Inner>", "bitmask.hpp") \
+    CODEC(SZe, "SZe", "sze.hpp")
+
+/// A line of the list.
+struct library_codec {
+    unsigned wire_id;
+    bool lossy;
+    const char* name;
+};
+#define CCOLL_CODEC(tag, name, header) {policies::Codec::tag::wire_id, policies::Codec::tag::lossy, name},
+inline constexpr library_codec library_codecs[] = {CCOLL_EACH_CODEC(CCOLL_CODEC)};
+#undef CCOLL_CODEC
+static_assert([] {
+    unsigned next = 0;
+    for (const library_codec& each : library_codecs)
+        if (each.wire_id != next++) return false;
+    return true;
+}());
 
 /// The tags that may have the wire ids of the library.
+#define CCOLL_CODEC(tag, name, header) || std::is_same_v<Tag, policies::Codec::tag>
 template <class Tag>
-inline constexpr bool is_library_codec =
-    is_any_of<Tag, policies::Codec::None, policies::Codec::SZx, policies::Codec::PipeSZx, policies::Codec::SZp, policies::Codec::Lossless,
-              policies::Codec::BitZip, policies::Codec::BitWise, policies::Codec::ByteZip, policies::Codec::BitCut, policies::Codec::Zfp,
-              policies::Codec::ZfpAtRate, policies::Codec::SZe>;
+inline constexpr bool is_library_codec = std::is_same_v<Tag, policies::Codec::ZfpAtRate> CCOLL_EACH_CODEC(CCOLL_CODEC);
+#undef CCOLL_CODEC
 template <class Inner>
 inline constexpr bool is_library_codec<policies::Codec::BitMask<Inner>> = is_library_codec<Inner>;
 

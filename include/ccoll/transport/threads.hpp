@@ -372,7 +372,18 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
 {
     if (p < 1) raise("run_ranks", {.code = status::bad_argument, .expected = 1, .found = static_cast<double>(p)});
     const auto world = std::make_shared<threads_world>(p);
-    std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(p));
+#if defined(__cpp_exceptions)
+    // The cause is the first exception in time, because other ranks hear of it only when its rank ends. There is one exception to this: a
+    // rank gives its requests up while it is unwound, so what others throw because of that may come first.
+    std::exception_ptr cause;
+    bool may_be_consequence = false;
+    const auto caught = [&](bool consequence) {
+        const std::lock_guard lock(world->mutex);
+        if (cause && (consequence || !may_be_consequence)) return;
+        cause = std::current_exception();
+        may_be_consequence = consequence;
+    };
+#endif
     const auto run = [&](int rank) {
         threads_comm comm(world, rank);
         body(object, comm);
@@ -384,15 +395,17 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
         const auto guarded = [&, rank]() noexcept {
             try {
                 run(rank);
+            } catch (const error& e) {
+                caught(e.what_happened().code == status::peer_lost || e.what_happened().code == status::abandoned);
             } catch (...) {
-                thrown[static_cast<std::size_t>(rank)] = std::current_exception();
+                caught(false);
             }
             world->end(rank);
         };
         try {
             threads.emplace_back(guarded);
         } catch (...) {  // the system has no more threads: the ranks that run must not wait for the rest
-            thrown[static_cast<std::size_t>(rank)] = std::current_exception();
+            caught(false);
             for (int absent = rank; absent < p; ++absent) world->end(absent);
             break;
         }
@@ -405,8 +418,7 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
     }
     for (std::thread& thread : threads) thread.join();
 #if defined(__cpp_exceptions)
-    for (const std::exception_ptr& each : thrown)
-        if (each) std::rethrow_exception(each);
+    if (cause) std::rethrow_exception(cause);
 #endif
 }
 
@@ -416,8 +428,8 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
 ///
 /// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
 /// @param body  called as body(threads_comm&) from p threads at once.
-/// @throws      the exception of the lowest rank that threw, after all ranks have ended. Other ranks do not wait for a rank that has
-///              thrown: what they expect from it fails with peer_lost.
+/// @throws      the exception that came first, after all ranks have ended. Other ranks do not wait for a rank that has thrown: what they
+///              expect from it fails with peer_lost or abandoned. These two are rethrown only if there is no other exception.
 template <class Body>
 void run_ranks(int p, Body&& body)
 {

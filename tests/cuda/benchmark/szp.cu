@@ -24,8 +24,7 @@ std::vector<T> field(bool turbulent, std::size_t n)
         state = state * 6364136223846793005u + 1442695040888963407u;
         direction[k] = static_cast<double>(state >> 40) / 1e6;
     }
-    std::vector<T> x(n);
-    for (std::size_t i = 0; i < n; ++i) {
+    return gpu::made_by_all_cores<T>(n, [&](std::size_t i) {
         const auto a = static_cast<double>(i % row), b = static_cast<double>(i / row % row), c = static_cast<double>(i / (row * row));
         double v = 0;
         if (turbulent) {
@@ -36,9 +35,8 @@ std::vector<T> field(bool turbulent, std::size_t n)
             const double r = std::sqrt((a - 200) * (a - 200) + (b - 300) * (b - 300) + 9 * c * c);
             v = std::sin(0.15 * r) / (1 + 0.02 * r) * (r < 330 ? 1 : 0);
         }
-        x[i] = static_cast<T>(v);
-    }
-    return x;
+        return static_cast<T>(v);
+    });
 }
 
 struct events {

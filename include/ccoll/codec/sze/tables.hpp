@@ -136,7 +136,7 @@ struct encoding_step {
     /// With `first` for a range that begins at 0.
     explicit constexpr encoding_step(u32 of) noexcept
     {
-        const u32 f = static_cast<u32>(std::bit_width(of)) - 1;
+        const u32 f = static_cast<u32>(31 - std::countl_zero(of));  // bit_width is of another type in older libraries
         const u64 power = u64{1} << (32 + f), up = (power + of - 1) / of;
         const bool is_power = of == u32{1} << f, down = (up * of - power) * of > u64{1} << (share_bits + f);
         inverse = of == 1 ? ~u32{0} : static_cast<u32>(is_power ? up / 2 : up - down);

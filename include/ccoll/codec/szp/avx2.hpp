@@ -331,7 +331,7 @@ CCOLL_INLINE unsigned put_small(const differences& d, u8* out) noexcept
     const __m256i numbers = _mm256_or_si256(zigzag(a), zigzag(b)), ones = _mm256_cmpeq_epi8(a, a);
     const __m128i any = _mm_or_si128(_mm256_castsi256_si128(numbers), _mm256_extracti128_si256(numbers, 1));
     const __m128i least = _mm_minpos_epu16(_mm_xor_si128(any, _mm256_castsi256_si128(ones)));  // of the complements
-    const unsigned width = 32 - static_cast<unsigned>(_lzcnt_u32(~static_cast<u32>(_mm_cvtsi128_si32(least)) & 0xffff));
+    const unsigned width = 32 - _lzcnt_u32(~static_cast<u32>(_mm_cvtsi128_si32(least)) & 0xffff);
     if (width == 0) return 0;
     if (width <= 8) put_8_planes(_mm256_packs_epi16(a, b), out);
     else put_16_planes(a, b, out);

@@ -59,7 +59,7 @@ CCOLL_INLINE void clear(magnitudes<T>& m) noexcept
 }
 CCOLL_INLINE void merge(magnitudes<float>& into, const magnitudes<float>& m) noexcept { into.most = _mm512_max_epu32(into.most, m.most); }
 CCOLL_INLINE void merge(magnitudes<double>& into, const magnitudes<double>& m) noexcept { into.most = _mm512_max_epu64(into.most, m.most); }
-CCOLL_INLINE u32 top(const magnitudes<float>& m) noexcept { return static_cast<u32>(_mm512_reduce_max_epu32(m.most)); }
+CCOLL_INLINE u32 top(const magnitudes<float>& m) noexcept { return _mm512_reduce_max_epu32(m.most); }
 CCOLL_INLINE u64 top(const magnitudes<double>& m) noexcept { return static_cast<u64>(_mm512_reduce_max_epu64(m.most)); }
 CCOLL_INLINE bool over(const magnitudes<float>& m, u32 limit) noexcept { return _mm512_cmpge_epu32_mask(m.most, all_32(limit)) != 0; }
 CCOLL_INLINE bool over(const magnitudes<double>& m, u64 limit) noexcept { return _mm512_cmpge_epu64_mask(m.most, all_64(limit)) != 0; }
@@ -131,7 +131,7 @@ CCOLL_INLINE u32 hold(quanta& q, u32 missing, running r) noexcept
     const auto low = static_cast<__mmask16>(missing), high = static_cast<__mmask16>(missing >> 16);
     q.a = _mm512_mask_mov_epi32(q.a, low, before);
     q.b = _mm512_mask_permutexvar_epi32(q.b, high, all_32(15), q.a);
-    return static_cast<u32>(_mm512_reduce_max_epu32(_mm512_max_epu32(_mm512_abs_epi32(q.a), _mm512_abs_epi32(q.b))));
+    return _mm512_reduce_max_epu32(_mm512_max_epu32(_mm512_abs_epi32(q.a), _mm512_abs_epi32(q.b)));
 }
 
 CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept

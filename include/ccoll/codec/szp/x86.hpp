@@ -71,7 +71,7 @@ inline constexpr bit_numbers set_bits = make_bit_numbers();
 template <class Mask>
 CCOLL_INLINE unsigned width_of(Mask mask) noexcept
 {
-    return 32 - static_cast<unsigned>(_lzcnt_u32(std::rotl(mask, 1)));
+    return 32 - _lzcnt_u32(std::rotl(mask, 1));
 }
 
 }  // namespace ccoll::detail::szp
