@@ -7,6 +7,7 @@
 
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/config.hpp>
+#include <ccoll/base/process.hpp>
 #include <ccoll/instrument/report.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -58,6 +59,10 @@ public:
     static pending_calls& of_this_thread()
     {
         static thread_local constinit pending_calls all;
+        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under way in another process
+            all.first_ = all.last_ = nullptr;
+            all.forks_ = forks;
+        }
         return all;
     }
 
@@ -79,6 +84,7 @@ public:
 private:
     friend pending_call;
     pending_call *first_ = nullptr, *last_ = nullptr;
+    unsigned forks_ = 0;
 };
 
 inline void pending_call::join()
