@@ -11,6 +11,7 @@
 #include <system_error>
 #include <thread>
 
+#include <ccoll/base/process.hpp>
 #include <ccoll/codec/batch_queue.hpp>
 #include <ccoll/policy/tags.hpp>
 
@@ -90,15 +91,16 @@ private:
     std::array<std::thread, Count - 1> threads_;
 };
 
-/// The team of the calling thread, made when it is first used and kept until the thread ends.
+/// The team of the calling thread, made when it is first used and kept until the thread ends. A forked process makes a team of its own.
 template <std::size_t Count>
 struct team_of_this_thread {
     static constexpr std::size_t width() { return Count; }
     template <class Job>
     void operator()(std::size_t parts, const Job& job) const
     {
-        static thread_local team<Count> mine;
-        mine.run(parts, job);
+        static thread_local at_home<team<Count>> mine;
+        if (mine == nullptr || is_elsewhere(mine)) mine = at_home<team<Count>>(new team<Count>);
+        mine->run(parts, job);
     }
 };
 

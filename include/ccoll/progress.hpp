@@ -30,7 +30,7 @@ public:
     void begin()
     {
         run([&] {
-            call_ = begin_().release();
+            call_.reset(begin_().release().release());
             if (call_ != nullptr && !call_->progress() && !call_->is_in_a_list()) call_->join();
         });
         begin_ = nullptr;  // releases what it has captured
@@ -53,6 +53,7 @@ public:
 
     // ---- on any thread ----
 
+    bool is_here() const noexcept { return made_in_.is_here(); }
     bool has_ended()
     {
         const std::lock_guard lock(mutex_);
@@ -95,8 +96,9 @@ private:
 #endif
     }
 
+    home made_in_;
     std::function<request()> begin_;
-    std::unique_ptr<pending_call> call_;
+    at_home<pending_call> call_;
 #if defined(__cpp_exceptions)
     std::exception_ptr thrown_;
 #endif
@@ -110,6 +112,7 @@ private:
 
 /// A call that runs on a progress_thread, as a request that any thread may wait for. Its buffers belong to the library until it has ended.
 /// If the request is destroyed or assigned to before that, it waits for the end, because a thread cannot give up a call of another thread.
+/// A process that was forked meanwhile does not wait, since it has no such thread: see ccoll::request.
 class [[nodiscard]] background_request {
 public:
     background_request() = default;
@@ -128,7 +131,7 @@ public:
     /// Is there a call to wait for?
     bool valid() const noexcept { return job_ != nullptr; }
     /// Has it ended? Makes no progress itself and never sleeps.
-    bool test() { return job_ == nullptr || job_->has_ended(); }
+    bool test() { return job_ == nullptr || !job_->is_here() || job_->has_ended(); }
     /// Waits for the end. @return what a blocking call returns    @throw what it throws, or what the function that began it threw
     report wait() { return wait_for(nullptr); }
     /// The same, but the error is stored in `code`. An exception that is not a ccoll::error is still thrown.
@@ -138,31 +141,30 @@ private:
     report wait_for(std::error_code* code)
     {
         if (job_ == nullptr) return {};
+        if (!job_->is_here()) return detail::refuse_wait("background_request::wait", status::no_communicator, detail::forked, code);
         job_->wait();
         const std::shared_ptr<detail::background_job> ended = std::move(job_);
         return ended->conclude(code);
     }
     void let_end() noexcept
     {
-        if (job_ != nullptr) job_->wait();
+        if (job_ != nullptr && job_->is_here()) job_->wait();
     }
 
     std::shared_ptr<detail::background_job> job_;
 };
 
-/// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some, it tests them again and again,
-/// and yields its core in between (after 1000 rounds without progress it sleeps 50 us at a time).
-///
-/// All calls on a communicator that is used here must be begun here, because only one thread at a time may use a communicator. They begin
-/// in the order in which begin() is called, which must be the same on all ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other
-/// threads call MPI meanwhile; otherwise MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the
-/// plan makes sure that they do. With MPI the destructor must run before MPI_Finalize.
-class progress_thread {
+namespace detail {
+
+/// The thread of a progress_thread, and what it is told.
+class progress_worker {
 public:
-    progress_thread() : thread_([this] { serve(); }) {}
-    progress_thread(const progress_thread&) = delete;
-    progress_thread& operator=(const progress_thread&) = delete;
-    ~progress_thread()
+    using job = std::shared_ptr<background_job>;
+
+    progress_worker() : thread_([this] { serve(); }) {}
+    progress_worker(const progress_worker&) = delete;
+    progress_worker& operator=(const progress_worker&) = delete;
+    ~progress_worker()
     {
         {
             const std::lock_guard lock(mutex_);
@@ -172,24 +174,17 @@ public:
         thread_.join();
     }
 
-    /// Begins a call on the thread, and returns at once. Errors are thrown by wait() of the result.
-    /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return ccoll::iallreduce<P...>(x, y, comm); })`.
-    ///              It must be copyable. What it refers to must live until the request has ended.
-    /// Cost: an allocation, and waking the thread if it sleeps.
-    template <class Begin>
-    background_request begin(Begin call)
+    void take(const job& fresh)
     {
-        auto job = std::make_shared<detail::background_job>(std::move(call));
         {
             const std::lock_guard lock(mutex_);
-            fresh_.push_back(job);
+            fresh_.push_back(fresh);
         }
         changed_.notify_one();
-        return background_request(std::move(job));
     }
 
 private:
-    using jobs = std::vector<std::shared_ptr<detail::background_job>>;
+    using jobs = std::vector<job>;
 
     /// Begins the calls that have been passed in. @return false if nothing is left to do and nothing will follow
     bool take_fresh(jobs& open)
@@ -226,6 +221,41 @@ private:
     jobs fresh_;
     bool ends_ = false;
     std::thread thread_;  // last, because it uses all other members
+};
+
+}  // namespace detail
+
+/// A thread that begins calls and makes progress with them. It sleeps while it has none. While it has some, it tests them again and again,
+/// and yields its core in between (after 1000 rounds without progress it sleeps 50 us at a time).
+///
+/// All calls on a communicator that is used here must be begun here, because only one thread at a time may use a communicator. They begin
+/// in the order in which begin() is called, which must be the same on all ranks. With MPI the level must be MPI_THREAD_MULTIPLE if other
+/// threads call MPI meanwhile; otherwise MPI_THREAD_SERIALIZED is enough. The destructor waits until all calls have ended. A Timeout in the
+/// plan makes sure that they do. With MPI the destructor must run before MPI_Finalize. In a process that is forked there is no such thread:
+/// the destructor does nothing, and begin() fails.
+class progress_thread {
+public:
+    progress_thread() = default;
+    progress_thread(const progress_thread&) = delete;
+    progress_thread& operator=(const progress_thread&) = delete;
+
+    /// Begins a call on the thread, and returns at once. Errors are thrown by wait() of the result.
+    /// @param call  () -> ccoll::request, called once, on the thread: `helper.begin([&] { return ccoll::iallreduce<P...>(x, y, comm); })`.
+    ///              It must be copyable. What it refers to must live until the request has ended.
+    /// @throw ccoll::error  (no_communicator) in a process that was forked since the thread was started
+    /// Cost: an allocation, and waking the thread if it sleeps.
+    template <class Begin>
+    background_request begin(Begin call)
+    {
+        if (detail::is_elsewhere(worker_)) raise("progress_thread::begin", {status::no_communicator}, detail::forked);
+        const std::shared_ptr<detail::background_job> job(new detail::background_job(std::move(call)),
+                                                          detail::delete_at_home<detail::background_job>{});
+        worker_->take(job);
+        return background_request(job);
+    }
+
+private:
+    detail::at_home<detail::progress_worker> worker_{new detail::progress_worker};
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

@@ -208,15 +208,18 @@ void everything(std::size_t n, MPI_Comm comm)
     movements<Codec::None, Check::Collective>(n, comm);
 }
 
-/// The type that MPI gets for unsigned numbers. Its result is compared with MPI's own, because MPICH 4.0 compares them as signed ones.
-void largest_unsigned(int p)
+/// Unsigned integers whose highest bit is set are the largest, also where MPI does the call: MPICH 4.0 compares them as signed ones.
+template <class T>
+void unsigned_extremes(int p)
 {
-    const std::vector<std::uint64_t> mine(3, check::rank == p - 1 ? std::uint64_t{1} << 63 : 1);
-    std::vector<std::uint64_t> found(mine.size());
-    const ccoll::report facts = ccoll::allreduce<Op::Max>(mine, found, MPI_COMM_WORLD);
-    std::uint64_t theirs = 0;
-    MPI_Allreduce(mine.data(), &theirs, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
-    EXPECT(found[2] == theirs);
+    const T large = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
+    const std::vector<T> mine(3, check::rank == p - 1 ? large : T{1});
+    std::vector<T> most(mine.size()), least(mine.size()), begun(mine.size());
+    const ccoll::report facts = ccoll::allreduce<Op::Max>(mine, most, MPI_COMM_WORLD);
+    ccoll::allreduce<Op::Min>(mine, least, MPI_COMM_WORLD);
+    ccoll::iallreduce<Op::Max>(mine, begun, MPI_COMM_WORLD).wait();
+    EXPECT(most[2] == large && begun[2] == large);
+    EXPECT(least[2] == (p > 1 ? T{1} : large));
     EXPECT(p == 1 || std::string(facts.algorithm) == "MPI");
 }
 
@@ -239,7 +242,10 @@ int main(int argc, char** argv)
 
     for (const std::size_t n : {1, 3000}) hand_over(n, MPI_COMM_WORLD);
     users_messages(MPI_COMM_WORLD);
-    largest_unsigned(size_of(MPI_COMM_WORLD));
+    unsigned_extremes<std::uint8_t>(size_of(MPI_COMM_WORLD));
+    unsigned_extremes<std::uint16_t>(size_of(MPI_COMM_WORLD));
+    unsigned_extremes<std::uint32_t>(size_of(MPI_COMM_WORLD));
+    unsigned_extremes<std::uint64_t>(size_of(MPI_COMM_WORLD));
     in_place_at_the_root(MPI_COMM_WORLD);
     {  // with an agreement, in slices
         doubles large = contribution(400000, MPI_COMM_WORLD), sum(large.size());

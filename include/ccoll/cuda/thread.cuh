@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include <ccoll/base/process.hpp>
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/cuda/lane.cuh>
 #include <ccoll/engine/space.hpp>
@@ -101,8 +102,8 @@ class thread_on_devices {
 public:
     static thread_on_devices& here() noexcept
     {
-        static thread_local thread_on_devices mine;
-        return mine;
+        static thread_local at_home<thread_on_devices> mine(new thread_on_devices);  // devices are lost in a forked process
+        return *mine;
     }
     /// On the device that is current. Where CUDA does not know of any, calls of CUDA will say so.
     thread_on_device& now() noexcept

@@ -7,6 +7,7 @@
 
 #include <ccoll/base/clock.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/process.hpp>
 #include <ccoll/instrument/report.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -65,6 +66,10 @@ public:
     static pending_calls& of_this_thread()
     {
         static thread_local constinit pending_calls all;
+        if (const unsigned forks = detail::forks_so_far(); all.forks_ != forks) {  // these calls are under way in another process
+            all.first_ = all.last_ = nullptr;
+            all.forks_ = forks;
+        }
         return all;
     }
 
@@ -86,6 +91,7 @@ public:
 private:
     friend pending_call;
     pending_call *first_ = nullptr, *last_ = nullptr;
+    unsigned forks_ = 0;
 };
 
 inline void pending_call::join()

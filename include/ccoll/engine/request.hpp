@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <ccoll/base/config.hpp>
+#include <ccoll/base/process.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/engine/plan_word.hpp>
 
@@ -54,6 +55,16 @@ inline report conclude(const pending_call& call, std::error_code* code)
     return facts;
 }
 
+/// The result of waiting in vain: `why` is thrown, or its code is stored.
+[[gnu::cold]] inline report refuse_wait(const char* call, status code, const char* why, std::error_code* stored)
+{
+    report facts;
+    facts.trouble = {code};
+    if (stored == nullptr) raise(call, facts.trouble, why);
+    *stored = make_error_code(code);
+    return facts;
+}
+
 /// One turn for all calls of this thread, of which `call` is one from now on. @return true if `call` has ended
 inline bool turn_of(pending_call& call)
 {
@@ -85,11 +96,12 @@ public:
 /// (docs/limitations.md). As in MPI, a nonblocking call matches only nonblocking calls.
 ///
 /// A request that is destroyed or assigned to before its call has ended gives the call up. Ranks that still wait for something of the call
-/// then get an error (status::abandoned) that names this rank.
+/// then get an error (status::abandoned) that names this rank. In a process that was forked meanwhile nothing is given up: only the process
+/// that began the call may go on with it, and in the other one wait() fails (status::no_communicator).
 class [[nodiscard]] request {
 public:
     request() = default;
-    explicit request(std::unique_ptr<pending_call> call) : call_(std::move(call)) {}
+    explicit request(std::unique_ptr<pending_call> call) : call_(call.release()) {}
     request(request&&) noexcept = default;
     request& operator=(request&& other) noexcept
     {
@@ -111,7 +123,7 @@ public:
     ///                      or on two levels. The request stays as it was.
     CCOLL_OPAQUE request hand_over()
     {
-        if (call_ != nullptr) {
+        if (call_ != nullptr && !detail::is_elsewhere(call_)) {
             if (!call_->may_change_thread())
                 raise("request::hand_over", {status::out_of_turn},
                       "this call belongs to the thread that began it: begin it there, or on a ccoll::progress_thread");
@@ -121,30 +133,31 @@ public:
     }
 
     /// Makes what progress is possible and never sleeps. @return true when the call has ended; wait() then returns or throws at once
-    CCOLL_OPAQUE bool test() { return call_ == nullptr || detail::turn_of(*call_); }
+    CCOLL_OPAQUE bool test() { return call_ == nullptr || detail::is_elsewhere(call_) || detail::turn_of(*call_); }
 
     /// Waits for the end. @return what the blocking call returns    @throw ccoll::error  as the blocking call does
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
 
     /// Takes the call out, for objects that are built around it. Afterwards this request has no call.
-    std::unique_ptr<pending_call> release() noexcept { return std::move(call_); }
+    std::unique_ptr<pending_call> release() noexcept { return std::unique_ptr<pending_call>(call_.release()); }
 
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)
     {
         if (call_ == nullptr) return {};
+        if (detail::is_elsewhere(call_)) return detail::refuse_wait("request::wait", status::no_communicator, detail::forked, code);
         complete(*call_);
-        const std::unique_ptr<pending_call> ended = std::move(call_);
+        const detail::at_home<pending_call> ended = std::move(call_);
         return detail::conclude(*ended, code);
     }
     void give_up() noexcept
     {
-        if (call_ != nullptr && !call_->progress()) call_->abandon();
+        if (call_ != nullptr && !detail::is_elsewhere(call_) && !call_->progress()) call_->abandon();
         call_.reset();
     }
 
-    std::unique_ptr<pending_call> call_;
+    detail::at_home<pending_call> call_;
 };
 
 /// Waits for all, and then throws the trouble of the first request that had any. Trouble of others and all reports are lost; call wait() on
@@ -167,7 +180,7 @@ inline void wait_all(std::span<request> requests)
 class [[nodiscard]] persistent {
 public:
     persistent() = default;
-    explicit persistent(std::unique_ptr<detail::prepared_call> call) : call_(std::move(call)) {}
+    explicit persistent(std::unique_ptr<detail::prepared_call> call) : call_(call.release()) {}
     persistent(persistent&& other) noexcept : call_(std::move(other.call_)), started_(std::exchange(other.started_, false)) {}
     persistent& operator=(persistent&& other) noexcept
     {
@@ -182,16 +195,18 @@ public:
 
     bool valid() const noexcept { return call_ != nullptr; }
 
-    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call
+    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call; (no_communicator) in
+    ///                      a process that was forked since the call was prepared
     CCOLL_OPAQUE void start()
     {
         if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);
+        if (detail::is_elsewhere(call_)) raise("persistent::start", {status::no_communicator}, detail::forked);
         if (started_) raise("persistent::start", {status::out_of_turn}, "the last start has not been waited for; call wait() first");
         pending_call& call = call_->start();  // throws if the communicator is gone
         started_ = true;
         if (!call.progress()) call.join();
     }
-    CCOLL_OPAQUE bool test() { return !started_ || detail::turn_of(call_->current()); }
+    CCOLL_OPAQUE bool test() { return !started_ || detail::is_elsewhere(call_) || detail::turn_of(call_->current()); }
     /// @throw ccoll::error  as a blocking call does, and (out_of_turn, on this rank) when start() has not been called since the last wait()
     report wait() { return wait_for(nullptr); }
     report wait(std::error_code& code) { return wait_for(&code); }
@@ -199,30 +214,25 @@ public:
 private:
     CCOLL_OPAQUE report wait_for(std::error_code* code)
     {
-        if (!started_) return refuse_wait(code);
+        if (!started_) {
+            const char* const why = call_ == nullptr ? no_call : "it has not been started; call start() first";
+            return detail::refuse_wait("persistent::wait", status::out_of_turn, why, code);
+        }
+        if (detail::is_elsewhere(call_)) return detail::refuse_wait("persistent::wait", status::no_communicator, detail::forked, code);
         complete(call_->current());
         started_ = false;
         return detail::conclude(call_->current(), code);
     }
-    report refuse_wait(std::error_code* code) const
-    {
-        report facts;
-        facts.trouble = {status::out_of_turn};
-        if (code == nullptr)
-            raise("persistent::wait", facts.trouble, call_ == nullptr ? no_call : "it has not been started; call start() first");
-        *code = make_error_code(status::out_of_turn);
-        return facts;
-    }
     void give_up() noexcept
     {
-        if (started_ && call_ != nullptr && !call_->current().progress()) call_->current().abandon();
+        if (started_ && call_ != nullptr && !detail::is_elsewhere(call_) && !call_->current().progress()) call_->current().abandon();
         started_ = false;
         call_.reset();
     }
 
     static constexpr const char* no_call = "there is no call in it, because it was moved from or never had one";
 
-    std::unique_ptr<detail::prepared_call> call_;
+    detail::at_home<detail::prepared_call> call_;
     bool started_ = false;
 };
 

@@ -67,18 +67,26 @@ struct operands {
     MPI_Comm comm;
 };
 
+/// MPI's operation, or one of ours where MPI's has wrong results.
+inline MPI_Op operation(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
+
 /// What differs between collectives: the name, MPI's blocking and nonblocking call, and ours.
 template <class Collective>
 struct call_of;
 
-// The functions take operands and a count that fits an int.
+// The functions of MPI take operands and a count, an int or, in MPI 4, an MPI_Count.
 template <>
 struct call_of<collective::allreduce> {
     static constexpr const char* name = "typed::allreduce";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Allreduce)(a.send, a.recv, n, a.type.mpi(), a.op, a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Iallreduce)(a.send, a.recv, n, a.type.mpi(), a.op, a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Allreduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Iallreduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -89,10 +97,15 @@ struct call_of<collective::allreduce> {
 template <>
 struct call_of<collective::reduce> {
     static constexpr const char* name = "typed::reduce";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Reduce)(a.send, a.recv, n, a.type.mpi(), a.op, a.root, a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Ireduce)(a.send, a.recv, n, a.type.mpi(), a.op, a.root, a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Reduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.root, a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Ireduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -103,10 +116,15 @@ struct call_of<collective::reduce> {
 template <>
 struct call_of<collective::reduce_scatter> {
     static constexpr const char* name = "typed::reduce_scatter";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Reduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), a.op, a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Ireduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), a.op, a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Reduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Ireduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -117,8 +135,16 @@ struct call_of<collective::reduce_scatter> {
 template <>
 struct call_of<collective::bcast> {
     static constexpr const char* name = "typed::bcast";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Bcast)(a.recv, n, a.type.mpi(), a.root, a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r) { return CCOLL_MPI(Ibcast)(a.recv, n, a.type.mpi(), a.root, a.comm, r); }
+    template <class N>
+    static int now(const operands& a, N n)
+    {
+        return CCOLL_MPI_COUNTED(N, Bcast)(a.recv, n, a.type.mpi(), a.root, a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Ibcast)(a.recv, n, a.type.mpi(), a.root, a.comm, r);
+    }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
     {
@@ -128,10 +154,15 @@ struct call_of<collective::bcast> {
 template <>
 struct call_of<collective::allgather> {
     static constexpr const char* name = "typed::allgather";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Allgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Iallgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Allgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Iallgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -142,10 +173,15 @@ struct call_of<collective::allgather> {
 template <>
 struct call_of<collective::alltoall> {
     static constexpr const char* name = "typed::alltoall";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Alltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Ialltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Alltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Ialltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -156,10 +192,15 @@ struct call_of<collective::alltoall> {
 template <>
 struct call_of<collective::gather> {
     static constexpr const char* name = "typed::gather";
-    static int now(const operands& a, int n) { return CCOLL_MPI(Gather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm); }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Igather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Gather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+    }
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
+    {
+        return CCOLL_MPI_COUNTED(N, Igather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -170,13 +211,15 @@ struct call_of<collective::gather> {
 template <>
 struct call_of<collective::scatter> {
     static constexpr const char* name = "typed::scatter";
-    static int now(const operands& a, int n)
+    template <class N>
+    static int now(const operands& a, N n)
     {
-        return CCOLL_MPI(Scatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+        return CCOLL_MPI_COUNTED(N, Scatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
     }
-    static int begin(const operands& a, int n, MPI_Request* r)
+    template <class N>
+    static int begin(const operands& a, N n, MPI_Request* r)
     {
-        return CCOLL_MPI(Iscatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
+        return CCOLL_MPI_COUNTED(N, Iscatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -197,6 +240,27 @@ inline report by_mpi()
     return facts;
 }
 
+/// The largest count of MPI's own call.
+inline constexpr std::size_t most_for_mpi = CCOLL_MPI_LARGE ? std::size_t{PTRDIFF_MAX} : std::size_t{INT_MAX};
+
+/// Calls MPI with a count of the type that holds it. Counts that fit an int go to the functions that tools know.
+template <class Call>
+int do_now(const operands& a)
+{
+#if CCOLL_MPI_LARGE
+    if (a.n > INT_MAX) return Call::now(a, static_cast<MPI_Count>(a.n));
+#endif
+    return Call::now(a, static_cast<int>(a.n));
+}
+template <class Call>
+int do_begin(const operands& a, MPI_Request* r)
+{
+#if CCOLL_MPI_LARGE
+    if (a.n > INT_MAX) return Call::begin(a, static_cast<MPI_Count>(a.n), r);
+#endif
+    return Call::begin(a, static_cast<int>(a.n), r);
+}
+
 /// What prevents MPI from doing the call. @param says  more about it
 inline verdict refusal(const operands& a, const char*& says)
 {
@@ -207,20 +271,23 @@ inline verdict refusal(const operands& a, const char*& says)
             "for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours";
         return {status::bad_argument};
     }
-    if (a.n > INT_MAX) return {status::bad_argument, nobody, nobody, -1, static_cast<double>(INT_MAX), static_cast<double>(a.n)};
+    if (a.n > most_for_mpi) {
+        says = "MPI's own call does it, which takes at most this many elements in MPI 3 (and more in MPI 4)";
+        return {status::bad_argument, nobody, nobody, -1, static_cast<double>(most_for_mpi), static_cast<double>(a.n)};
+    }
     return {};
 }
 
 /// A call of MPI that has begun. MPI cannot take a collective back, so a request that is given up waits for its end.
 class mpi_call final : public pending_call {
 public:
-    using begin_function = int (*)(const operands&, int, MPI_Request*);
+    using begin_function = int (*)(const operands&, MPI_Request*);
 
     mpi_call(const char* name, const operands& a, begin_function begin) : name_(name)
     {
         result_.facts = by_mpi();
         result_.trouble = refusal(a, result_.transport_says);
-        if (result_.trouble.ok()) take(begin(a, static_cast<int>(a.n), &under_way_));
+        if (result_.trouble.ok()) take(begin(a, &under_way_));
     }
     ~mpi_call() override { leave(); }
 
@@ -292,7 +359,7 @@ struct plainly<blocking> {
         facts.trouble = refusal(a, says);
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
-            if (const int rc = Call::now(a, static_cast<int>(a.n)); rc != MPI_SUCCESS) {
+            if (const int rc = do_now<Call>(a); rc != MPI_SUCCESS) {
                 put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
@@ -308,7 +375,7 @@ struct plainly<nonblocking> {
     template <class Call>
     static request run(const operands& a, std::error_code*)
     {
-        auto call = std::make_unique<mpi_call>(Call::name, a, &Call::begin);
+        auto call = std::make_unique<mpi_call>(Call::name, a, &do_begin<Call>);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }
@@ -318,7 +385,7 @@ struct plainly<preparing> {
     template <class Call>
     static persistent run(const operands& a, std::error_code*)
     {
-        return persistent(std::make_unique<prepared_mpi_call>(Call::name, a, &Call::begin));
+        return persistent(std::make_unique<prepared_mpi_call>(Call::name, a, &do_begin<Call>));
     }
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ccoll/base/clock.hpp>
+#include <ccoll/base/process.hpp>
 #include <ccoll/transport/transport.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -44,7 +45,7 @@ public:
     using request = typename Base::request;
     static constexpr bool spins = detail::spins<Base>;
 
-    faulty(Base base, const fault_rates& rates) : state_(std::make_shared<state>(std::move(base), rates)) {}
+    faulty(Base base, const fault_rates& rates) : state_(new state(std::move(base), rates), detail::delete_at_home<state>{}) {}
 
     int rank() const { return state_->base.rank(); }
     int size() const { return state_->base.size(); }

@@ -30,9 +30,10 @@ namespace ccoll::inline CCOLL_ABI {
 /// longer calls MPI. Then messages fail, and one line on stderr says that something was still under way.
 ///
 /// A communicator that cannot be used (see `refusal`) has rank 0 of 1.
-/// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH 4.0 aborts on truncation, and
-/// Open MPI 4.1 does not report the truncation of a short message that a rank sends to itself.
-template <class Handle>  // always MPI_Comm; see transport/mpi_library.hpp
+/// MPI's errors: `result` is truncated or transport_failed, and `explain` has MPI's text. Nevertheless MPICH 4.0 tells the error handler of
+/// MPI_COMM_WORLD of truncation, which aborts by default, and Open MPI 4.1 does not report the truncation of a short message that a rank
+/// sends to itself.
+template <class Handle>  // always MPI_Comm; see transport/mpi_state.hpp
 class basic_mpi_comm {
     using library = detail::mpi_library<Handle>;
 
@@ -105,11 +106,13 @@ public:
             MPI_Comm node = MPI_COMM_NULL;
             int lowest = state_->rank;
             std::vector<int> all(static_cast<std::size_t>(size()));
-            if (state_->heard(CCOLL_MPI(Comm_split_type)(state_->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node)) != status::ok)
-                return {};
-            CCOLL_MPI(Bcast)(&lowest, 1, MPI_INT, 0, node);
-            CCOLL_MPI(Comm_free)(&node);
-            if (state_->heard(CCOLL_MPI(Allgather)(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, state_->comm)) != status::ok) return {};
+            int rc = CCOLL_MPI(Comm_split_type)(state_->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+            if (rc == MPI_SUCCESS) {
+                rc = CCOLL_MPI(Bcast)(&lowest, 1, MPI_INT, 0, node);
+                CCOLL_MPI(Comm_free)(&node);
+            }
+            if (rc == MPI_SUCCESS) rc = CCOLL_MPI(Allgather)(&lowest, 1, MPI_INT, all.data(), 1, MPI_INT, state_->comm);
+            if (state_->heard(rc) != status::ok) return {};
             state_->nodes = std::move(all);
         }
         return state_->nodes;
@@ -159,7 +162,7 @@ public:
         if (rc == MPI_SUCCESS && done == 0) return false;
         r.result = state_->heard(rc);
         if (r.receives_ && r.result != status::transport_failed) {
-            CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count);
+            if (CCOLL_MPI(Get_count)(&s, MPI_BYTE, &count) != MPI_SUCCESS) count = 0;
             ++state_->received;
         }
         r.bytes = static_cast<std::size_t>(std::max(count, 0));  // of a truncated message: its true length, where MPI knows it
@@ -168,19 +171,19 @@ public:
         return true;
     }
 
-    /// True for a receive. MPI cannot cancel a send, so for a send it is true only when the send is done.
+    /// True for a receive, unless MPI fails. MPI cannot cancel a send, so for a send it is true only when the send is done.
     bool cancel(request& r)
     {
         if (r.handle_ == MPI_REQUEST_NULL || over(r)) return true;
         if (r.receives_) {
             int cancelled = 0;
             MPI_Status s{};
-            CCOLL_MPI(Cancel)(&r.handle_);
-            CCOLL_MPI(Wait)(&r.handle_, &s);  // local for a cancelled request, by the standard
-            CCOLL_MPI(Test_cancelled)(&s, &cancelled);
-            if (cancelled == 0) ++state_->received;  // its message had come already
+            // MPI_Wait is local for a cancelled request, by the standard
+            const bool ended = CCOLL_MPI(Cancel)(&r.handle_) == MPI_SUCCESS && CCOLL_MPI(Wait)(&r.handle_, &s) == MPI_SUCCESS;
+            if (ended && CCOLL_MPI(Test_cancelled)(&s, &cancelled) == MPI_SUCCESS && cancelled == 0)
+                ++state_->received;  // its message had come already
             r.handle_ = MPI_REQUEST_NULL;
-            return true;
+            return ended;
         }
         if (test(r)) return true;
         CCOLL_MPI(Request_free)(&r.handle_);
@@ -202,12 +205,12 @@ public:
         if (state_->finalized) return;
         auto& all = state_->asides;
         auto place = all.begin();
-        while (place != all.end() && !detail::is_over((*place)->handle)) ++place;
+        while (place != all.end() && detail::tested((*place)->handle) == detail::progress_of::under_way) ++place;
         if (place == all.end()) place = all.insert(place, std::make_unique<detail::mpi_aside>());
         detail::mpi_aside& a = **place;
         std::copy(data.begin(), data.end(), a.bytes.begin());
-        if (CCOLL_MPI(Isend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle) == MPI_SUCCESS)
-            count_sent(peer);
+        const int rc = CCOLL_MPI(Isend)(a.bytes.data(), static_cast<int>(data.size()), MPI_BYTE, peer, tag, state_->comm, &a.handle);
+        if (detail::begun(rc, a.handle) == MPI_SUCCESS) count_sent(peer);
     }
     void leave_unread() noexcept { state_->unread = true; }
 
@@ -326,7 +329,7 @@ private:
     template <class T>
     static MPI_Op mpi(native_op op)
     {
-        return library::one().op(op, native_float<T>);
+        return library::one().template op<T>(op);
     }
     template <class T>
     static MPI_Datatype type()
@@ -387,11 +390,7 @@ private:
                       INT_MAX);
         return false;
     }
-    status posted(request& r, int rc)
-    {
-        if (rc != MPI_SUCCESS) r.handle_ = MPI_REQUEST_NULL;
-        return state_->heard(rc);
-    }
+    status posted(request& r, int rc) { return state_->heard(detail::begun(rc, r.handle_)); }
 
     const char* why_ = "";
     detail::mpi_state<Handle>* state_;

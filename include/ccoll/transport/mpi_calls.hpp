@@ -13,6 +13,8 @@
 #include <mpi-ext.h>
 #endif
 
+#include <type_traits>
+
 #include <ccoll/base/config.hpp>
 
 /// A function of MPI by its name without prefix: CCOLL_MPI(Isend)(...). With CCOLL_USE_PMPI it is called by its profiling name, PMPI_Isend.
@@ -25,7 +27,23 @@
 #define CCOLL_MPI(name) MPI_##name
 #endif
 
+/// The function of this name for a count of type N, int or MPI_Count. MPI 4 has one for each; CCOLL_MPI_LARGE says whether this MPI has.
+#if MPI_VERSION >= 4
+#define CCOLL_MPI_LARGE 1
+#define CCOLL_MPI_COUNTED(N, name) ccoll::detail::for_count<N>(&CCOLL_MPI(name), &CCOLL_MPI(name##_c))
+#else
+#define CCOLL_MPI_LARGE 0
+#define CCOLL_MPI_COUNTED(N, name) CCOLL_MPI(name)
+#endif
+
 namespace ccoll::inline CCOLL_ABI::detail {
+
+template <class N, class Small, class Large>
+constexpr auto for_count(Small* small, [[maybe_unused]] Large* large) noexcept
+{
+    if constexpr (std::is_same_v<N, int>) return small;
+    else return large;
+}
 
 /// Does MPI say that it takes pointers to device memory of CUDA? It is asked at run time, between MPI_Init and MPI_Finalize. A library that
 /// cannot be asked is taken not to.

@@ -8,41 +8,49 @@
 
 #include <ccoll/policy/neighbors.hpp>
 #include <ccoll/transport/mpi_calls.hpp>
+#include <ccoll/transport/mpi_errors.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
-/// Null if the communicator has no topology. Local.
+/// Null if the communicator has no topology, or MPI fails. Local.
 template <class Handle>
 std::shared_ptr<const neighbor_list> neighbors_of_topology(Handle comm, int me, int p)
 {
+    const errors_returned<Handle> quiet(comm);
+    bool ok = true;
+    const auto told = [&ok](int rc) { ok = ok && rc == MPI_SUCCESS; };
     int kind = MPI_UNDEFINED;
-    if (CCOLL_MPI(Topo_test)(comm, &kind) != MPI_SUCCESS) return nullptr;
-    const auto list = [](int n) { return std::vector<int>(static_cast<std::size_t>(n) + 1); };  // data() is never null
+    told(CCOLL_MPI(Topo_test)(comm, &kind));
+    const auto list = [&ok](int n) { return std::vector<int>(ok ? static_cast<std::size_t>(n) + 1 : 1); };  // data() is never null
     const auto first = [](std::vector<int>& all, int n) { return std::span<int>(all).first(static_cast<std::size_t>(n)); };
-    if (kind == MPI_CART) {
+    if (ok && kind == MPI_CART) {
         int n = 0;
-        CCOLL_MPI(Cartdim_get)(comm, &n);
+        told(CCOLL_MPI(Cartdim_get)(comm, &n));
         auto extents = list(n), periods = list(n), at = list(n);
-        CCOLL_MPI(Cart_get)(comm, n, extents.data(), periods.data(), at.data());
+        if (ok) told(CCOLL_MPI(Cart_get)(comm, n, extents.data(), periods.data(), at.data()));
+        if (!ok) return nullptr;
         return std::make_shared<neighbor_list>(neighbor_list::grid(me, first(extents, n), first(periods, n)));
     }
     int from = 0, to = 0;
     std::vector<int> sources, destinations;
-    if (kind == MPI_DIST_GRAPH) {
+    if (ok && kind == MPI_DIST_GRAPH) {
         int weighted = 0;
-        CCOLL_MPI(Dist_graph_neighbors_count)(comm, &from, &to, &weighted);
+        told(CCOLL_MPI(Dist_graph_neighbors_count)(comm, &from, &to, &weighted));
         sources = list(from), destinations = list(to);
         auto weights_from = list(from), weights_to = list(to);
-        CCOLL_MPI(Dist_graph_neighbors)(comm, from, sources.data(), weights_from.data(), to, destinations.data(), weights_to.data());
-    } else if (kind == MPI_GRAPH) {
-        CCOLL_MPI(Graph_neighbors_count)(comm, me, &from);
+        if (ok)
+            told(CCOLL_MPI(Dist_graph_neighbors)(comm, from, sources.data(), weights_from.data(), to, destinations.data(),
+                                                 weights_to.data()));
+    } else if (ok && kind == MPI_GRAPH) {
+        told(CCOLL_MPI(Graph_neighbors_count)(comm, me, &from));
         to = from;
         sources = list(from);
-        CCOLL_MPI(Graph_neighbors)(comm, me, from, sources.data());
+        if (ok) told(CCOLL_MPI(Graph_neighbors)(comm, me, from, sources.data()));
         destinations = sources;
     } else {
         return nullptr;
     }
+    if (!ok) return nullptr;
     for (std::vector<int>* all : {&sources, &destinations})
         for (int& peer : *all)
             if (peer == MPI_PROC_NULL) peer = nobody;

@@ -80,21 +80,55 @@ struct native_op_on<OpTag, T> {
 
 /// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX keep or lose a NaN depending on the order of the ranks, and may leave
 /// different bits on different ranks. Here the operands are first ordered by their bits, so the result does not depend on the order of the
-/// ranks, even for two NaNs or two zeros.
-template <class OpTag, native_float T>
-void select(const T* in, T* inout, int n) noexcept
+/// ranks, even for two NaNs or two zeros. Those of MPICH 4.0 also compare unsigned integers as signed ones.
+template <class OpTag, class T>
+void select(const void* in, void* inout, int n) noexcept
 {
     using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    const T* const from = static_cast<const T*>(in);
+    T* const to = static_cast<T*>(inout);
     for (int i = 0; i < n; ++i) {
-        const T a = in[i], b = inout[i];
-        inout[i] = std::bit_cast<bits>(a) < std::bit_cast<bits>(b) ? OpTag::apply(a, b) : OpTag::apply(b, a);
+        const T a = from[i], b = to[i];
+        if constexpr (std::is_integral_v<T>) to[i] = OpTag::apply(a, b);
+        else to[i] = std::bit_cast<bits>(a) < std::bit_cast<bits>(b) ? OpTag::apply(a, b) : OpTag::apply(b, a);
     }
+}
+/// Calls `use(std::type_identity<T>)` for the T behind a name of MPI, if it is one that our operations are for.
+template <class Use>
+void with_number(MPI_Datatype type, Use use)
+{
+    const auto is = [type](auto... names) { return ((type == names) || ...); };
+    if (is(MPI_FLOAT)) use(std::type_identity<float>{});
+    else if (is(MPI_DOUBLE)) use(std::type_identity<double>{});
+    else if (is(MPI_UINT8_T, MPI_UNSIGNED_CHAR)) use(std::type_identity<std::uint8_t>{});
+    else if (is(MPI_UINT16_T, MPI_UNSIGNED_SHORT)) use(std::type_identity<std::uint16_t>{});
+    else if (is(MPI_UINT32_T, MPI_UNSIGNED)) use(std::type_identity<std::uint32_t>{});
+    else if (is(MPI_UNSIGNED_LONG)) use(std::type_identity<unsigned long>{});
+    else if (is(MPI_UINT64_T, MPI_UNSIGNED_LONG_LONG)) use(std::type_identity<std::uint64_t>{});
+}
+inline bool is_unsigned(MPI_Datatype type)
+{
+    bool yes = false;
+    with_number(type, [&yes]<class T>(std::type_identity<T>) { yes = std::is_unsigned_v<T>; });
+    return yes;
 }
 template <class OpTag>
 void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
 {
-    if (*type == MPI_FLOAT) select<OpTag>(static_cast<const float*>(in), static_cast<float*>(inout), *n);
-    else select<OpTag>(static_cast<const double*>(in), static_cast<double*>(inout), *n);
+    with_number(*type, [&]<class T>(std::type_identity<T>) { select<OpTag, T>(in, inout, *n); });
+}
+
+/// Do MPI_MIN and MPI_MAX compare unsigned integers as such? Local.
+inline bool mpi_compares_unsigned()
+{
+    const auto right = []<class T>(std::type_identity<T>) {
+        const T small = 1, large = static_cast<T>(~T{});
+        T least = large, most = small;
+        return CCOLL_MPI(Reduce_local)(&small, &least, 1, mpi_elements<T>::type(), MPI_MIN) == MPI_SUCCESS && least == small &&
+               CCOLL_MPI(Reduce_local)(&large, &most, 1, mpi_elements<T>::type(), MPI_MAX) == MPI_SUCCESS && most == large;
+    };
+    return right(std::type_identity<std::uint8_t>{}) && right(std::type_identity<std::uint16_t>{}) &&
+           right(std::type_identity<std::uint32_t>{}) && right(std::type_identity<std::uint64_t>{});
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail
