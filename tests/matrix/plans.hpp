@@ -144,10 +144,10 @@ ccoll::report call_engine(const order<T>& o, const Comm& comm)
 {
     std::span<T> recv = o.recv;
     if constexpr (takes_bound<Plan>)
-        return ccoll::detail::call_ranges<chosen_way, Collective, false, const std::span<const T>&, std::span<T>&>(
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none, const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm, o.eb);
     else
-        return ccoll::detail::call_ranges<chosen_way, Collective, false, const std::span<const T>&, std::span<T>&>(
+        return ccoll::detail::call_ranges<chosen_way, Collective, ccoll::call_fault::none, const std::span<const T>&, std::span<T>&>(
             ccoll::plan_choice<Plan>{}, o.send, recv, o, o.root, comm);
 }
 
