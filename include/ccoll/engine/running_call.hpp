@@ -282,7 +282,7 @@ private:
         report& facts = result_.facts;
         facts.sent_bytes += counts.sent_bytes;
         if (rest_.any()) return;  // the other counts are those of the whole vector
-        facts.raw_bytes = counts.raw_bytes;
+        facts.raw_bytes = head_.bytes_of_user(counts.raw_bytes);
         facts.fallback_blocks = counts.fallback_blocks;
         facts.special_values = counts.special_values;
     }
@@ -347,7 +347,6 @@ private:
         }
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
-        result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
         result_.trouble = head_.trouble;
         result_.transport_says = head_.trouble.code == status::transport_failed ? link_.explain() : words(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);

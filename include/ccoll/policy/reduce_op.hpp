@@ -88,8 +88,8 @@ struct Sum : op_tag<true> {
     }
 };
 /// The sum, divided once at the end: if each operand were divided first, the same absolute bound would be p times weaker. Not for integers.
-/// Of half and bfloat16 it is computed with floats (docs/reference/policies.md), so that the sum need not fit into two bytes. The result has
-/// the bits of an average of floats, rounded once more.
+/// Of half and bfloat16 it is computed with floats (docs/reference/policies.md), so that the sum need not fit into two bytes. The result
+/// has the bits of an average of floats, rounded once more.
 struct Average : Sum {
     static constexpr const char* name = "Average";
     static constexpr bool divide_by_ranks = true;
