@@ -69,7 +69,7 @@ codec() {
     mkdir -p out
     if [ -z "$json" ]; then
         json=out/codec.jsonl
-        set -- "$@" --json "$json"
+        set -- --json "$json" "$@"  # in front, so that an option without its value cannot take it for one
     fi
     run "$program" "$@"
     if python=$(bootstrap_python); then
