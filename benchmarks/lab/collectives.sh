@@ -47,7 +47,7 @@ settings() { grep -v '^#' "$lab/$1" | tr '\n' ' '; }
 measure() {
     local mpi=$1 program=build/collectives/$1 tuned
     shift
-    set -- "$@" --repetitions "$repetitions" --link "$link" --json "$json"
+    set -- --repetitions "$repetitions" --link "$link" --json "$json" "$@"
     tuned=$(settings "tuned.$mpi")
     # shellcheck disable=SC2086 # a list of words
     case $mpi.$limited in
