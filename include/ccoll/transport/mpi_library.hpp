@@ -271,7 +271,7 @@ private:
             std::erase(library.states_, mine.get());
             if (!empty) library.left_.push_back(std::move(mine));
         }
-        if (empty) CCOLL_MPI(Comm_free)(&mine->comm);
+        if (empty) mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 
@@ -285,7 +285,7 @@ private:
         }
         for (const auto& each : left) {
             if (each->is_forming()) each->advance(MPI_COMM_NULL, 1);
-            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
+            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) each->free();
         }
         const auto freed = [](const auto& each) { return !each->is_forming() && each->comm == MPI_COMM_NULL; };
         bool all = true;
