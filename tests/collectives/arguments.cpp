@@ -202,7 +202,7 @@ TEST_CASE("Sentences name the argument, what it is, and what it may be", "[error
         ccoll::allreduce<Codec::SZp, RuntimeBound>(a, comm, 1e300);
     });
     INFO(wide);
-    CHECK(has(wide, "the error bound must be positive and below 1e300; found 1.0000000000000001e+300"));
+    CHECK(has(wide, "the error bound must be positive and below 1e300; found 1e+300"));
 }
 
 TEST_CASE("Ranks whose plans differ are told what differs", "[errors]")

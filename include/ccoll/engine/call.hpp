@@ -88,13 +88,13 @@ CCOLL_OPAQUE std::string fault_of_schedule(const decision<T>& plan, Link& link, 
     return std::string(plan.way.name) + " on " + std::to_string(p) + " ranks: " + why;
 }
 
-/// Whether a communicator takes the next call, and why not. A call that it does not take in time counts, so that the next one has the next
-/// number on this rank as well.
+/// Whether a communicator takes the next call, and why not. A call that it does not take counts, so that the next one has the next number
+/// on this rank as well: the same call may come too late on one rank, and be refused for another reason on the others.
 template <transport Link>
 status refusal_of_call(Link& link)
 {
     const status refusal = link.refusal();
-    if (refusal == status::timed_out) link.begin_call();
+    if (refusal != status::ok) link.begin_call();
     return refusal;
 }
 

@@ -86,6 +86,7 @@ public:
     {
         if (state_ == nullptr) return status::no_communicator;
         if (why_ == library::too_late) return status::timed_out;
+        if (*why_ != 0) return status::no_communicator;
         return is_gone() ? status::no_communicator : status::ok;
     }
     const char* explain() const noexcept
@@ -95,7 +96,7 @@ public:
         return state_->finalized ? "MPI has been finalised since this call was prepared; let it go before MPI_Finalize"
                                  : "the communicator has been freed since this call was prepared; free it afterwards";
     }
-    std::uint32_t begin_call() noexcept { return state_->calls++; }
+    std::uint32_t begin_call() noexcept { return state_ != nullptr ? state_->calls++ : 0; }
     workspace& memory() noexcept { return state_->memory; }
 
     /// Ranks that can share memory according to MPI_Comm_split_type are on one node, unless set_nodes has said otherwise. The first call is

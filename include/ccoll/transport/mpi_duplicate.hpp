@@ -50,6 +50,13 @@ public:
         return rc;
     }
 
+    /// If MPI fails, it is lost.
+    void free()
+    {
+        CCOLL_MPI(Comm_free)(&comm);
+        comm = MPI_COMM_NULL;
+    }
+
 private:
     Handle fresh_ = MPI_COMM_NULL;
     MPI_Request under_way_ = MPI_REQUEST_NULL;

@@ -40,8 +40,8 @@ public:
     /// The state of `users`, made at the first call (collectively, as MPI_Comm_dup is), or nullptr and the reason in `why`.
     ///
     /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by then is returned all the same,
-    /// with `why` as too_late, and a later call goes on waiting. If MPI cannot make the duplicate, all ranks are refused, and the next call
-    /// tries again.
+    /// with `why` as too_late, and a later call goes on waiting. So is one whose duplicate MPI cannot make, with the reason, and the next
+    /// call tries again.
     state_type* state_of(MPI_Comm users, double seconds, const char*& why)
     {
         why = open_.load(std::memory_order_acquire) ? "" : why_not_open();
@@ -54,7 +54,8 @@ public:
             return nullptr;
         }
         state_type* const state = found != 0 ? static_cast<state_type*>(stored) : fresh_state(users, why);
-        return state != nullptr ? formed(state, seconds, why) : nullptr;
+        if (state != nullptr && state->comm == MPI_COMM_NULL) form(*state, seconds, why);
+        return state;
     }
 
     static void take(state_type& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
@@ -88,8 +89,8 @@ public:
     MPI_Op trusted(MPI_Op op, MPI_Datatype type)
     {
         if (op != MPI_MIN && op != MPI_MAX) return op;
-        const bool open = open_.load(std::memory_order_acquire) || *why_not_open() == 0;  // if not, MPI's call says what is wrong
-        if (!open || trusted_unsigned_ || !is_unsigned(type)) return op;
+        const bool ready = open_.load(std::memory_order_acquire) || *why_not_open() == 0;  // if not, MPI's call says what is wrong
+        if (!ready || trusted_unsigned_ || !is_unsigned(type)) return op;
         return op == MPI_MIN ? min_ : max_;
     }
 
@@ -140,31 +141,24 @@ private:
         return states_.emplace_back(fresh.release());
     }
 
-    /// Waits until the duplicate is there. @return nullptr, and the reason in `why`, if MPI cannot make it
-    state_type* formed(state_type* state, double seconds, const char*& why)
+    /// Waits until the duplicate is there. If it is not, `why` says why.
+    [[gnu::cold]] void form(state_type& state, double seconds, const char*& why)
     {
-        return state->comm != MPI_COMM_NULL ? state : form(state, seconds, why);
-    }
-    [[gnu::cold]] state_type* form(state_type* state, double seconds, const char*& why)
-    {
-        const bool begun_earlier = state->is_forming();
+        const bool begun_earlier = state.is_forming();
         int rc = MPI_SUCCESS;
         if (!begun_earlier) {
             free_empty(false);
-            rc = state->begin(state->users);
+            rc = state.begin(state.users);
         }
         const auto there = [&] {
-            rc = state->advance(state->users, tests_per_turn);
-            return rc != MPI_SUCCESS || !state->is_forming();
+            rc = state.advance(state.users, tests_per_turn);
+            return rc != MPI_SUCCESS || !state.is_forming();
         };
-        if (rc == MPI_SUCCESS && !within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there)) {
-            why = too_late;
-            return state;
-        }
-        if (rc == MPI_SUCCESS) return state;
-        if (begun_earlier) return form(state, seconds, why);  // ranks that came later have been refused in this one's earlier call
-        why = refused_by_mpi(no_duplicate, rc);
-        return nullptr;
+        const bool in_time = rc != MPI_SUCCESS || within(seconds > 0 ? seconds : std::numeric_limits<double>::infinity(), there);
+        if (!in_time) why = too_late;
+        else if (rc == MPI_SUCCESS) return;
+        else if (begun_earlier) form(state, seconds, why);  // ranks that came later have been refused in this one's earlier call
+        else why = refused_by_mpi(no_duplicate, rc);
     }
 
     /// Takes a state that no call uses any more. Its duplicate is freed when no messages are left in it.
@@ -277,7 +271,7 @@ private:
             std::erase(library.states_, mine.get());
             if (!empty) library.left_.push_back(std::move(mine));
         }
-        if (empty) CCOLL_MPI(Comm_free)(&mine->comm);
+        if (empty) mine->free();
         return MPI_SUCCESS;  // also if that failed: the user's communicator can be freed all the same
     }
 
@@ -291,7 +285,7 @@ private:
         }
         for (const auto& each : left) {
             if (each->is_forming()) each->advance(MPI_COMM_NULL, 1);
-            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) CCOLL_MPI(Comm_free)(&each->comm);
+            if (each->comm != MPI_COMM_NULL && each->is_empty(end)) each->free();
         }
         const auto freed = [](const auto& each) { return !each->is_forming() && each->comm == MPI_COMM_NULL; };
         bool all = true;

@@ -28,7 +28,8 @@ struct far_memory {
 /// transport_failed). Nothing throws because of what a peer did. A rank may send to itself.
 ///
 ///   rank, size       of this communicator
-///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only explain may be called
+///   refusal          ok, or why the communicator cannot be used (no_communicator, timed_out); then only explain and begin_call may be
+///                    called
 ///   explain          the transport's own words about the last failure; "" if there are none
 ///   begin_call       a number that is the same on all ranks for the same call; it grows by one with each call
 ///   memory           working memory that is kept between calls
@@ -150,11 +151,14 @@ std::span<const int> nodes_of(Link& link)
 }
 
 /// Tells Algo::Hierarchical which ranks share a node. `node_of_rank` has one number per rank and must be the same on all ranks; it is
-/// copied. The call is local. Make it on all ranks before the first hierarchical call.
+/// copied. The call is local, except that a first call on an MPI_Comm is collective. Make it on all ranks before the first hierarchical
+/// call.
+/// @throw ccoll::error  (no_communicator) for a communicator that cannot be used
 template <communicator Comm>
 void set_nodes(const Comm& comm, std::span<const int> node_of_rank)
 {
     auto link = as_transport(comm);
+    if (const status refusal = link.refusal(); refusal != status::ok) raise("set_nodes", {refusal}, link.explain());
     link.set_nodes(node_of_rank);
 }
 
