@@ -51,9 +51,11 @@ void where_it_does_not_belong()
     refused("gather, all ranks", false, [&](auto& c) { ccoll::gather<lossy>(MPI_IN_PLACE, y.data(), n, 0, world, c); });
     refused("scatter, all ranks", false, [&](auto& c) { ccoll::scatter<lossy>(x.data(), MPI_IN_PLACE, n, 0, world, c); });
     refused("scan, receive buffer", false, [&](auto& c) { ccoll::scan<Algo::Chain>(x.data(), mark, n, world, c); });
-    refused("send", false, [&](auto& c) {
+    refused("send", false, [&](auto& c) {  // which tells no receiver, as with other bad arguments
         if (me == 0) ccoll::send<lossy>(mark, n, 1, 0, world, c);
-        if (me == 1) ccoll::recv<lossy>(x.data(), n, 0, 0, world, c);
+    });
+    refused("recv", false, [&](auto& c) {
+        if (me == 1) ccoll::recv<lossy>(mark, n, 0, 0, world, c);
     });
 
     refused("typed::allreduce", true, [&](auto& c) { typed::allreduce<lossy>(x.data(), MPI_IN_PLACE, n, MPI_FLOAT, MPI_SUM, world, c); });

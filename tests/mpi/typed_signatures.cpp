@@ -26,6 +26,7 @@ struct described {
     const char* name;
     MPI_Datatype type;
     std::size_t each, room;
+    bool freed = true;
 };
 
 MPI_Datatype committed(MPI_Datatype type)
@@ -40,14 +41,15 @@ std::vector<described> descriptions()
     MPI_Datatype t = MPI_DATATYPE_NULL, u = MPI_DATATYPE_NULL;
     std::vector<described> all;
     const auto add = [&](const char* name, std::size_t each, std::size_t room) { all.push_back({name, committed(t), each, room}); };
-    all.push_back({"MPI_FLOAT", MPI_FLOAT, 1, 1});
-    all.push_back({"MPI_REAL4", MPI_REAL4, 1, 1});
+    all.push_back({"MPI_FLOAT", MPI_FLOAT, 1, 1, false});
+    all.push_back({"MPI_REAL4", MPI_REAL4, 1, 1, false});
     MPI_Type_dup(MPI_FLOAT, &t), add("dup", 1, 1);
     MPI_Type_contiguous(4, MPI_FLOAT, &t), add("contiguous", 4, 4);
-    MPI_Type_contiguous(2, MPI_FLOAT, &u), MPI_Type_contiguous(2, u, &t), add("contiguous of contiguous", 4, 4);
+    MPI_Type_contiguous(2, MPI_FLOAT, &u), MPI_Type_contiguous(2, u, &t), MPI_Type_free(&u), add("contiguous of contiguous", 4, 4);
     MPI_Type_vector(2, 2, 2, MPI_FLOAT, &t), add("vector without gaps", 4, 4);
     MPI_Type_vector(4, 1, 2, MPI_FLOAT, &t), add("vector", 4, 7);
-    MPI_Type_vector(4, 1, 2, MPI_FLOAT, &u), MPI_Type_create_resized(u, 0, 9 * sizeof(float), &t), add("resized vector", 4, 9);
+    MPI_Type_vector(4, 1, 2, MPI_FLOAT, &u), MPI_Type_create_resized(u, 0, 9 * sizeof(float), &t), MPI_Type_free(&u),
+        add("resized vector", 4, 9);
     MPI_Type_create_resized(MPI_FLOAT, 0, 2 * sizeof(float), &t), add("resized float", 1, 2);
     const int lengths[] = {1, 3}, backwards[] = {3, 0}, ends[] = {0, 2};
     MPI_Type_indexed(2, lengths, backwards, MPI_FLOAT, &t), add("indexed, out of order", 4, 4);
@@ -61,7 +63,7 @@ std::vector<described> descriptions()
     const int sizes[] = {2, 4}, inner[] = {2, 2}, starts[] = {0, 1};
     MPI_Type_create_subarray(2, sizes, inner, starts, MPI_ORDER_C, MPI_FLOAT, &t), add("subarray", 4, 8);
     MPI_Type_create_f90_real(6, 30, &u);
-    all.push_back({"create_f90_real", u, 1, 1});
+    all.push_back({"create_f90_real", u, 1, 1, false});
     return all;
 }
 
@@ -235,6 +237,8 @@ int main(int argc, char** argv)
     }
     movement(300000, [&](int rank) { return all[rank == 0 ? 3 : 6]; });
     what_is_left();
+    for (described each : all)
+        if (each.freed) MPI_Type_free(&each.type);
 
     sum_of<float>("MPI_REAL", MPI_REAL, 1);
     sum_of<float>("MPI_REAL4", MPI_REAL4, 1);
