@@ -64,8 +64,9 @@ struct varied_reduce_scatter {
     static result call(const Choice& choice, const A* send, T* recv, const Integer* counts, const Comm& comm, Extra&&... extra)
     {
         const Integer* const side_by_side = nullptr;
-        return call_pointers<How, Collective>(choice, send, recv, count_list::one_per_rank, send_parts(lists_of(counts, side_by_side)), 0,
-                                              comm, std::forward<Extra>(extra)...);
+        const auto own_is_one_of_them = [](auto& user, std::size_t) { user.own_unsaid = true; };
+        return call_pointers<How, Collective>(choice, send, recv, 0, both(send_parts(lists_of(counts, side_by_side)), own_is_one_of_them),
+                                              0, comm, std::forward<Extra>(extra)...);
     }
 };
 }  // namespace detail

@@ -26,15 +26,17 @@ namespace ccoll::inline CCOLL_ABI {
 ///
 ///   Policies          those of the calls without `typed`, but no Op::, because the operation is an argument
 ///   send, recv, data  as in MPI, with MPI_IN_PLACE where MPI has it
-///   n                 the count of MPI's own call, in elements
-///   type              MPI_FLOAT, MPI_DOUBLE and two-byte floats (elements_of) with lossy codecs; with Codec::Lossless also integers of 32
-///                     and 64 bits
+///   n                 the count of MPI's own call, in items of the type
+///   type              floats of two (elements_of), four and eight bytes by any name of MPI, and complex numbers; with Codec::Lossless also
+///                     integers of 32 and 64 bits; derived types of one of these
 ///   op                MPI_SUM, MIN, MAX, PROD, BAND, BOR or BXOR, as far as the plan allows it
 ///
-/// Everything else (derived types, a user's MPI_Op, a product under a bound) goes to MPI's own call, which is nonblocking if ours is, and
-/// the report says so: algorithm "MPI", exact. As in MPI, type, count and operation must be the same on all ranks.
-/// Extra arguments, errors, bounds and cost are those of the calls without `typed`. What MPI refuses is thrown with MPI's text. A request
-/// of a call that went to MPI cannot be given up: dropping it waits for its end.
+/// Everything else (elements of several kinds, a user's MPI_Op, a product under a bound) goes to MPI's own call, which is nonblocking if
+/// ours is, and the report says so: algorithm "MPI", exact. As in MPI, reductions need the same type, count and operation on all ranks; in
+/// other calls the same elements may have different types. elements_of stands on all ranks or on none.
+/// Extra arguments, errors, bounds and cost are those of the calls without `typed`. A derived type with gaps, or whose elements are out of
+/// order, also costs a copy of each buffer. What MPI refuses is thrown with MPI's text. A request of a call that went to MPI cannot be
+/// given up: dropping it waits for its end.
 namespace typed {
 
 template <class... Policies, class... Extra>

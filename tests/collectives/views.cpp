@@ -110,6 +110,50 @@ TEST_CASE("Complex numbers are moved and added as their parts, each within the b
     }
 }
 
+TEST_CASE("Complex numbers behind pointers, in calls with counts: these are lengths in numbers, given or not", "[elements][counts]")
+{
+    using number = std::complex<float>;
+    for (const int p : {1, 2, 3}) {
+        const auto all = run<int>(p, [p](threads_comm& comm, int& good) {
+            const int me = comm.rank();
+            std::vector<int> lengths, at;
+            int total = 0;
+            for (int r = 0; r < p; ++r) at.push_back(total), lengths.push_back(r + 1), total += r + 1;
+            const auto size = static_cast<std::size_t>(total), own = static_cast<std::size_t>(me + 1);
+            std::vector<number> in(size), part(own), moved(size), back(own);
+            for (std::size_t i = 0; i < size; ++i) in[i] = {static_cast<float>(i), static_cast<float>(me)};
+            good = 1;
+            const auto sums = [&](float within) {
+                for (std::size_t i = 0; i < own; ++i) {
+                    const number sum(static_cast<float>(p) * static_cast<float>(at[static_cast<std::size_t>(me)] + static_cast<int>(i)),
+                                     static_cast<float>(p * (p - 1) / 2));
+                    good &= std::abs(part[i] - sum) <= within;
+                }
+                part.assign(own, number{});
+            };
+            ccoll::reduce_scatter_v<Algo::Ring>(in.data(), part.data(), lengths.data(), comm);
+            sums(0);
+            ccoll::reduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(), comm);
+            sums(1e-2f);
+            ccoll::ireduce_scatter_v<Codec::SZp, ErrorBound<1e-3>>(in.data(), part.data(), lengths.data(), comm).wait();
+            sums(1e-2f);
+
+            const number* const mine = in.data() + at[static_cast<std::size_t>(me)];
+            const auto equal = [&](const std::vector<number>& got) {
+                for (std::size_t i = 0; i < got.size(); ++i) good &= got[i].real() == static_cast<float>(i);
+            };
+            ccoll::allgatherv(mine, me + 1, moved.data(), lengths.data(), at.data(), comm);
+            equal(moved);
+            moved.assign(size, number{});
+            ccoll::gatherv(mine, me + 1, moved.data(), lengths.data(), at.data(), 0, comm);
+            if (me == 0) equal(moved);
+            ccoll::scatterv(in.data(), lengths.data(), at.data(), back.data(), me + 1, 0, comm);
+            good &= std::equal(back.begin(), back.end(), mine, [](number a, number b) { return a.real() == b.real(); });
+        });
+        for (const int good : all) CHECK(good == 1);
+    }
+}
+
 TEST_CASE("Structs travel whole, and are reduced by operations of the user or by MinLoc and MaxLoc", "[elements]")
 {
     struct nearest : ccoll::op_tag<false> {

@@ -55,7 +55,6 @@ void call(const arguments& a)
     ccoll::send(a.p, a.n, 0, 0, a.comm);
     ccoll::recv(a.x, 0, 0, a.comm, code);
     ccoll::sendrecv(a.p, a.n, 0, a.q, a.n, 0, 0, a.comm);
-    ccoll::allreduce(stands_for_in_place, a.p, a.n, a.comm);
     ccoll::neighbor_alltoall(a.x, a.y, a.grid);
     ccoll::neighbor_allgather(a.p, a.q, a.n, a.grid, code);
     ccoll::neighbor_alltoallv(a.p, a.list, nullptr, a.q, a.list, a.list, a.grid);
@@ -114,6 +113,12 @@ void call(const arguments& a)
     ccoll::allreduce(stands_for_in_place, a.x, a.comm);
     // expect: ccoll: MPI_IN_PLACE stands for a pointer and not for a range; pass the one buffer alone
     ccoll::reduce(stands_for_in_place, a.x, 0, a.comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this communicator is not one of MPI
+    ccoll::allreduce(stands_for_in_place, a.p, a.n, a.comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this communicator is not one of MPI
+    ccoll::scatter(a.p, stands_for_in_place, a.n, 0, a.comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here
+    ccoll::neighbor_alltoall(stands_for_in_place, a.q, a.n, a.grid);
     // expect: it takes (send, recv, root, comm), or with pointers
     ccoll::reduce(a.x, a.y, a.comm, 0);
     // expect: ccoll: the communicator stands too far behind

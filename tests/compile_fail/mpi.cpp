@@ -17,6 +17,7 @@ void call(std::vector<float>& x, std::vector<float>& y, [[maybe_unused]] int n, 
     // ---- good ----
     ccoll::allreduce(x.data(), y.data(), n, comm);
     ccoll::allreduce<Codec::SZp, RuntimeBound>(MPI_IN_PLACE, y.data(), n, comm, 1e-3);
+    ccoll::scatter(x.data(), MPI_IN_PLACE, n, 0, comm);
     ccoll::reduce(x, y, 0, comm);
     ccoll::bcast(x.data(), n, 0, comm);
     ccoll::send(x, 0, 0, comm);
@@ -35,6 +36,14 @@ void call(std::vector<float>& x, std::vector<float>& y, [[maybe_unused]] int n, 
     ccoll::allreduce(x, y, MPI_FLOAT, MPI_SUM, comm);
     // expect: ccoll: MPI_IN_PLACE stands for a pointer and not for a range; pass the one buffer alone
     ccoll::allreduce(MPI_IN_PLACE, y, comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here
+    ccoll::allreduce(x.data(), MPI_IN_PLACE, n, comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here
+    ccoll::gather(x.data(), MPI_IN_PLACE, n, 0, comm);
+    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here
+    ccoll::scatter(MPI_IN_PLACE, y.data(), n, 0, comm);
+    // expect: ccoll: a void pointer does not say what its elements are; cast it
+    ccoll::bcast(MPI_IN_PLACE, n, 0, comm);
     // expect: ccoll: the root is missing; it stands in front of the communicator
     ccoll::reduce(x, y, comm);
     // expect: ccoll: the counts of a v variant are missing

@@ -35,7 +35,7 @@ enum class status : std::uint32_t {
     bound_differs,     ///< ranks disagree on the bound
     root_differs,      ///< ranks disagree on the root
     plan_differs,      ///< ranks disagree on collective, algorithm, codec, placement, operation or element type
-    truncated,         ///< a message is larger than any that a correct peer sends
+    truncated,         ///< a message is longer than any that a correct peer sends
     peer_lost,         ///< a rank ended before it sent what the schedule promises
     transport_failed,  ///< the transport reported a failure; its own text is part of the error message
     no_communicator,   ///< the communicator cannot be used at all; the text says why
@@ -48,7 +48,7 @@ enum class status : std::uint32_t {
     bad_peer,          ///< the other end of a message is not a rank of the communicator
     bad_tag,           ///< the tag of a message is out of range
     bad_count,         ///< a count or displacement is negative (`expected` is 0 or 1), or an extent of a grid is not positive (2)
-    null_buffer,       ///< a null pointer where elements are read or written
+    null_buffer,       ///< no memory where elements are read or written: null (`found` is 0), or MPI_IN_PLACE (1)
     out_of_turn,       ///< start() of a persistent call that runs, or wait() for one that was not started
     device_failed,     ///< a device could not do its work; its own text is part of the error message
     undelivered,       ///< with a Fault:: policy: a message was sent again and again, and never arrived whole
@@ -77,7 +77,7 @@ constexpr const char* describe(status s) noexcept
     case status::bound_differs: return "ranks disagree on the error bound";
     case status::root_differs: return "ranks disagree on the root";
     case status::plan_differs: return "ranks disagree on the plan";
-    case status::truncated: return "a message is larger than any that this plan sends (sizes in bytes)";
+    case status::truncated: return "a message is longer than its receiver expects (sizes in bytes)";
     case status::peer_lost: return "a rank ended before it sent what the schedule promises";
     case status::transport_failed: return "the transport failed";
     case status::no_communicator: return "the communicator cannot be used";
@@ -90,7 +90,7 @@ constexpr const char* describe(status s) noexcept
     case status::bad_peer: return "the other end of a message must be a rank of the communicator, or ccoll::nobody";
     case status::bad_tag: return "the tag of a message is out of range";
     case status::bad_count: return "a count, displacement or extent is out of range";
-    case status::null_buffer: return "a buffer is a null pointer, and the call reads or writes elements of it";
+    case status::null_buffer: return "a buffer is a null pointer, or MPI_IN_PLACE where the call does not take it";
     case status::device_failed: return "a device could not do its work";
     case status::out_of_turn: return "a persistent call is started, waited for, and then started again";
     case status::undelivered: return "the link between two ranks damages or loses too many messages";
@@ -174,7 +174,10 @@ namespace detail {
         std::snprintf(text, sizeof text, "; the %s is %.*g", kind, of_found, v.found);
         break;
     }
-    case status::null_buffer: std::snprintf(text, sizeof text, "; it should have %.*g elements", of_expected, v.expected); break;
+    case status::null_buffer:
+        std::snprintf(text, sizeof text, "; it is %s and should have %.*g elements", v.found == 0 ? "null" : "MPI_IN_PLACE", of_expected,
+                      v.expected);
+        break;
     case status::bad_bound: std::snprintf(text, sizeof text, "; found %.*g", of_found, v.found); break;
     case status::undelivered:
         std::snprintf(text, sizeof text, "; fragment %.*g was sent %.*g times", of_expected, v.expected, of_found, v.found);

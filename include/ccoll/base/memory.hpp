@@ -43,6 +43,14 @@ inline void copy(byte_span to, const_byte_span from) noexcept
     if (!from.empty()) std::memcpy(to.data(), from.data(), from.size());
 }
 
+/// Whether no memory can be at this address: null, or the marker of an MPI (MPI_IN_PLACE is 1 or -1), also after a cast to a pointer to
+/// elements. The first and the last page belong to no program.
+inline bool is_no_memory(const void* at) noexcept
+{
+    constexpr std::uintptr_t page = 4096;
+    return reinterpret_cast<std::uintptr_t>(at) + page < 2 * page;
+}
+
 /// Whether two ranges of memory, sizes in bytes, have a byte in common. An empty range shares nothing.
 inline bool share_memory(const void* a, std::size_t a_bytes, const void* b, std::size_t b_bytes) noexcept
 {

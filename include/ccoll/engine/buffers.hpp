@@ -16,14 +16,19 @@ namespace ccoll::inline CCOLL_ABI {
 /// The user's counts (or displacements), one per rank, of any integer type. They are read when the call begins.
 class count_list {
 public:
-    static constexpr std::size_t one_per_rank = ~std::size_t{0};  ///< the length of an array that was passed as a pointer
-
     constexpr count_list() = default;
     template <class Integer>
         requires std::is_integral_v<Integer>
-    constexpr count_list(const Integer* first, std::size_t n)
-        : first_(first), size_(n),
-          read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
+    constexpr count_list(const Integer* first, std::size_t n) : count_list(first)
+    {
+        size_ = n;
+        sized_ = true;
+    }
+    /// An array of which only the beginning is known, as in MPI's own calls. It has as many counts as are asked for.
+    template <class Integer>
+        requires std::is_integral_v<Integer>
+    explicit constexpr count_list(const Integer* first)
+        : first_(first), read_([](const void* at, std::size_t i) { return static_cast<long long>(static_cast<const Integer*>(at)[i]); })
     {}
     /// The same counts in elements of the engine. `times` of these make one element of the user (2 for a complex number).
     constexpr count_list in_elements(std::size_t times) const
@@ -34,6 +39,7 @@ public:
     }
 
     constexpr bool given() const { return read_ != nullptr; }
+    constexpr bool has(std::size_t n) const { return !sized_ || size_ == n; }
     constexpr std::size_t size() const { return size_; }
     /// Negative if the user's count is.
     long long operator[](int i) const { return read_(first_, static_cast<std::size_t>(i)) * times_; }
@@ -41,6 +47,7 @@ public:
 private:
     const void* first_ = nullptr;
     std::size_t size_ = 0;
+    bool sized_ = false;
     long long times_ = 1;
     long long (*read_)(const void*, std::size_t) = nullptr;
 };
@@ -55,6 +62,7 @@ struct user_buffers {
     bool in_place = false;  ///< one buffer serves as both, as with MPI_IN_PLACE
     bool counted = false;
     bool varied = false;       ///< a v variant: counts give the lengths of the parts of whole buffers
+    bool own_unsaid = false;   ///< and this rank's own part is as long as they say, without a size of its own
     std::uint32_t layout = 0;  ///< a hash of what else ranks must have in common of their buffers; 0: nothing
     bool strided = false;      ///< a view that says at run time that it is not contiguous
     detail::shape_facts shape{};
@@ -80,6 +88,7 @@ user_buffers<float> as_floats(const user_buffers<T>& u)
             u.in_place,
             u.counted,
             u.varied,
+            u.own_unsaid,
             u.layout,
             u.strided,
             u.shape,
@@ -105,13 +114,21 @@ struct fitted_buffers {
 
 namespace detail {
 
+/// MPI_IN_PLACE where there should be a buffer.
+constexpr verdict misplaced(std::size_t elements) { return {status::null_buffer, nobody, nobody, -1, static_cast<double>(elements), 1}; }
+/// @param at  null, or a marker that a cast has made a pointer to elements
+inline verdict no_memory(const void* at, std::size_t elements)
+{
+    return at != nullptr ? misplaced(elements) : verdict{status::null_buffer, nobody, nobody, -1, static_cast<double>(elements)};
+}
+
 /// Fills `table` from counts and displacements. Without displacements the parts are contiguous.
 /// @return  elements up to the end of the last part    @param trouble  set if counts are negative or not one per rank
 inline std::size_t lay_out(const count_list& counts, const count_list& displacements, int p, std::span<part> table, verdict& trouble)
 {
     const auto ranks = static_cast<std::size_t>(p);
     for (const count_list* list : {&counts, &displacements})
-        if (list->given() && list->size() != ranks && list->size() != count_list::one_per_rank && trouble.ok())
+        if (list->given() && !list->has(ranks) && trouble.ok())
             trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(p), static_cast<double>(list->size())};
     if (!counts.given() && p > 0 && trouble.ok()) trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(p)};
     if (!trouble.ok()) return 0;
@@ -204,7 +221,7 @@ void fit_varied(fitted_buffers<T>& f, const user_buffers<T>& u, const collective
         const bool knows = send_whole || recv_whole;
         const std::size_t given_size = facts.send == extent::own ? u.send_size : u.recv_size;
         f.data.own = knows ? (send_whole ? f.data.send_parts : f.data.recv_parts)[mine].count : given_size;
-        if (knows && !u.in_place && given_size != f.data.own && given_size != count_list::one_per_rank) mismatch(f.data.own, given_size);
+        if (knows && !u.in_place && !u.own_unsaid && given_size != f.data.own) mismatch(f.data.own, given_size);
         if (facts.send == extent::own && gives) f.send_elements = f.data.own;
         if (facts.recv == extent::own && takes) f.recv_elements = f.data.own;
     }
@@ -273,8 +290,7 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     f.data.send = u.send;
     f.data.recv = u.recv;
     f.data.varied = facts.over_edges && (u.varied || compares);
-    const bool own_count_stands_elsewhere = u.varied && u.send_size == count_list::one_per_rank;
-    if (u.counted && u.send_size > ~std::size_t{0} / 2 && !own_count_stands_elsewhere) {  // a negative count of the user's
+    if (u.counted && u.send_size > ~std::size_t{0} / 2) {  // a negative count of the user's
         f.trouble = {status::bad_count, me, nobody, -1, 0, static_cast<double>(static_cast<long long>(u.send_size))};
         return f;
     }
@@ -295,14 +311,17 @@ fitted_buffers<T> fit(const user_buffers<T>& u, const collective_facts& facts, i
     if (f.trouble.ok() && u.strided) f.trouble = {status::strided};
     if (f.trouble.ok() && !u.shape.fits())
         f.trouble = {status::size_mismatch, nobody, nobody, -1, static_cast<double>(u.shape.expected), static_cast<double>(u.shape.found)};
+    // Elsewhere than on the root, the other buffer of gather and scatter is not there.
+    if (f.trouble.ok() && u.in_place && facts.rooted && !facts.one_vector && me != root) f.trouble = detail::misplaced(f.data.own);
     const std::size_t sent = f.send_elements * u.element_bytes(), taken = f.recv_elements * u.element_bytes();
     const bool same_address = static_cast<const void*>(u.send) == u.recv;
     if (f.trouble.ok() && !u.in_place && !same_address && share_memory(u.send, sent, u.recv, taken)) f.trouble = {status::overlap};
     if (f.trouble.ok() && !u.in_place && same_address && !facts.one_vector && sent > 0 && taken > 0 && p > 1) f.trouble = {status::overlap};
-    if (f.trouble.ok() && u.send == nullptr && sent > 0)
-        f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.send_elements)};
-    if (f.trouble.ok() && u.recv == nullptr && taken > 0)
-        f.trouble = {status::null_buffer, nobody, nobody, -1, static_cast<double>(f.recv_elements)};
+    const auto must_be_memory = [&](const void* at, std::size_t elements) {
+        if (f.trouble.ok() && elements > 0 && is_no_memory(at)) f.trouble = detail::no_memory(at, elements);
+    };
+    must_be_memory(u.send, f.send_elements);
+    must_be_memory(u.recv, f.recv_elements);
     if (!f.trouble.ok()) {
         f.trouble.rank = me;
         if (f.trouble.code != status::bad_count) f.trouble.peer = me;  // there it is a place in a list

@@ -111,6 +111,7 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     call_order<T, Link> order{*taken, user, root, more.eb, plan.native};
     order.user.after = more.after;
+    if (every_call_compares()) order.checks = check_level::collective;
     return How::template run<Call>(order, std::move(link), more.code);
 }
 
@@ -154,6 +155,7 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     }
     call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
     order.user.after = more.after;
+    if (every_call_compares()) order.checks = check_level::collective;
     using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
     using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
@@ -243,15 +245,19 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
     }
 }
 
-/// Calls with pointers and the counts of MPI's own call. Either pointer may be MPI_IN_PLACE where MPI allows it.
+/// Calls with pointers and the counts of MPI's own call. One pointer may be MPI_IN_PLACE where MPI allows it, also after a cast to a
+/// pointer to elements. Elsewhere it is what it is to `fit`: an address without memory.
 template <class How, class Collective, class Choice, class A, class B, class With, class Comm, class... Extra>
 typename How::result call_pointers(const Choice& choice, const A* send, B* recv, std::size_t n, With with, int root, const Comm& comm,
                                    Extra&&... extra)
 {
     using U = std::conditional_t<is_marker<B>, std::remove_const_t<A>, B>;
     using send_type = pointer_range<const std::conditional_t<is_marker<A>, U, A>>;
-    if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
-                  fault != call_fault::none) {
+    if constexpr (constexpr call_fault marked = fault_of_markers<Collective, Comm, A, B>(); marked != call_fault::none) {
+        refuse<marked, Choice, How, Collective, A, B, Comm, Extra...>();
+        return {};
+    } else if constexpr (constexpr call_fault fault = fault_of<How, Collective, Choice, send_type, pointer_range<U>, Comm, Extra...>;
+                         fault != call_fault::none) {
         refuse<fault, Choice, How, Collective, A, B, Comm, Extra...>();
         return {};
     } else {
@@ -260,7 +266,8 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
         user_buffers<T> u{nullptr, n * times, nullptr, n * times};
         u.counted = true;
         // An address without a type is MPI_IN_PLACE, or the result of `rank == root ? MPI_IN_PLACE : pointer` on another rank.
-        const bool send_stands_in = is_marker<A> && is_in_place<Comm>(send), recv_stands_in = is_marker<B> && is_in_place<Comm>(recv);
+        const bool send_stands_in = takes_marker<Collective> == marked_buffer::send && is_in_place<Comm>(send);
+        const bool recv_stands_in = takes_marker<Collective> == marked_buffer::recv && is_in_place<Comm>(recv);
         u.in_place = send_stands_in || recv_stands_in;
         if (!send_stands_in) u.send = as_elements<T>(static_cast<const U*>(send));
         if (!recv_stands_in) u.recv = as_elements<T>(static_cast<U*>(recv));

@@ -14,11 +14,18 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+namespace detail {
+/// What it means that a collective of the transport itself, that is of MPI, ends with a message that is too long.
+inline constexpr const char* counts_probably_differ =
+    "MPI reports truncation in its own collective, so ranks probably pass different counts, and those without an error have wrong results; "
+    "Check::Collective, or CCOLL_CHECK=collective in the environment of all ranks, finds that before anything is moved";
+}  // namespace detail
+
 template <element T, transport Link>
 class call_head {
 public:
     call_head(const call_order<T, Link>& begun, Link& link)
-        : order(begun), me(link.rank()), p(link.size()), numbers(link),
+        : order(begun), me(link.rank()), p(link.size()), checks(begun.checks), numbers(link),
           elements(begun.plan.what.space, begun.plan.what.space.queue(0), link.memory()), link_(link), watch_(begun.plan.patience)
     {
         stamp = begun.plan.what.stamp;
@@ -44,7 +51,7 @@ public:
             talk->give_up(trouble);
             return false;
         }
-        const bool compares = order.plan.checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
+        const bool compares = checks == check_level::collective || order.plan.bound.kind == bound_kind::relative;
         const auto fit_these = [&, table = tables()](const user_buffers<T>& user) {
             return fit(user, order.plan.what.facts, me, p, root, table, compares);
         };
@@ -126,6 +133,7 @@ public:
 
     const call_order<T, Link> order;
     const int me, p;
+    const check_level checks;
     call_stamp stamp;
     call_numbers numbers;  ///< the next ones of this call
     std::optional<control<Link>> talk;

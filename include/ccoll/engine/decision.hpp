@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include <ccoll/engine/buffers.hpp>
 #include <ccoll/engine/pending.hpp>
@@ -14,6 +16,21 @@
 namespace ccoll::inline CCOLL_ABI {
 
 enum class check_level { local, automatic, collective };
+
+#if defined(CCOLL_CHECK_COLLECTIVE)
+/// In any file of a program the macro does what CCOLL_CHECK=collective does in the environment, which may still say otherwise.
+inline const bool collective_check_was_set = setenv("CCOLL_CHECK", "collective", 0) == 0;
+#endif
+
+/// Does the environment ask for Check::Collective in every call? All ranks must give the same answer.
+inline bool every_call_compares()
+{
+    static const bool asked = [] {
+        const char* const text = std::getenv("CCOLL_CHECK");
+        return text != nullptr && std::strcmp(text, "collective") == 0;
+    }();
+    return asked;
+}
 
 /// An algorithm for one collective.
 struct algorithm_way {
@@ -65,6 +82,7 @@ struct call_order {
     double eb;                    ///< the bound, if the plan says RuntimeBound
     native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner{};   ///< for Algo::Hierarchical
+    check_level checks = plan.checks;
 };
 
 }  // namespace ccoll

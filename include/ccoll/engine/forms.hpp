@@ -37,7 +37,7 @@ constexpr part_lists lists_of(const C& counts)
 template <class Integer>
 constexpr part_lists lists_of(const Integer* counts, const Integer* displacements)
 {
-    const auto list = [](const Integer* first) { return first == nullptr ? count_list{} : count_list(first, count_list::one_per_rank); };
+    const auto list = [](const Integer* first) { return first == nullptr ? count_list{} : count_list(first); };
     return {list(counts), list(displacements)};
 }
 

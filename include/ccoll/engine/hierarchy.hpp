@@ -106,7 +106,7 @@ private:
             eb_ = promise_.of_one(head_.stamp.arguments.bound);
         }
         adds_ = adds() && head_.p > 1;
-        if ((outer_.checks == check_level::local && !relative() && !adds_) || head_.p == 1) {
+        if ((head_.checks == check_level::local && !relative() && !adds_) || head_.p == 1) {
             head_.elements.wait();  // input may be being copied
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
@@ -347,7 +347,7 @@ private:
     }
     void compare_verdicts()
     {
-        if (order().plan.checks != check_level::collective || head_.p == 1) return end({});
+        if (head_.checks != check_level::collective || head_.p == 1) return end({});
         head_.compare({}, true);
         stage_ = stage::closing;
     }

@@ -104,9 +104,12 @@ verdict first_fault(const p2p_buffers<T>& user, int me, int ranks)
     if (user.strided) return {status::strided, me, me};
     if (!user.shape.fits())
         return {status::size_mismatch, me, me, -1, static_cast<double>(user.shape.expected), static_cast<double>(user.shape.found)};
-    const bool null_send = user.destination != nobody && user.send == nullptr && sent > 0;
-    if (null_send || (user.source != nobody && user.recv == nullptr && taken > 0))
-        return {status::null_buffer, me, me, -1, static_cast<double>(null_send ? user.send_count : user.recv_count)};
+    const bool no_send = user.destination != nobody && sent > 0 && is_no_memory(user.send);
+    if (no_send || (user.source != nobody && taken > 0 && is_no_memory(user.recv))) {
+        verdict v = no_send ? no_memory(user.send, user.send_count) : no_memory(user.recv, user.recv_count);
+        v.rank = v.peer = me;
+        return v;
+    }
     const bool both = user.destination != nobody && user.source != nobody, same = static_cast<const void*>(user.send) == user.recv;
     if (both && !same && share_memory(user.send, sent, user.recv, taken)) return {status::overlap, me, me};
     return {};

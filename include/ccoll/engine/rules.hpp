@@ -19,6 +19,8 @@ namespace ccoll::inline CCOLL_ABI {
 enum class call_fault {
     none,
     plan,
+    marker,
+    marker_transport,
     buffer,
     number,
     untyped,
@@ -120,6 +122,27 @@ template <class Inner>
 inline constexpr bool has_header<policies::Codec::BitMask<Inner>> =
     std::is_same_v<Inner, policies::Codec::BitZip> || std::is_same_v<Inner, policies::Codec::BitWise> ||
     std::is_same_v<Inner, policies::Codec::BitCut>;
+
+/// The buffer for which MPI_IN_PLACE may stand. The other one then serves as both.
+enum class marked_buffer { none, send, recv };
+template <class Collective>
+inline constexpr marked_buffer takes_marker = [] {
+    if constexpr (is_over_edges<Collective> || std::is_same_v<Collective, collective::bcast>) return marked_buffer::none;
+    else if constexpr (std::is_same_v<Collective, collective::scatter>) return marked_buffer::recv;
+    else return marked_buffer::send;
+}();
+
+template <class Comm>
+inline constexpr bool knows_markers = requires(const void* address) { transport_for<std::remove_cvref_t<Comm>>::in_place(address); };
+
+/// Checks pointers without a type, of which only MPI_IN_PLACE makes sense. @tparam A, B  what the pointers point to
+template <class Collective, class Comm, class A, class B>
+consteval call_fault fault_of_markers()
+{
+    if (is_marker<A> == is_marker<B>) return call_fault::none;  // no marker, or no elements
+    if (takes_marker<Collective> != (is_marker<A> ? marked_buffer::send : marked_buffer::recv)) return call_fault::marker;
+    return communicator<Comm> && !knows_markers<Comm> ? call_fault::marker_transport : call_fault::none;
+}
 
 /// Why codec `Codec` has no implementation for elements T: the fault that names the missing header, or call_fault::codec.
 template <class Codec, class T>
@@ -263,6 +286,12 @@ template <call_fault Fault, class Choice, class... Call>
 constexpr void refuse()
 {
     refuse_plan<Choice::fault, Choice, Call...>();
+    static_assert(Fault != call_fault::marker,
+                  "ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here; it stands for the send "
+                  "buffer, in scatter for the receive buffer, and in bcast and between neighbours for none");
+    static_assert(Fault != call_fault::marker_transport,
+                  "ccoll: a pointer without a type can only be MPI_IN_PLACE, and this communicator is not one of MPI; pass the one buffer "
+                  "alone, as in allreduce(inout, comm), or the same pointer twice in allreduce and reduce");
     static_assert(Fault != call_fault::buffer,
                   "ccoll: a buffer must be a contiguous range (std::vector, std::span, std::array, ...); for elements with a stride pass "
                   "ccoll::strided(pointer, count, length, stride) to a blocking call, "

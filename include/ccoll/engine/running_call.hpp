@@ -90,7 +90,6 @@ private:
         what_.root = root;
         what_.strides = head_.order.user.shape.strides;
         if (head_.fitted.copy_send && head_.trouble.ok()) put_input_aside();
-        const bool between = what_.neighbors != nullptr;
         what_.longest = what_.longest_block(p);
         what_.room_bytes = p > 1 ? room_for(what_, what_.widest(p)) : 0;
         lossy_ = d_.bound.lossy;
@@ -101,9 +100,9 @@ private:
 
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
         // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others have to be told.
-        const bool must_compare = relative() || d_.checks == check_level::collective || what_.data.varied || (adds_ && what_.facts.one_way);
-        const bool counts = between ? head_.order.user.varied : what_.data.varied;
-        must_close_ = p > 1 && (d_.checks == check_level::collective || (d_.checks == check_level::automatic && counts));
+        const bool always = head_.checks == check_level::collective, counts = head_.order.user.varied;
+        const bool must_compare = always || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
+        must_close_ = p > 1 && (always || (head_.checks == check_level::automatic && counts));
         if (must_compare) compare_arguments(&running_call::hand_over);
         else hand_over();
     }
@@ -212,14 +211,15 @@ private:
         // what no rank expects, would not hear of it from any message of the schedule.
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
         const bool asks = (large || what_.facts.one_way) && what_.neighbors == nullptr;  // neighbours do not wait for all ranks
-        const bool compare = d_.checks == check_level::automatic && asks && head_.p > 1 && !result_.facts.agreed;
+        const bool compare = head_.checks == check_level::automatic && asks && head_.p > 1 && !result_.facts.agreed;
         if (compare) compare_arguments(&running_call::execute);
         else execute();
     }
     T* result_place() const { return head_.fitted.move_to != nullptr ? head_.fitted.move_to : what_.data.recv; }
     void came_back(status s)
     {
-        if (s != status::ok) head_.trouble = {s, head_.me, head_.me};
+        if (s == status::truncated) result_.transport_says = detail::counts_probably_differ;
+        if (s != status::ok) head_.trouble = {s, head_.me, s == status::truncated ? nobody : head_.me};
         if (divides() && head_.fitted.recv_elements > 0)
             head_.elements.divide(what_.op.divide, result_place(), head_.p, head_.fitted.recv_elements);
         head_.fitted.move_to = nullptr;
@@ -241,7 +241,7 @@ private:
     }
     void cut_into_slices()
     {
-        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed, d_.checks == check_level::local, head_.p);
+        what_.cut_into_slices(d_.what.codec.chunk_elements, result_.facts.agreed, head_.checks == check_level::local, head_.p);
     }
     void refuse_or_run()
     {
@@ -348,7 +348,8 @@ private:
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
         result_.trouble = head_.trouble;
-        result_.transport_says = head_.trouble.code == status::transport_failed ? link_.explain() : words(head_.trouble);
+        const bool failed = head_.trouble.code == status::transport_failed;
+        if (*result_.transport_says == 0) result_.transport_says = failed ? link_.explain() : words(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);
     }
 

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <climits>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,58 +16,13 @@
 #include <sched.h>
 
 #include <ccoll/engine/forms.hpp>
+#include <ccoll/engine/typed_operands.hpp>
+#include <ccoll/engine/typed_packed.hpp>
 #include <ccoll/transport/mpi.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace typed {
-
-/// The type of elements: an MPI_Datatype, or a two-byte float, for which most versions of MPI have no name (elements_of).
-class element_type {
-public:
-    /// MPICH's MPIX_C_FLOAT16 is known as well.
-    element_type(MPI_Datatype type) : type_(type)
-    {
-#if defined(MPIX_C_FLOAT16)
-        if (type == MPIX_C_FLOAT16) exponent_bits_ = 5;
-#endif
-    }
-    /// @param exponent_bits  5: IEEE half, 8: bfloat16    @param type  MPI's name for it, or MPI_DATATYPE_NULL
-    element_type(int exponent_bits, MPI_Datatype type) : type_(type), exponent_bits_(exponent_bits) {}
-
-    MPI_Datatype mpi() const { return type_; }
-    /// 0: not a two-byte float.
-    int exponent_bits() const { return exponent_bits_; }
-
-private:
-    MPI_Datatype type_;
-    int exponent_bits_ = 0;
-};
-
-/// Takes the place of an MPI_Datatype: elements are ccoll::half, ccoll::bfloat16, or a type for which ccoll::exponent_bits_of is
-/// specialised, such as c10::BFloat16.
-/// @param type  your own committed datatype for them, if there is one. Calls that no plan can do then go to MPI with it, for example those
-///              with your own MPI_Op. Without it they are refused.
-template <small_float T>
-element_type elements_of(MPI_Datatype type = MPI_DATATYPE_NULL)
-{
-    return {exponent_bits_of<T>, type};
-}
-
-}  // namespace typed
-
 namespace detail::typed {
-
-/// The arguments of a call, as in MPI's own call. For a call with one buffer, send and recv are both that buffer.
-struct operands {
-    const void* send;
-    void* recv;
-    std::size_t n;
-    ccoll::typed::element_type type;
-    MPI_Op op;
-    int root;
-    MPI_Comm comm;
-};
 
 /// MPI's operation, or one of ours where MPI's has wrong results.
 inline MPI_Op operation(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
@@ -261,21 +218,63 @@ int do_begin(const operands& a, MPI_Request* r)
     return Call::begin(a, static_cast<int>(a.n), r);
 }
 
-/// What prevents MPI from doing the call. @param says  more about it
-inline verdict refusal(const operands& a, const char*& says)
+/// The arguments as MPI takes them, or what prevents it from doing the call.
+struct mpi_operands {
+    operands of;
+    verdict trouble{};
+    const char* says = "";                 ///< more about the trouble
+    std::unique_ptr<std::byte[]> input{};  ///< a copy, where `of.send` is one
+
+    void refuse(const verdict& v, const char* more = "")
+    {
+        trouble = v;
+        says = more;
+    }
+    /// MPICH 4.0 reads from the address MPI_IN_PLACE in a reduce whose root is not 0, and so does native_reduce copy its input.
+    void copy_input()
+    {
+        MPI_Count lowest = 0, used = 0, stride = 0;
+        CCOLL_MPI(Type_get_true_extent_x)(of.type.mpi(), &lowest, &used);
+        MPI_Count ignored = 0;
+        CCOLL_MPI(Type_get_extent_x)(of.type.mpi(), &ignored, &stride);
+        if (of.n == 0 || stride < 0 || is_no_memory(of.recv)) return;
+        const std::size_t bytes = (of.n - 1) * static_cast<std::size_t>(stride) + static_cast<std::size_t>(used);
+        input = std::make_unique<std::byte[]>(std::max<std::size_t>(1, bytes));
+        std::memcpy(input.get(), static_cast<const std::byte*>(of.recv) + lowest, bytes);
+        of.send = input.get() - lowest;
+    }
+};
+/// MPI_IN_PLACE is refused where no MPI takes it: some of them crash. As in calls of ours, in a reduce it may stand on all ranks.
+template <class Collective>
+mpi_operands for_mpi(const operands& a)
 {
-    says = "";
-    if (a.type.mpi() == MPI_DATATYPE_NULL) {
-        says =
-            "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a plan that can (an exact codec "
-            "for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours";
-        return {status::bad_argument};
+    mpi_operands ready{a};
+    if (a.type.mpi() == MPI_DATATYPE_NULL)
+        ready.refuse({status::bad_argument},
+                     "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a plan that can (an "
+                     "exact codec for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours");
+    else if (a.n > most_for_mpi)
+        ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(most_for_mpi), static_cast<double>(a.n)},
+                     "MPI's own call does it, which takes at most this many elements in MPI 3 (and more in MPI 4)");
+    const bool marked_send = is_marker(a.send), marked_recv = is_marker(a.recv);
+    if (!ready.trouble.ok() || (!marked_send && !marked_recv) || a.comm == MPI_COMM_NULL) return ready;
+
+    constexpr marked_buffer takes = takes_marker<Collective>;
+    int me = 0;
+    CCOLL_MPI(Comm_rank)(a.comm, &me);
+    const bool at_root = !Collective::rooted || me == a.root;
+    const bool send_allowed = takes == marked_buffer::send   ? at_root || Collective::reduces
+                              : takes == marked_buffer::recv ? !at_root  // MPI does not look at it there
+                                                             : false;
+    const bool recv_allowed = takes == marked_buffer::send ? !at_root : takes == marked_buffer::recv ? at_root : false;
+    if ((marked_send && !send_allowed) || (marked_recv && !recv_allowed)) {
+        ready.trouble = misplaced(a.n);
+        ready.trouble.rank = ready.trouble.peer = me;
+    } else if (Collective::reduces && Collective::rooted && marked_send) {
+        if (!at_root) ready.of.send = a.recv;
+        else if (a.root != 0) ready.copy_input();
     }
-    if (a.n > most_for_mpi) {
-        says = "MPI's own call does it, which takes at most this many elements in MPI 3 (and more in MPI 4)";
-        return {status::bad_argument, nobody, nobody, -1, static_cast<double>(most_for_mpi), static_cast<double>(a.n)};
-    }
-    return {};
+    return ready;
 }
 
 /// A call of MPI that has begun. MPI cannot take a collective back, so a request that is given up waits for its end.
@@ -283,11 +282,12 @@ class mpi_call final : public pending_call {
 public:
     using begin_function = int (*)(const operands&, MPI_Request*);
 
-    mpi_call(const char* name, const operands& a, begin_function begin) : name_(name)
+    mpi_call(const char* name, mpi_operands a, begin_function begin) : name_(name), a_(std::move(a))
     {
         result_.facts = by_mpi();
-        result_.trouble = refusal(a, result_.transport_says);
-        if (result_.trouble.ok()) take(begin(a, &under_way_));
+        result_.trouble = a_.trouble;
+        result_.transport_says = a_.says;
+        if (result_.trouble.ok()) take(begin(a_.of, &under_way_));
     }
     ~mpi_call() override { leave(); }
 
@@ -328,22 +328,25 @@ private:
     }
 
     const char* name_;
+    mpi_operands a_;
     MPI_Request under_way_ = MPI_REQUEST_NULL;
     outcome result_;
     char text_[MPI_MAX_ERROR_STRING + 1] = "";
     bool moved_ = false;
 };
 
+template <class Collective>
 class prepared_mpi_call final : public prepared_call {
 public:
-    prepared_mpi_call(const char* name, const operands& a, mpi_call::begin_function begin) : name_(name), a_(a), begin_(begin) {}
-    pending_call& start() override { return call_.emplace(name_, a_, begin_); }
+    explicit prepared_mpi_call(const operands& a) : a_(a) {}
+    pending_call& start() override
+    {
+        return call_.emplace(call_of<Collective>::name, for_mpi<Collective>(a_), &do_begin<call_of<Collective>>);
+    }
     pending_call& current() override { return *call_; }
 
 private:
-    const char* name_;
     operands a_;
-    mpi_call::begin_function begin_;
     std::optional<mpi_call> call_;
 };
 
@@ -351,63 +354,61 @@ template <class How>
 struct plainly;
 template <>
 struct plainly<blocking> {
-    template <class Call>
+    template <class Collective>
     static report run(const operands& a, std::error_code* code)
     {
+        using call = call_of<Collective>;
         report facts = by_mpi();
-        const char* says = "";
-        facts.trouble = refusal(a, says);
+        const mpi_operands ready = for_mpi<Collective>(a);
+        const char* says = ready.says;
+        facts.trouble = ready.trouble;
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
-            if (const int rc = do_now<Call>(a); rc != MPI_SUCCESS) {
+            if (const int rc = do_now<call>(ready.of); rc != MPI_SUCCESS) {
                 put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
             }
         }
         if (code != nullptr) *code = make_error_code(facts.trouble.code);
-        else if (!facts.trouble.ok()) raise(Call::name, facts.trouble, says);
+        else if (!facts.trouble.ok()) raise(call::name, facts.trouble, says);
         return facts;
     }
 };
 template <>
 struct plainly<nonblocking> {
-    template <class Call>
+    template <class Collective>
     static request run(const operands& a, std::error_code*)
     {
-        auto call = std::make_unique<mpi_call>(Call::name, a, &do_begin<Call>);
+        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a), &do_begin<call_of<Collective>>);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }
 };
 template <>
 struct plainly<preparing> {
-    template <class Call>
+    template <class Collective>
     static persistent run(const operands& a, std::error_code*)
     {
-        return persistent(std::make_unique<prepared_mpi_call>(Call::name, a, &do_begin<Call>));
+        return persistent(std::make_unique<prepared_mpi_call<Collective>>(a));
     }
 };
 
 // ---- the plan for a type and an operation ----
 
-/// Calls `run(std::type_identity<T>)` for the T behind `type` if this codec can compress T, else `plainly()`.
+/// Calls `run(std::type_identity<T>)` for the T behind `kind` if this codec can compress T, else `plainly()`.
 template <class Plan, class Run, class Plainly>
-auto with_element(const ccoll::typed::element_type& type, Run run, Plainly plainly) -> decltype(plainly())
+auto with_element(mpi_element kind, Run run, Plainly plainly) -> decltype(plainly())
 {
-    if (type.exponent_bits() == 5) return run(std::type_identity<half>{});
-    if (type.exponent_bits() == 8) return run(std::type_identity<bfloat16>{});
-    const MPI_Datatype name = type.mpi();
-    if (name == MPI_FLOAT) return run(std::type_identity<float>{});
-    if (name == MPI_DOUBLE) return run(std::type_identity<double>{});
+    if (kind == mpi_element::half) return run(std::type_identity<half>{});
+    if (kind == mpi_element::bfloat16) return run(std::type_identity<bfloat16>{});
+    if (kind == mpi_element::f32) return run(std::type_identity<float>{});
+    if (kind == mpi_element::f64) return run(std::type_identity<double>{});
     if constexpr (!Plan::codec::lossy && !std::is_same_v<typename Plan::codec, policies::Codec::None>) {
-        const bool long_has_8 = sizeof(long) == 8;
-        if (name == MPI_INT || name == MPI_INT32_T) return run(std::type_identity<std::int32_t>{});
-        if (name == MPI_UNSIGNED || name == MPI_UINT32_T) return run(std::type_identity<std::uint32_t>{});
-        if (name == MPI_INT64_T || name == MPI_LONG_LONG || (long_has_8 && name == MPI_LONG))
-            return run(std::type_identity<std::int64_t>{});
-        if (name == MPI_UINT64_T || name == MPI_UNSIGNED_LONG_LONG || (long_has_8 && name == MPI_UNSIGNED_LONG))
-            return run(std::type_identity<std::uint64_t>{});
+        if (kind == mpi_element::i32) return run(std::type_identity<std::int32_t>{});
+        if (kind == mpi_element::u32) return run(std::type_identity<std::uint32_t>{});
+        if (kind == mpi_element::i64) return run(std::type_identity<std::int64_t>{});
+        if (kind == mpi_element::u64) return run(std::type_identity<std::uint64_t>{});
     }
     return plainly();
 }
@@ -427,19 +428,31 @@ auto with_operation(MPI_Op op, Run run, Plainly plainly) -> decltype(plainly())
     return plainly();
 }
 
+/// Who does the call follows from what all ranks have in common: the plan, the operation and the signature of the elements. So ranks may
+/// describe the same elements by different types, as in MPI.
 template <class How, class C, class Plan, class... Extra>
 typename How::result with_plan_of(const operands& a, Extra&&... extra)
 {
-    const auto by_mpi = [&] { return plainly<How>::template run<call_of<C>>(a, extras(extra...).code); };
+    const auto by_mpi = [&] { return plainly<How>::template run<C>(a, extras(extra...).code); };
+    mpi_signature items = a.type.signature();
+    if (!C::reduces && a.n * items.each == 0) items = {mpi_element::f32, 0};  // no elements: they match those of any type
+    if constexpr (C::reduces)
+        if (items.complex && !Plan::op::linear) return by_mpi();
     return with_element<Plan>(
-        a.type,
+        items.element,
         [&](auto element) {
             using T = typename decltype(element)::type;
             constexpr call_fault fault = fault_of<How, C, plan_choice<Plan>, std::span<const T>, std::span<T>, MPI_Comm, Extra...>;
             constexpr bool not_for_these =
                 fault == call_fault::operation || (fault == call_fault::plan && Plan::fault == plan_fault::operation_without_bound);
             if constexpr (not_for_these) return by_mpi();
-            else return call_of<C>::template ours<How, Plan, T>(a, extra...);
+            else {
+                const auto ours = [&](const operands& of) { return call_of<C>::template ours<How, Plan, T>(of, extra...); };
+                if (!items.dense) return on_copies<How, C>(a, items, ours);
+                operands of = a;
+                of.n = a.n * items.each;
+                return ours(of);
+            }
         },
         by_mpi);
 }
@@ -453,7 +466,7 @@ typename How::result run(Plan<Policies...>, const operands& a, Extra&&... extra)
     } else {
         return with_operation(
             a.op, [&](auto tag) { return with_plan_of<How, C, Plan<Policies..., decltype(tag)>>(a, std::forward<Extra>(extra)...); },
-            [&] { return plainly<How>::template run<call_of<C>>(a, extras(extra...).code); });
+            [&] { return plainly<How>::template run<C>(a, extras(extra...).code); });
     }
 }
 
