@@ -117,7 +117,7 @@ void call(const arguments& a)
     ccoll::allreduce(stands_for_in_place, a.p, a.n, a.comm);
     // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this communicator is not one of MPI
     ccoll::scatter(a.p, stands_for_in_place, a.n, 0, a.comm);
-    // expect: ccoll: a pointer without a type can only be MPI_IN_PLACE, and this call does not take that here
+    // expect: between neighbours nothing works in place
     ccoll::neighbor_alltoall(stands_for_in_place, a.q, a.n, a.grid);
     // expect: it takes (send, recv, root, comm), or with pointers
     ccoll::reduce(a.x, a.y, a.comm, 0);

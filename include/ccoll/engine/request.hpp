@@ -196,7 +196,7 @@ public:
     bool valid() const noexcept { return call_ != nullptr; }
 
     /// Takes the call out, for objects that are built around it. It must not be running. Afterwards there is no call in this.
-    std::unique_ptr<detail::prepared_call> release() noexcept { return std::move(call_); }
+    std::unique_ptr<detail::prepared_call> release() noexcept { return std::unique_ptr<detail::prepared_call>(call_.release()); }
 
     /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call; (no_communicator) in
     ///                      a process that was forked since the call was prepared

@@ -133,7 +133,7 @@ public:
         call_.leave();
     }
 
-    bool progress() override
+    bool advance() override
     {
         if (ended_) return true;
         if (!call_.progress()) return false;
