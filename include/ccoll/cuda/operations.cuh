@@ -132,24 +132,24 @@ cudaError_t begin_divide(T* values, int ranks, std::size_t n, cudaStream_t strea
 // ---- floats in place of two-byte numbers ----
 
 template <small_float T>
-struct as_wide {
+struct to_float {
     CCOLL_DEVICE float operator()(const T& x) const { return wide(x); }
 };
 template <small_float T>
-struct as_narrow {
+struct from_float {
     CCOLL_DEVICE T operator()(const float& x) const { return rounded<T>(x); }
 };
 template <small_float T>
 cudaError_t begin_widen(const T* from, float* to, std::size_t n, cudaStream_t stream)
 {
     if (n == 0) return cudaSuccess;
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, as_wide<T>{}, stream);
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, to_float<T>{}, stream);
 }
 template <small_float T>
 cudaError_t begin_narrow(const float* from, T* to, std::size_t n, cudaStream_t stream)
 {
     if (n == 0) return cudaSuccess;
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, as_narrow<T>{}, stream);
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from), to, n, from_float<T>{}, stream);
 }
 
 // ---- surveys ----
