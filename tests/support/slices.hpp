@@ -38,14 +38,15 @@ template <class T>
 bool both_hold(T a, T b, const ccoll::report& of_a, const ccoll::report& of_b, int p)
 {
     if constexpr (ccoll::floating_element<T>) {
-        const auto number = [](T v) {
-            if constexpr (ccoll::small_float<T>)
-                return static_cast<double>(
-                    ccoll::detail::float16_format<ccoll::exponent_bits_of<T>>::to_float(std::bit_cast<std::uint16_t>(v)));
-            else return static_cast<double>(v);
-        };
-        const double x = number(a), y = number(b);
-        const double eps = sizeof(T) == 2 ? 0x1p-7 : static_cast<double>(std::numeric_limits<T>::epsilon());
+        double x = 0, y = 0, eps = 0x1p-7;
+        if constexpr (ccoll::small_float<T>) {
+            using format = ccoll::detail::float16_format<ccoll::exponent_bits_of<T>>;
+            x = format::to_float(std::bit_cast<std::uint16_t>(a));
+            y = format::to_float(std::bit_cast<std::uint16_t>(b));
+        } else {
+            x = a, y = b;
+            eps = std::numeric_limits<T>::epsilon();
+        }
         return x == y || (std::isnan(x) && std::isnan(y)) ||
                std::fabs(x - y) <= of_a.worst_case_error + of_b.worst_case_error + p * eps * std::max(std::fabs(x), std::fabs(y));
     } else {
