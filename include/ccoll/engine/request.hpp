@@ -195,8 +195,8 @@ public:
 
     bool valid() const noexcept { return call_ != nullptr; }
 
-    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call; (no_communicator) in
-    ///                      a process that was forked since the call was prepared
+    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call;
+    ///                      (no_communicator) in a process that was forked since the call was prepared
     CCOLL_OPAQUE void start()
     {
         if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);
