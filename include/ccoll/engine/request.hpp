@@ -198,8 +198,8 @@ public:
     /// Takes the call out, for objects that are built around it. It must not be running. Afterwards there is no call in this.
     std::unique_ptr<detail::prepared_call> release() noexcept { return std::unique_ptr<detail::prepared_call>(call_.release()); }
 
-    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call; (no_communicator) in
-    ///                      a process that was forked since the call was prepared
+    /// @throw ccoll::error  (out_of_turn, on this rank) if the last start has not been waited for, or there is no call;
+    ///                      (no_communicator) in a process that was forked since the call was prepared
     CCOLL_OPAQUE void start()
     {
         if (call_ == nullptr) raise("persistent::start", {status::out_of_turn}, no_call);

@@ -25,25 +25,20 @@ namespace ccoll::inline CCOLL_ABI {
 namespace detail::typed {
 
 /// MPI's operation, or one of ours where MPI's has wrong results.
-inline MPI_Op operation(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
+inline MPI_Op op(const operands& a) { return mpi_library<MPI_Comm>::one().trusted(a.op, a.type.mpi()); }
 
 /// What differs between collectives: the name, MPI's blocking and nonblocking call, and ours.
 template <class Collective>
 struct call_of;
 
-// The functions of MPI take operands and a count, an int or, in MPI 4, an MPI_Count.
+// The functions of MPI take operands and a count, which is an int or an MPI_Count.
 template <>
 struct call_of<collective::allreduce> {
     static constexpr const char* name = "typed::allreduce";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Allreduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm); }
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Allreduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm);
-    }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
-    {
-        return CCOLL_MPI_COUNTED(N, Iallreduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm, r);
+        return CCOLL_MPI_FOR(n, Iallreduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -54,15 +49,10 @@ struct call_of<collective::allreduce> {
 template <>
 struct call_of<collective::reduce> {
     static constexpr const char* name = "typed::reduce";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Reduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm); }
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Reduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.root, a.comm);
-    }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
-    {
-        return CCOLL_MPI_COUNTED(N, Ireduce)(a.send, a.recv, n, a.type.mpi(), operation(a), a.root, a.comm, r);
+        return CCOLL_MPI_FOR(n, Ireduce)(a.send, a.recv, n, a.type.mpi(), op(a), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -73,15 +63,13 @@ struct call_of<collective::reduce> {
 template <>
 struct call_of<collective::reduce_scatter> {
     static constexpr const char* name = "typed::reduce_scatter";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n)
     {
-        return CCOLL_MPI_COUNTED(N, Reduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm);
+        return CCOLL_MPI_FOR(n, Reduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm);
     }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Ireduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), operation(a), a.comm, r);
+        return CCOLL_MPI_FOR(n, Ireduce_scatter_block)(a.send, a.recv, n, a.type.mpi(), op(a), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -92,15 +80,10 @@ struct call_of<collective::reduce_scatter> {
 template <>
 struct call_of<collective::bcast> {
     static constexpr const char* name = "typed::bcast";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n) { return CCOLL_MPI_FOR(n, Bcast)(a.recv, n, a.type.mpi(), a.root, a.comm); }
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Bcast)(a.recv, n, a.type.mpi(), a.root, a.comm);
-    }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
-    {
-        return CCOLL_MPI_COUNTED(N, Ibcast)(a.recv, n, a.type.mpi(), a.root, a.comm, r);
+        return CCOLL_MPI_FOR(n, Ibcast)(a.recv, n, a.type.mpi(), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -111,15 +94,13 @@ struct call_of<collective::bcast> {
 template <>
 struct call_of<collective::allgather> {
     static constexpr const char* name = "typed::allgather";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n)
     {
-        return CCOLL_MPI_COUNTED(N, Allgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+        return CCOLL_MPI_FOR(n, Allgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
     }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Iallgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
+        return CCOLL_MPI_FOR(n, Iallgather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -130,15 +111,13 @@ struct call_of<collective::allgather> {
 template <>
 struct call_of<collective::alltoall> {
     static constexpr const char* name = "typed::alltoall";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n)
     {
-        return CCOLL_MPI_COUNTED(N, Alltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
+        return CCOLL_MPI_FOR(n, Alltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm);
     }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Ialltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
+        return CCOLL_MPI_FOR(n, Ialltoall)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -149,15 +128,13 @@ struct call_of<collective::alltoall> {
 template <>
 struct call_of<collective::gather> {
     static constexpr const char* name = "typed::gather";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n)
     {
-        return CCOLL_MPI_COUNTED(N, Gather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+        return CCOLL_MPI_FOR(n, Gather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
     }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Igather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
+        return CCOLL_MPI_FOR(n, Igather)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -168,15 +145,13 @@ struct call_of<collective::gather> {
 template <>
 struct call_of<collective::scatter> {
     static constexpr const char* name = "typed::scatter";
-    template <class N>
-    static int now(const operands& a, N n)
+    static int now(const operands& a, auto n)
     {
-        return CCOLL_MPI_COUNTED(N, Scatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
+        return CCOLL_MPI_FOR(n, Scatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm);
     }
-    template <class N>
-    static int begin(const operands& a, N n, MPI_Request* r)
+    static int begin(const operands& a, auto n, MPI_Request* r)
     {
-        return CCOLL_MPI_COUNTED(N, Iscatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
+        return CCOLL_MPI_FOR(n, Iscatter)(a.send, n, a.type.mpi(), a.recv, n, a.type.mpi(), a.root, a.comm, r);
     }
     template <class How, class Plan, class T, class... Extra>
     static typename How::result ours(const operands& a, Extra&... extra)
@@ -197,25 +172,10 @@ inline report by_mpi()
     return facts;
 }
 
-/// The largest count of MPI's own call.
-inline constexpr std::size_t most_for_mpi = CCOLL_MPI_LARGE ? std::size_t{PTRDIFF_MAX} : std::size_t{INT_MAX};
-
-/// Calls MPI with a count of the type that holds it. Counts that fit an int go to the functions that tools know.
 template <class Call>
-int do_now(const operands& a)
+int begin_of(const operands& a, MPI_Request* r)
 {
-#if CCOLL_MPI_LARGE
-    if (a.n > INT_MAX) return Call::now(a, static_cast<MPI_Count>(a.n));
-#endif
-    return Call::now(a, static_cast<int>(a.n));
-}
-template <class Call>
-int do_begin(const operands& a, MPI_Request* r)
-{
-#if CCOLL_MPI_LARGE
-    if (a.n > INT_MAX) return Call::begin(a, static_cast<MPI_Count>(a.n), r);
-#endif
-    return Call::begin(a, static_cast<int>(a.n), r);
+    return with_count(a.n, [&](auto n) { return Call::begin(a, n, r); });
 }
 
 /// The arguments as MPI takes them, or what prevents it from doing the call.
@@ -253,9 +213,9 @@ mpi_operands for_mpi(const operands& a)
         ready.refuse({status::bad_argument},
                      "the plan cannot compute this operation on two-byte floats, and MPI has no type for them; use a plan that can (an "
                      "exact codec for MPI_PROD), or give elements_of a datatype of yours, with an MPI_Op of yours");
-    else if (a.n > most_for_mpi)
-        ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(most_for_mpi), static_cast<double>(a.n)},
-                     "MPI's own call does it, which takes at most this many elements in MPI 3 (and more in MPI 4)");
+    else if (a.n > largest_count)
+        ready.refuse({status::bad_argument, nobody, nobody, -1, static_cast<double>(largest_count), static_cast<double>(a.n)},
+                     "MPI's own call takes no more in MPI 3; it does in MPI 4");
     const bool marked_send = is_marker(a.send), marked_recv = is_marker(a.recv);
     if (!ready.trouble.ok() || (!marked_send && !marked_recv) || a.comm == MPI_COMM_NULL) return ready;
 
@@ -341,7 +301,7 @@ public:
     explicit prepared_mpi_call(const operands& a) : a_(a) {}
     pending_call& start() override
     {
-        return call_.emplace(call_of<Collective>::name, for_mpi<Collective>(a_), &do_begin<call_of<Collective>>);
+        return call_.emplace(call_of<Collective>::name, for_mpi<Collective>(a_), &begin_of<call_of<Collective>>);
     }
     pending_call& current() override { return *call_; }
 
@@ -364,7 +324,7 @@ struct plainly<blocking> {
         facts.trouble = ready.trouble;
         char text[MPI_MAX_ERROR_STRING + 1] = "";
         if (facts.trouble.ok()) {
-            if (const int rc = do_now<call>(ready.of); rc != MPI_SUCCESS) {
+            if (const int rc = with_count(a.n, [&](auto n) { return call::now(ready.of, n); }); rc != MPI_SUCCESS) {
                 put_error_text(rc, text);
                 facts.trouble = {status::transport_failed};
                 says = text;
@@ -380,7 +340,7 @@ struct plainly<nonblocking> {
     template <class Collective>
     static request run(const operands& a, std::error_code*)
     {
-        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a), &do_begin<call_of<Collective>>);
+        auto call = std::make_unique<mpi_call>(call_of<Collective>::name, for_mpi<Collective>(a), &begin_of<call_of<Collective>>);
         if (!call->progress()) call->join();
         return request(std::move(call));
     }

@@ -13,6 +13,9 @@
 #include <mpi-ext.h>
 #endif
 
+#include <climits>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <ccoll/base/config.hpp>
@@ -27,22 +30,36 @@
 #define CCOLL_MPI(name) MPI_##name
 #endif
 
-/// The function of this name for a count of type N, int or MPI_Count. MPI 4 has one for each; CCOLL_MPI_LARGE says whether this MPI has.
+/// The function of this name for a count `n`, which is an int or, in MPI 4, an MPI_Count.
 #if MPI_VERSION >= 4
-#define CCOLL_MPI_LARGE 1
-#define CCOLL_MPI_COUNTED(N, name) ccoll::detail::for_count<N>(&CCOLL_MPI(name), &CCOLL_MPI(name##_c))
+#define CCOLL_MPI_FOR(n, name) ccoll::detail::for_count<decltype(n)>(&CCOLL_MPI(name), &CCOLL_MPI(name##_c))
 #else
-#define CCOLL_MPI_LARGE 0
-#define CCOLL_MPI_COUNTED(N, name) CCOLL_MPI(name)
+#define CCOLL_MPI_FOR(n, name) CCOLL_MPI(name)
 #endif
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
+#if MPI_VERSION >= 4
 template <class N, class Small, class Large>
 constexpr auto for_count(Small* small, [[maybe_unused]] Large* large) noexcept
 {
     if constexpr (std::is_same_v<N, int>) return small;
     else return large;
+}
+inline constexpr std::size_t largest_count = PTRDIFF_MAX;
+#else
+inline constexpr std::size_t largest_count = INT_MAX;
+#endif
+
+/// `call(n)` with a count of the type that holds it. What fits an int goes to the functions that tools know.
+/// @param n  at most largest_count
+template <class Call>
+int with_count(std::size_t n, Call call)
+{
+#if MPI_VERSION >= 4
+    if (n > INT_MAX) return call(static_cast<MPI_Count>(n));
+#endif
+    return call(static_cast<int>(n));
 }
 
 /// Does MPI say that it takes pointers to device memory of CUDA? It is asked at run time, between MPI_Init and MPI_Finalize. A library that
