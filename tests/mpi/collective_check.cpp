@@ -87,6 +87,7 @@ int main(int argc, char** argv)
     mistakes([&](const char* what, status code, auto call) {
         std::string said;
         all_throw(what, code, call, me, p, MPI_COMM_WORLD, said);
+        said.erase(0, said.find(": "));  // the call, which may be another one on each rank
         said.resize(1000);
         std::string first(said);
         MPI_Bcast(first.data(), 1000, MPI_CHAR, 0, MPI_COMM_WORLD);
