@@ -109,7 +109,7 @@ endforeach()
 # A program that names no codec compiles no kernels. So a header that users include reaches no codec except None, apart from the headers
 # that include all codecs.
 foreach(header ${headers})
-  if(NOT header MATCHES "^ccoll/[^/]+$" OR header MATCHES "^ccoll/(ccoll[.]hpp|codec[.]hpp|cuda[.]cuh)$")
+  if(NOT header MATCHES "^ccoll/[^/]+$" OR header MATCHES "^ccoll/(ccoll[.]hpp|(check_)?codec[.]hpp|cuda[.]cuh)$")
     continue()
   endif()
   set(seen ${header})

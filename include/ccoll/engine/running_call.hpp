@@ -65,6 +65,7 @@ private:
         return stage_ == stage::ended;
     }
     const char* words(const verdict& v) const { return words_of(d_.what.space, v, head_.me); }
+    const char* explain(const verdict& v) const { return v.code == status::transport_failed ? link_.explain() : words(v); }
     template <class Part>
     auto guarded(Part part)
     {
@@ -212,8 +213,7 @@ private:
         const bool large = what_.data.count * sizeof(T) >= agreement_bytes;
         const bool asks = (large || what_.facts.one_way) && what_.neighbors == nullptr;  // neighbours do not wait for all ranks
         const bool compare = head_.checks == check_level::automatic && asks && head_.p > 1 && !result_.facts.agreed;
-        if (compare) compare_arguments(&running_call::execute);
-        else execute();
+        compare ? compare_arguments(&running_call::execute) : execute();
     }
     T* result_place() const { return head_.fitted.move_to != nullptr ? head_.fitted.move_to : what_.data.recv; }
     void came_back(status s)
@@ -348,8 +348,7 @@ private:
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
         result_.trouble = head_.trouble;
-        const bool failed = head_.trouble.code == status::transport_failed;
-        if (*result_.transport_says == 0) result_.transport_says = failed ? link_.explain() : words(head_.trouble);
+        if (*result_.transport_says == 0) result_.transport_says = explain(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);
     }
 
