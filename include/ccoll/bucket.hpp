@@ -125,7 +125,7 @@ public:
     void give_up(const verdict& why) override
     {
         if (ended_) return;
-        static_cast<pending_call&>(*call_).give_up(why);
+        call_->give_up(why);
         end();
     }
     const outcome& result() const override { return call_->result(); }

@@ -31,7 +31,7 @@ struct codec_samples {
     /// In [0, 1), the same on every machine. Source: splitmix64 (Steele et al., OOPSLA 2014).
     static double noise(std::size_t i)
     {
-        std::uint64_t x = (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
+        std::uint64_t x = (i + std::uint64_t{1}) * 0x9e3779b97f4a7c15u;
         x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
         x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
         return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
