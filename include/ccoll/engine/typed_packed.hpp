@@ -16,6 +16,7 @@
 #include <ccoll/engine/rules.hpp>
 #include <ccoll/engine/task.hpp>
 #include <ccoll/engine/typed_operands.hpp>
+#include <ccoll/transport/mpi_calls.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::typed {
 

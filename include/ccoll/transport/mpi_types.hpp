@@ -122,10 +122,10 @@ void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
 inline bool mpi_compares_unsigned()
 {
     const auto right = []<class T>(std::type_identity<T>) {
-        const T small = 1, large = static_cast<T>(~T{});
-        T least = large, most = small;
-        return CCOLL_MPI(Reduce_local)(&small, &least, 1, mpi_elements<T>::type(), MPI_MIN) == MPI_SUCCESS && least == small &&
-               CCOLL_MPI(Reduce_local)(&large, &most, 1, mpi_elements<T>::type(), MPI_MAX) == MPI_SUCCESS && most == large;
+        const T one = 1, largest = static_cast<T>(~T{});
+        T least = largest, most = one;
+        return CCOLL_MPI(Reduce_local)(&one, &least, 1, mpi_elements<T>::type(), MPI_MIN) == MPI_SUCCESS && least == one &&
+               CCOLL_MPI(Reduce_local)(&largest, &most, 1, mpi_elements<T>::type(), MPI_MAX) == MPI_SUCCESS && most == largest;
     };
     return right(std::type_identity<std::uint8_t>{}) && right(std::type_identity<std::uint16_t>{}) &&
            right(std::type_identity<std::uint32_t>{}) && right(std::type_identity<std::uint64_t>{});
