@@ -40,10 +40,10 @@
 namespace ccoll::inline CCOLL_ABI::detail {
 
 #if MPI_VERSION >= 4
-template <class N, class WithInt, class WithCount>
+template <class Given, class WithInt, class WithCount>
 constexpr auto for_count(WithInt* with_int, [[maybe_unused]] WithCount* with_mpi_count) noexcept
 {
-    if constexpr (std::is_same_v<N, int>) return with_int;
+    if constexpr (std::is_same_v<Given, int>) return with_int;
     else return with_mpi_count;
 }
 inline constexpr std::size_t largest_count = PTRDIFF_MAX;
