@@ -36,7 +36,7 @@ void large_counts()
     munmap(data, n);
 }
 
-/// MPICH 4.0 compares unsigned integers as signed ones.
+/// MPICH 4.0 compares unsigned integers as signed ones, and Open MPI 4.1 those of the type MPI_UNSIGNED_LONG.
 template <class T>
 void extremes(MPI_Datatype type, const char* name)
 {

@@ -90,7 +90,7 @@ public:
     {
         if (op != MPI_MIN && op != MPI_MAX) return op;
         const bool ready = open_.load(std::memory_order_acquire) || *why_not_open() == 0;  // if not, MPI's call says what is wrong
-        if (!ready || trusted_unsigned_ || !is_unsigned(type)) return op;
+        if (!ready || !mpi_compares_as_signed(type)) return op;
         return op == MPI_MIN ? min_ : max_;
     }
 

@@ -80,7 +80,7 @@ struct native_op_on<OpTag, T> {
 
 /// Op::Min and Op::Max as operations of MPI. MPI_MIN and MPI_MAX keep or lose a NaN depending on the order of the ranks, and may leave
 /// different bits on different ranks. Here the operands are first ordered by their bits, so the result does not depend on the order of the
-/// ranks, even for two NaNs or two zeros. Those of MPICH 4.0 also compare unsigned integers as signed ones.
+/// ranks, even for two NaNs or two zeros. Those of some MPIs also compare unsigned integers as signed ones (mpi_compares_as_signed).
 template <class OpTag, class T>
 void select(const void* in, void* inout, int n) noexcept
 {
@@ -106,29 +106,32 @@ void with_number(MPI_Datatype type, Use use)
     else if (is(MPI_UNSIGNED_LONG)) use(std::type_identity<unsigned long>{});
     else if (is(MPI_UINT64_T, MPI_UNSIGNED_LONG_LONG)) use(std::type_identity<std::uint64_t>{});
 }
-inline bool is_unsigned(MPI_Datatype type)
-{
-    bool yes = false;
-    with_number(type, [&yes]<class T>(std::type_identity<T>) { yes = std::is_unsigned_v<T>; });
-    return yes;
-}
 template <class OpTag>
 void mpi_select(void* in, void* inout, int* n, MPI_Datatype* type)
 {
     with_number(*type, [&]<class T>(std::type_identity<T>) { select<OpTag, T>(in, inout, *n); });
 }
 
-/// Do MPI_MIN and MPI_MAX compare unsigned integers as such? Local.
+/// Do MPI_MIN and MPI_MAX take numbers of this type, an unsigned one, for signed ones? MPICH 4.0 does so with all unsigned types, Open
+/// MPI 4.1 with MPI_UNSIGNED_LONG. Local. Cost: two calls of MPI_Reduce_local.
+inline bool mpi_compares_as_signed(MPI_Datatype type)
+{
+    bool wrong = false;
+    with_number(type, [&]<class T>(std::type_identity<T>) {
+        if constexpr (std::is_unsigned_v<T>) {
+            const T one = 1, largest = static_cast<T>(~T{});
+            T least = largest, most = one;
+            wrong = CCOLL_MPI(Reduce_local)(&one, &least, 1, type, MPI_MIN) != MPI_SUCCESS || least != one ||
+                    CCOLL_MPI(Reduce_local)(&largest, &most, 1, type, MPI_MAX) != MPI_SUCCESS || most != largest;
+        }
+    });
+    return wrong;
+}
+/// Do they compare unsigned elements of ours as such?
 inline bool mpi_compares_unsigned()
 {
-    const auto right = []<class T>(std::type_identity<T>) {
-        const T one = 1, largest = static_cast<T>(~T{});
-        T least = largest, most = one;
-        return CCOLL_MPI(Reduce_local)(&one, &least, 1, mpi_elements<T>::type(), MPI_MIN) == MPI_SUCCESS && least == one &&
-               CCOLL_MPI(Reduce_local)(&largest, &most, 1, mpi_elements<T>::type(), MPI_MAX) == MPI_SUCCESS && most == largest;
-    };
-    return right(std::type_identity<std::uint8_t>{}) && right(std::type_identity<std::uint16_t>{}) &&
-           right(std::type_identity<std::uint32_t>{}) && right(std::type_identity<std::uint64_t>{});
+    return !mpi_compares_as_signed(mpi_elements<std::uint8_t>::type()) && !mpi_compares_as_signed(mpi_elements<std::uint16_t>::type()) &&
+           !mpi_compares_as_signed(mpi_elements<std::uint32_t>::type()) && !mpi_compares_as_signed(mpi_elements<std::uint64_t>::type());
 }
 
 }  // namespace ccoll::inline CCOLL_ABI::detail
