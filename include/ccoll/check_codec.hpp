@@ -309,6 +309,7 @@ private:
         if (read("decode_addend", left, back, decode) != status::ok) return say("decode_addend refuses what add_chunks wrote");
         for (std::size_t i = 0; i < n; ++i) {
             const double sum = 2 * static_cast<double>(forwards[i]) + static_cast<double>(other[i]);
+            if (std::fabs(sum) + 3 * eb_ > static_cast<double>(std::numeric_limits<T>::max())) continue;  // rounds to infinity
             if (!(std::fabs(static_cast<double>(back[i]) - sum) <= 3 * eb_ + rounding(sum)))
                 return say("the sum of three values %zu is %.17g and comes back as %.17g", i, sum, static_cast<double>(back[i]));
         }
