@@ -37,7 +37,7 @@ public:
         CCOLL_MPI(Type_dup)(a.type.mpi(), &type_);
         MPI_Count lowest = 0, stride = 0;
         CCOLL_MPI(Type_get_extent_x)(type_, &lowest, &stride);
-        item_stride_ = static_cast<std::ptrdiff_t>(stride);
+        item_stride_ = stride;
         int me = 0, p = 1;
         if (a.comm != MPI_COMM_NULL) {
             CCOLL_MPI(Comm_rank)(a.comm, &me);
