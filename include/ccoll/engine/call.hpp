@@ -98,6 +98,17 @@ status refusal_of_call(Link& link)
     return refusal;
 }
 
+/// What begins a call of the user, with an entry of the table of plans. @param taken  its decision, with the algorithm that was chosen
+template <element T, transport Link>
+call_order<T, Link> order_of(const ready_plan<T, Link>& plan, const decision<T>& taken, const user_buffers<T>& user, int root,
+                             const extras& more)
+{
+    call_order<T, Link> order{taken, user, root, more.eb, plan.native, plan.inner};
+    order.user.after = more.after;
+    if (every_call_compares()) order.checks = check_level::collective;
+    return order;
+}
+
 /// A call that needs nothing of its plan but the entry of the table: no topology, no guarded links, one level, and schedules that are
 /// proved. Compiled once per element type and transport, so that compiled.hpp can declare it: a file that only calls it compiles no
 /// transport.
@@ -109,10 +120,7 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
     Link link = as_transport(comm, seconds);
     if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
-    call_order<T, Link> order{*taken, user, root, more.eb, plan.native};
-    order.user.after = more.after;
-    if (every_call_compares()) order.checks = check_level::collective;
-    return How::template run<Call>(order, std::move(link), more.code);
+    return How::template run<Call>(order_of(plan, *taken, user, root, more), std::move(link), more.code);
 }
 
 /// The transport that as_transport makes of a communicator.
@@ -153,9 +161,7 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
         const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
         if (!why.empty()) return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
     }
-    call_order<T, transport_type> order{*taken, user, root, more.eb, plan.native, plan.inner};
-    order.user.after = more.after;
-    if (every_call_compares()) order.checks = check_level::collective;
+    const call_order<T, transport_type> order = order_of(plan, *taken, user, root, more);
     using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
     using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {

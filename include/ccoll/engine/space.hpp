@@ -207,10 +207,6 @@ double largest_magnitude(const T* values, std::size_t n, bool counts_non_finite)
 
 CCOLL_EXACT_END
 
-}  // namespace detail
-
-namespace detail {
-
 CCOLL_EXACT_BEGIN  // for its optimisation
 
 template <small_float T>

@@ -98,8 +98,8 @@ public:
         const auto length = [&](std::size_t i) { return integers[i]; };
 #endif
         for (std::size_t i = 0; i < static_cast<std::size_t>(types_); ++i) {
-            const bool of_struct = types_ > 1;  // only a struct has several, and then the numbers are how many there are, and the length of
-                                                // each
+            // Only a struct has several types. Its numbers are how many there are, and then the length of each.
+            const bool of_struct = types_ > 1;
             if (use(types[i], !of_struct || length(1 + i) > 0).may_be_freed) CCOLL_MPI(Type_free)(&types[i]);
         }
     }
