@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp6/layout.hpp - floor 2. A chunk of SZp in wire version 6: what its bytes mean, and the reader that checks them. Drawn in
+// docs/wire_format_6.md. Nothing here depends on an instruction set or an element type.
+//
+//   0  u8 scale | u8 form | u16 row | u16 plane | u16 exceptions | u64 largest, or f64 step
+//  16  i64 base                                          flat chunks: that is all
+//  16  codes, 16 bytes per group                         half a byte per block: its width, less the lowest one of the group
+//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 0 | i32 base
+//  ..  i64 base per group                                wide chunks
+//  ..  planes and exceptions, at multiples of 16 bytes, in any order
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <ccoll/base/config.hpp>
+#include <ccoll/base/error.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/policy/strides.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::szp6 {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+
+inline constexpr std::size_t block_elements = 32, group_elements = 1024, chunk_elements = 8192;
+inline constexpr std::size_t group_blocks = group_elements / block_elements, chunk_groups = chunk_elements / group_elements;
+inline constexpr std::size_t unit = 16;  ///< bytes; places count in it
+
+/// Kernels may write so many bytes behind the planes of a block, and read so many.
+inline constexpr std::size_t slack = 128;
+
+inline constexpr unsigned widest = 32, widest_wide = 64;
+
+template <class Word>
+inline Word get(const u8* from) noexcept
+{
+    Word w;
+    std::memcpy(&w, from, sizeof w);
+    return w;
+}
+template <class Word>
+inline void put(u8* to, Word w) noexcept
+{
+    std::memcpy(to, &w, sizeof w);
+}
+
+constexpr std::size_t blocks_of(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
+constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + group_elements - 1) / group_elements; }
+constexpr std::size_t in_units(std::size_t bytes) noexcept { return (bytes + unit - 1) / unit * unit; }
+/// Values of group i of n.
+constexpr std::size_t length_of(std::size_t n, std::size_t i) noexcept { return std::min(group_elements, n - group_elements * i); }
+
+/// What quanta are multiples of.
+enum class scale : u8 {
+    bound,  ///< the step that follows from the bound
+    own,    ///< a step in the head
+    bits    ///< the chunk is kept: quanta are the bits of the values, in the order of the values
+};
+
+/// From where values are predicted beside their left neighbour: differences over these distances are taken one after another.
+struct distances {
+    static constexpr std::size_t least = 16;  ///< as long as the widest registers
+
+    std::size_t row = 0;    ///< 0: there are neither
+    std::size_t plane = 0;  ///< 0: rows alone
+
+    /// Those of a chunk of n values of a field.
+    static constexpr distances within(std::size_t n, const field_strides& strides) noexcept
+    {
+        distances all{strides.first_from(least)};
+        if (all.none() || all.row >= n) return {};
+        all.plane = strides.first_from(all.row + 1);
+        return all.reach() < n ? all : distances{all.row};
+    }
+    constexpr bool none() const noexcept { return row == 0; }
+    constexpr std::size_t reach() const noexcept { return row + plane; }
+    constexpr bool are_valid(std::size_t n) const noexcept
+    {
+        if (none()) return plane == 0;
+        return row >= least && (plane == 0 || plane >= least) && reach() < n;
+    }
+    friend constexpr bool operator==(const distances&, const distances&) = default;
+};
+
+/// The first 16 bytes of a chunk.
+struct chunk_head {
+    szp6::scale scale = scale::bound;
+    bool left = true;  ///< is the value before part of the prediction?
+    bool wide = false;
+    bool flat = false;
+    distances above;
+    std::size_t exceptions = 0;  ///< bytes from the beginning of the chunk; 0: there are none
+    u64 largest = 0;             ///< scale bound: not below any |q|. Scale own: the bits of the step, an f64
+
+    static constexpr u8 left_bit = 1, wide_bit = 2, flat_bit = 4;
+
+    void write(u8* to) const noexcept
+    {
+        put(to, static_cast<u8>(scale));
+        put(to + 1, static_cast<u8>((left ? left_bit : 0) | (wide ? wide_bit : 0) | (flat ? flat_bit : 0)));
+        put(to + 2, static_cast<u16>(above.row));
+        put(to + 4, static_cast<u16>(above.plane));
+        put(to + 6, static_cast<u16>(exceptions / unit));
+        put(to + 8, largest);
+    }
+};
+inline constexpr std::size_t head_bytes = 16, flat_bytes = head_bytes + 8;
+
+/// Bytes in front of the planes of a chunk that is not flat.
+constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept { return in_units(head_bytes + (wide ? 32 : 24) * groups); }
+constexpr std::size_t places_at(std::size_t groups) noexcept { return head_bytes + 16 * groups; }
+constexpr std::size_t bases_at(std::size_t groups) noexcept { return head_bytes + 24 * groups; }
+
+/// Where planes would begin in a chunk with so many groups, so that a chunk of narrow or wide quanta has at most so many bytes, without
+/// exceptions.
+constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
+{
+    const std::size_t blocks = blocks_of(n), groups = groups_of(n);
+    return front_bytes(groups, wide) + 4 * std::size_t{wide ? widest_wide : widest} * blocks + unit * groups;
+}
+
+/// The widths of the blocks of a group.
+struct group_widths {
+    alignas(16) u8 of[group_blocks];
+};
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// Half bytes to widths. @return the planes of all blocks
+inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, group_widths& w) noexcept
+{
+    constexpr u64 low = 0x0f0f0f0f0f0f0f0fu, each = 0x0101010101010101u;
+    for (std::size_t k = 0; k < 2; ++k) {
+        const u64 two = get<u64>(codes + 8 * k);
+        const u64 even = (two & low) + lowest * each, odd = (two >> 4 & low) + lowest * each;
+        for (std::size_t j = 0; j < 8; ++j) {
+            w.of[16 * k + 2 * j] = static_cast<u8>(even >> 8 * j);
+            w.of[16 * k + 2 * j + 1] = static_cast<u8>(odd >> 8 * j);
+        }
+    }
+    std::size_t all = 0;
+    for (std::size_t k = 0; k < blocks; ++k) all += w.of[k];
+    return all;
+}
+inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
+{
+    for (std::size_t j = 0; j < 16; ++j)
+        codes[j] = static_cast<u8>((w.of[2 * j] - lowest) | (w.of[2 * j + 1] - lowest) << 4);
+}
+
+CCOLL_EXACT_END
+
+/// The planes of a group.
+struct group_view {
+    const u8* planes = nullptr;
+    i64 base = 0;
+    std::size_t blocks = 0;
+    bool flat = true;  ///< all differences are 0
+    group_widths widths;
+};
+
+/// A chunk whose head has been checked. Groups are checked as they are opened.
+struct chunk_view {
+    chunk_head head;
+    const u8* bytes = nullptr;
+    std::size_t size = 0, n = 0, groups = 0;
+    i64 base = 0;  ///< of a flat chunk; else that of group 0
+
+    double step() const noexcept
+    {
+        double s;
+        std::memcpy(&s, &head.largest, sizeof s);
+        return s;
+    }
+    /// @return false: the group does not lie within the chunk
+    bool open(std::size_t g, group_view& v) const noexcept
+    {
+        v.blocks = blocks_of(length_of(n, g));
+        if (head.flat) {
+            v.base = base;
+            v.flat = true;
+            return true;
+        }
+        const u8* const place = bytes + places_at(groups) + 8 * g;
+        const std::size_t at = unit * get<u16>(place);
+        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
+        const u8* const codes = bytes + head_bytes + 16 * g;
+        v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
+        if (place[3] != 0 || lowest > most) return false;
+        const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
+        v.flat = words == 0;
+        v.planes = bytes + at;
+        if (v.flat) return true;
+        if (lowest + 15 > most)
+            for (std::size_t k = 0; k < v.blocks; ++k)
+                if (v.widths.of[k] > most) return false;
+        return at <= size && 4 * words <= size - at;
+    }
+};
+
+/// Reads the head of a chunk of n values. Any bytes are safe. @return corrupt, or ok
+inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noexcept
+{
+    const u8* const from = reinterpret_cast<const u8*>(src.data());
+    if (src.size() < head_bytes || from[0] > static_cast<u8>(scale::bits) || from[1] > 7) return status::corrupt;
+    chunk_head& h = v.head;
+    h.scale = static_cast<szp6::scale>(from[0]);
+    h.left = (from[1] & chunk_head::left_bit) != 0;
+    h.wide = (from[1] & chunk_head::wide_bit) != 0;
+    h.flat = (from[1] & chunk_head::flat_bit) != 0;
+    h.above = {get<u16>(from + 2), get<u16>(from + 4)};
+    h.exceptions = unit * get<u16>(from + 6);
+    h.largest = get<u64>(from + 8);
+    if (!h.above.are_valid(n) || h.exceptions > src.size()) return status::corrupt;
+    if (h.scale == scale::bits && (h.largest != 0 || h.exceptions != 0)) return status::corrupt;
+    v.bytes = from;
+    v.size = src.size();
+    v.n = n;
+    v.groups = groups_of(n);
+    if (src.size() < (h.flat ? flat_bytes : front_bytes(v.groups, h.wide))) return status::corrupt;
+    if (h.flat) v.base = get<i64>(from + head_bytes);
+    else v.base = h.wide ? get<i64>(from + bases_at(v.groups)) : get<i32>(from + places_at(v.groups) + 4);
+    return status::ok;
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp6
