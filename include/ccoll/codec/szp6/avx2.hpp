@@ -334,7 +334,7 @@ CCOLL_INLINE __m256i in_all(float v) noexcept { return _mm256_castps_si256(_mm25
 CCOLL_INLINE __m256i in_all(double v) noexcept { return _mm256_castpd_si256(_mm256_set1_pd(v)); }
 /// @param how  streamed: past the caches, if an element can begin a register at all
 template <class T>
-CCOLL_INLINE void fill(T* x, std::size_t n, T value, stores how) noexcept
+CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores how) noexcept
 {
     constexpr std::size_t bytes = 32, count = bytes / sizeof(T);
     const std::size_t over = reinterpret_cast<std::uintptr_t>(x) % bytes;
@@ -352,6 +352,10 @@ template <class T>
 struct lines_of;
 
 #include <ccoll/codec/szp6/loops.inl>
+#include <ccoll/codec/szp6/choose.inl>
+#define CCOLL_FMA_TARGET CCOLL_AVX2_FMA
+#include <ccoll/codec/szp6/wide.inl>
+#undef CCOLL_FMA_TARGET
 
 }  // namespace avx2
 
