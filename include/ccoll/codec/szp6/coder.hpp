@@ -114,7 +114,7 @@ private:
 
     static encode_result movement(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
-        if (!may_have_lattice(in, z.common.step)) {
+        if (lattice_finders<T>.in_use()(in.data(), in.size(), z.common.step) == 0) {
             chunk_head head;
             head.above = above_of(in, z.common, strides);
             head.left = !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
@@ -128,36 +128,19 @@ private:
         const distances known = distances::within(in.size(), strides);
         return known.none() ? known : judges<T>.in_use()(in.data(), in.size(), known, z.inverse_in_t);
     }
-    /// Are the first values that are not 0 multiples of a power of two above the step?
-    static bool may_have_lattice(std::span<const T> in, double step) noexcept
-    {
-        constexpr std::size_t enough = 8;
-        bit_range bits;
-        std::size_t seen = 0;
-        for (std::size_t i = 0; i < in.size() && seen < enough; ++i) {
-            seen += in[i] != T(0);
-            bits.add(in[i]);
-            if (bits.top != 0 && bits.template lattice<T>(step) == 0) return false;
-        }
-        return seen > 0;
-    }
-
     /// A chunk that has exceptional values, or a grid of its own, or is kept.
     [[gnu::noinline]] static encode_result unusual(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
         CCOLL_EXACT_BODY
         T copy[chunk_elements];
         specials::places at;
-        specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
-        if (at.values > 0) return {0, status::unsupported};  // (not yet)
-        const std::span<const T> ordinary(copy, in.size());
-        bit_range bits;
-        word most = 0;
-        for (const T x : ordinary) {
-            bits.add(x);
-            most = std::max(most, fields::magnitude(x));
+        std::span<const T> ordinary = in;
+        word most = magnitude_finders<T>.in_use()(in.data(), in.size());
+        if (most >= z.far) {
+            specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
+            return {0, status::unsupported};  // (not yet)
         }
-        const double lattice = bits.template lattice<T>(z.common.step);
+        const double lattice = lattice_finders<T>.in_use()(ordinary.data(), ordinary.size(), z.common.step);
         if (lattice == 0 && most < z.common.usual) {
             chunk_head head;
             head.above = above_of(ordinary, z.common, strides);

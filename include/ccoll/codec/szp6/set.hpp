@@ -44,7 +44,7 @@ struct packed {
 inline u32 magnitude(i32 q) noexcept { return q < 0 ? u32{0} - static_cast<u32>(q) : static_cast<u32>(q); }
 
 /// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
-inline u32 above_last(unsigned width) noexcept { return width < 20 ? u32{16} << width : u32{1} << 31; }
+inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
 
 /// Blocks narrower than `least` get more planes, which repeat the sign, from the end on: codes have four bits.
 [[gnu::noinline]] inline u8* widen(u8* planes, group_widths& w, std::size_t blocks, unsigned least) noexcept
