@@ -290,7 +290,8 @@ CCOLL_INLINE __m256i planes_up(__m256i v) noexcept
 /// Planes at .. at + 7; beyond the width, the sign.
 CCOLL_INLINE __m256i planes_from(const u8* in, unsigned width, unsigned at) noexcept
 {
-    if (at >= width) return all_32(get<u32>(in + 4 * (width - 1)));
+    if (at >= width) [[unlikely]]
+        return all_32(get<u32>(in + 4 * (width - 1)));
     return _mm256_permutevar8x32_epi32(load_256(in + 4 * at), load_256(kept_planes.of[std::min(width - at, 8u)]));
 }
 /// Planes of the sum, 8 at once: carries run over the planes in three steps (Kogge-Stone).
@@ -318,11 +319,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     if (wa == 0 || wb == 0) {
         const unsigned width = wa | wb;
         const u8* const from = wa == 0 ? b : a;
-        for (unsigned at = 0; at < width; at += 16) {
-            const __m256i low = load_256(from + 4 * at), high = load_256(from + 4 * at + 32);
-            store_256(out + 4 * at, low);
-            store_256(out + 4 * at + 32, high);
-        }
+        store_256(out, load_256(from));
+        for (unsigned at = 8; at < width; at += 8) store_256(out + 4 * at, load_256(from + 4 * at));
         return width;
     }
     u32 carry = 0;

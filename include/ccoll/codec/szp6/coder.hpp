@@ -194,10 +194,43 @@ private:
             if (all.end == nullptr) return {0, status::corrupt};
             return finish(head, all, 0, out);
         }
+        if (x.head.flat) return raised(y, x.base, head, out);
+        if (y.head.flat) return raised(x, y.base, head, out);
         alignas(64) i64 p[chunk_elements], q[chunk_elements];
         if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
         for (std::size_t i = 0; i < x.n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
         return pack_quanta(p, x.n, head, out);
+    }
+
+    /// The sum of a chunk and a flat one.
+    /// @param head  largest is set
+    static encode_result raised(const chunk_view& v, i64 by, chunk_head head, u8* out) noexcept
+    {
+        const auto plus = [](i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) + static_cast<u64>(b)); };
+        if (v.head.flat) {
+            packed all;
+            all.flat = true;
+            return finish(head, all, plus(v.base, by), out);
+        }
+        if (!v.head.left || v.size > most_bytes(v.n, v.head.wide) || (!v.head.wide && head.largest >> 31 != 0)) {
+            alignas(64) i64 q[chunk_elements];
+            if (read_quanta(v, q) != status::ok) return {0, status::corrupt};
+            for (std::size_t i = 0; i < v.n; ++i) q[i] = plus(q[i], by);
+            return pack_quanta(q, v.n, head, out);
+        }
+        for (std::size_t g = 0; g < v.groups; ++g)
+            if (group_view one; !v.open(g, one)) return {0, status::corrupt};
+        std::memcpy(out, v.bytes, v.size);
+        head.wide = v.head.wide;
+        head.above = v.head.above;
+        head.write(out);
+        // With distances, later bases are differences, which stay.
+        for (std::size_t g = 0; g < (v.head.above.none() ? v.groups : 1); ++g) {
+            u8* const at = out + (v.head.wide ? bases_at(v.groups) + 8 * g : places_at(v.groups) + 8 * g + 4);
+            if (v.head.wide) put(at, plus(get<i64>(at), by));
+            else put(at, static_cast<i32>(plus(get<i32>(at), by)));
+        }
+        return {v.size};
     }
 
     static status decode(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
