@@ -32,8 +32,9 @@ struct chunk_coder {
     {
         const exact_environment<denormals::flush> environment;
         const law<T> z(eb);
-        if (!z.usable || in.size() < least_values) return {0, status::unsupported};
-        return in_room(in.size(), dst, [&](u8* out) { return movement(in, z, strides, out); });
+        return in_room(in.size(), dst, [&](u8* out) {
+            return z.usable && in.size() >= least_values ? movement(in, z, strides, out) : kept(in, out);
+        });
     }
     /// @param readable  bytes behind src that can be read
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
@@ -88,11 +89,12 @@ private:
         return wide ? get<i64>(out + bases_at(groups)) : get<i32>(out + places_at(groups) + 4);
     }
 
-    static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, rounding usual, rounding unusual, u8* out) noexcept
+    static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
+                                u8* out) noexcept
     {
         packed all;
-        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, usual, unusual, out);
-        else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, unusual, out);
+        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, lists, usual, unusual, out);
+        else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, lists, unusual, out);
         if (!all.held) return {0, status::unsupported};
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, base_of(out, in.size(), false), out);
@@ -103,10 +105,18 @@ private:
         wide_quantisers<T>.in_use()(in.data(), in.size(), z, q);
         return pack_quanta(q, in.size(), head, out);
     }
+    static bool are_narrow(const i64* q, std::size_t n) noexcept
+    {
+        constexpr u64 limit = u64{1} << narrow_exponent;
+        bool narrow = true;
+        for (std::size_t i = 0; i < n; ++i) narrow &= static_cast<u64>(q[i]) + limit < 2 * limit;
+        return narrow;
+    }
     static encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
     {
         head.above = {};
         head.left = true;
+        if (head.scale != scale::bits) head.wide = !are_narrow(q, n);
         const packed all = packers.in_use()(q, n, head.wide, out);
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, q[0], out);
@@ -118,7 +128,7 @@ private:
             chunk_head head;
             head.above = above_of(in, z.common, strides);
             head.left = !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
-            const encode_result r = narrow(in, z.common, head, rounding::fast, rounding::fast, out);
+            const encode_result r = narrow(in, z.common, head, true, rounding::fast, rounding::fast, out);
             if (r.code == status::ok) return r;
         }
         return unusual(in, z, strides, out);
@@ -128,6 +138,18 @@ private:
         const distances known = distances::within(in.size(), strides);
         return known.none() ? known : judges<T>.in_use()(in.data(), in.size(), known, z.inverse_in_t);
     }
+    /// Every value as it is. @return unsupported: not shorter than the values
+    [[gnu::noinline]] static encode_result kept(std::span<const T> in, u8* out) noexcept
+    {
+        alignas(64) i64 q[chunk_elements];
+        for (std::size_t i = 0; i < in.size(); ++i) q[i] = bits_in_order(in[i]);
+        chunk_head head;
+        head.scale = scale::bits;
+        head.wide = !is_f32<T>;
+        const encode_result r = pack_quanta(q, in.size(), head, out);
+        return r.bytes < in.size_bytes() ? r : encode_result{0, status::unsupported};
+    }
+
     /// A chunk that has exceptional values, or a grid of its own, or is kept.
     [[gnu::noinline]] static encode_result unusual(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
@@ -136,31 +158,52 @@ private:
         specials::places at;
         std::span<const T> ordinary = in;
         word most = magnitude_finders<T>.in_use()(in.data(), in.size());
-        if (most >= z.far) {
-            specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
+        double lattice = most < fields::exponent ? lattice_finders<T>.in_use()(in.data(), in.size(), z.common.step) : 0;
+        if (lattice == 0 && most >= z.far) {
+            specials::split(in.data(), in.size(), specials::rule<T>{most < fields::exponent ? z.far : fields::exponent}, at, copy);
+            ordinary = std::span<const T>(copy, in.size());
+            lattice = most < fields::exponent ? 0 : lattice_finders<T>.in_use()(copy, in.size(), z.common.step);
+            if (lattice == 0 && most >= fields::exponent)
+                specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
+            if (lattice == 0) lattice = lattice_finders<T>.in_use()(copy, in.size(), z.common.step);
+            most = magnitude_finders<T>.in_use()(copy, in.size());
+            if (are_various(in, at)) return kept(in, out);
             return {0, status::unsupported};  // (not yet)
         }
-        const double lattice = lattice_finders<T>.in_use()(ordinary.data(), ordinary.size(), z.common.step);
         if (lattice == 0 && most < z.common.usual) {
             chunk_head head;
             head.above = above_of(ordinary, z.common, strides);
-            return narrow(ordinary, z.common, head, rounding::fast, rounding::fast, out);
+            return narrow(ordinary, z.common, head, true, rounding::fast, rounding::fast, out);
         }
         const grid<T> own = z.own(most, lattice);
-        if (!(own.step > 0)) return {0, status::unsupported};
+        if (!(own.step > 0)) return kept(in, out);
         chunk_head head;
         head.scale = scale::own;
         head.largest = std::bit_cast<u64>(own.step);
         if constexpr (!is_f32<T>) return wide(ordinary, own, head, out);
         head.above = above_of(ordinary, own, strides);
-        return narrow(ordinary, own, head, rounding::in_double, rounding::in_double, out);
+        return narrow(ordinary, own, head, true, rounding::in_double, rounding::in_double, out);
+    }
+
+    /// Do many exceptional values differ from the exceptional value before them?
+    static bool are_various(std::span<const T> in, const specials::places& at) noexcept
+    {
+        std::size_t others = 0;
+        const T* before = nullptr;
+        for (std::size_t k = 0; k < at.blocks; ++k)
+            for (u32 left = at.masks[k]; left != 0; left &= left - 1) {
+                const T* const x = in.data() + block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
+                others += before != nullptr && fields::of(*x) != fields::of(*before);
+                before = x;
+            }
+        return others > in.size() / 8;
     }
 
     static encode_result addend(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
         chunk_head head;
         head.above = above_of(in, z.common, strides);
-        const encode_result r = narrow(in, z.common, head, rounding::fast, rounding::mixed, out);
+        const encode_result r = narrow(in, z.common, head, false, rounding::fast, rounding::mixed, out);
         if (r.code == status::ok) return r;
         for (const T x : in)
             if (fields::magnitude(x) >= z.far_addend) return {0, status::too_large};  // (not yet)
@@ -237,7 +280,6 @@ private:
     {
         const exact_environment environment;
         const law<T> z(eb);
-        if (!z.usable) return status::corrupt;
         if (readable < slack) {
             alignas(64) u8 room[most_bytes(chunk_elements, true) + slack + 65536];  // (bounded by exceptions, later)
             if (src.size() > sizeof room - slack) return status::corrupt;
@@ -251,6 +293,7 @@ private:
     {
         chunk_view v;
         if (const status s = read_chunk(src, out.size(), v); s != status::ok) return s;
+        if (!z.usable && v.head.scale != scale::bits) return status::corrupt;
         double step = z.common.step;
         if (v.head.scale == scale::own) {
             step = v.step();

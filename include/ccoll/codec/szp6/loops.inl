@@ -162,10 +162,14 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
     quantise_block(tail, z, how, to + whole);
 }
 
+#include <ccoll/codec/szp6/lists.inl>
+
 /// Packs the differences of a group.
+/// @param lists        may there be lists?
 /// @param differences  (offset, quanta&)
 template <class Differences>
-CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, unsigned& highest, const Differences& differences) noexcept
+CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, bool lists, unsigned& highest,
+                             const Differences& differences) noexcept
 {
     group_widths w;
     u8* p = to.planes;
@@ -181,16 +185,22 @@ CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, unsigned&
         highest = std::max(highest, width);
         p += 4 * width;
     }
+    if (lists && highest <= widest_beside && highest > 0)
+        if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
+            to.close_lists(end, w, blocks, base);
+            return;
+        }
     to.close(p, w, blocks, lowest, highest, base);
 }
 
 /// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
 /// @param x      n values, 1..chunk_elements
+/// @param lists  may there be lists? (movement)
 /// @param chunk  most_bytes() and `slack` bytes
 /// @return       held: false if a value has no quantum of this kind: in movement |x| from z.usual on, else from z.narrow on
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, rounding usual, rounding unusual,
-                                  u8* chunk) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, bool lists, rounding usual,
+                                  rounding unusual, u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -224,7 +234,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
             u32 most = magnitude(base);
             const writer before = to;
             if (left) {
-                pack_group(to, blocks, base, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                     fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                     difference(q + i, d);
@@ -232,7 +242,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
                 });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                pack_group(to, blocks, base, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                     fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                     load(q + i, d);
@@ -266,7 +276,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
 
 /// The same with rows, and planes.
 template <class T>
-CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, rounding how,
+CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, bool lists, rounding how,
                                         u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
@@ -296,7 +306,7 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
         const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
         unsigned highest = 0;
         const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-            pack_group(to, blocks, g == 0 ? front : before, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+            pack_group(to, blocks, g == 0 ? front : before, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                 fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                 fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                 difference(q + i, d);
@@ -373,6 +383,20 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
     std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
 }
 
+template <class T>
+CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+{
+    if (!v.lists) [[likely]] {
+        if (left) restore_group<true>(v, count, step, to, how);
+        else restore_group<false>(v, count, step, to, how);
+        return;
+    }
+    group_planes planes;
+    get_lists(v, planes);
+    if (left) restore_group<true>(v, count, step, to, how);
+    else restore_group<false>(v, count, step, to, how);
+}
+
 /// Values of a narrow chunk without distances: q step in T.
 template <class T>
 CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
@@ -384,8 +408,7 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
         T* const to = x + group_elements * g;
         const std::size_t count = length_of(view.n, g);
         if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else if (view.head.left) restore_group<true>(v, count, step, to, how);
-        else restore_group<false>(v, count, step, to, how);
+        else restore_group(view.head.left, v, count, step, to, how);
     }
     return status::ok;
 }
@@ -404,6 +427,9 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         const auto base = static_cast<i32>(v.base);
         if (g == 0)
             for (std::size_t i = 0; i < above.reach() + 1; ++i) first[-1 - static_cast<std::ptrdiff_t>(i)] = base;
+        group_planes planes;
+        if (v.lists && !v.flat) [[unlikely]]
+            get_lists(v, planes);
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
@@ -478,7 +504,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
     writer to(chunk, a.n, false);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
-        if (!a.open(g, x) || !b.open(g, y)) return {};
+        if (!a.open(g, x) || !b.open(g, y) || x.lists || y.lists) return {};
         const i32 base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
         if (x.flat && y.flat) {
             to.close_flat(base);

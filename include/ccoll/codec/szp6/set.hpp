@@ -98,6 +98,11 @@ struct writer {
         codes += 16;
         places += 8;
     }
+    void close_lists(u8* end, group_widths& codes_of_lists, std::size_t blocks, i32 base) noexcept
+    {
+        close(end, codes_of_lists, blocks, 0, 0, base);
+        places[3 - 8] = 1;
+    }
     void close_flat(i32 base) noexcept
     {
         std::memset(codes, 0, 16);

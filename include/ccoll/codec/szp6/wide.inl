@@ -87,11 +87,11 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
-/// Packs quanta, predicted from their left neighbour; narrow if all of them, and their differences, fit 32 bits.
+/// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param chunk  most_bytes() of a wide chunk and `slack` bytes
-/// @param wide   may all be below 2^30? Becomes true if they are not
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+/// @param wide   false: all of them fit 32 bits
+/// @param chunk  most_bytes() of such a chunk and `slack` bytes
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool wide, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -99,7 +99,6 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
-    wide = wide || most >= u64{1} << narrow_exponent;
     packed all;
     all.largest = most;
     all.flat = true;
@@ -117,6 +116,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
             d[0] = b == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
             for (std::size_t i = 1; i < block_elements; ++i)
                 d[i] = static_cast<i64>(static_cast<u64>(block[i]) - static_cast<u64>(block[i - 1]));
+            if (!wide)
+                for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
             const unsigned width = put_planes_wide(d, p);
             w.of[b] = static_cast<u8>(width);
             lowest = std::min(lowest, width);
