@@ -39,11 +39,8 @@ std::size_t expected_bytes(const std::vector<T>& x, const specials::places& at)
     std::memcpy(bits.data(), x.data(), x.size() * sizeof(T));
     for (std::size_t k = 0; k < at.blocks; ++k) {
         const std::size_t m = std::min<std::size_t>(32, x.size() - 32 * k);
-        std::size_t count = 0, edges = 0;
-        for (std::size_t i = 0; i < m; ++i) {
-            count += has(at, 32 * k + i);
-            edges += i > 0 && has(at, 32 * k + i) != has(at, 32 * k + i - 1);
-        }
+        std::size_t edges = 0;
+        for (std::size_t i = 1; i < m; ++i) edges += has(at, 32 * k + i) != has(at, 32 * k + i - 1);
         runs += edges == 1 || edges == 2;
         masks += edges > 2;
     }

@@ -163,7 +163,7 @@ constexpr wide wide_of(T x, const exact_step& step) noexcept
     u64 by = step.odd;
     wide q;
     if (left < 0) {
-        if (std::bit_width(by) - left > 62) return q;  // the mantissa is below 2^53: less than half
+        if (static_cast<int>(std::bit_width(by)) - left > 62) return q;  // the mantissa is below 2^53: less than half
         by <<= -left;
         left = 0;
     }
