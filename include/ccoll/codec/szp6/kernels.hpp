@@ -17,6 +17,23 @@ template <element T>
 inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode<T>)};
 template <element T>
 inline constexpr by_isa decoders_above{CCOLL_UP_TO_AVX2(decode_above<T>)};
+template <element T>
+inline constexpr by_isa fillers{CCOLL_UP_TO_AVX2(fill<T>)};
+template <element T>
+inline constexpr by_isa noise_detectors{CCOLL_UP_TO_AVX2(is_noise<T>)};
+template <element T>
+inline constexpr by_isa judges{CCOLL_UP_TO_AVX2(choose_above<T>)};
+template <element T>
+inline constexpr by_isa magnitude_finders{CCOLL_UP_TO_AVX2(largest_magnitude<T>)};
+template <element T>
+inline constexpr by_isa lattice_finders{CCOLL_UP_TO_AVX2(find_lattice<T>)};
 inline constexpr by_isa adders{CCOLL_UP_TO_AVX2(add)};
+inline constexpr by_isa narrow_readers{CCOLL_UP_TO_AVX2(read_narrow)};
+inline constexpr by_isa wide_readers{CCOLL_UP_TO_AVX2(read_wide)};
+inline constexpr by_isa packers{CCOLL_UP_TO_AVX2(pack)};
+template <element T>
+inline constexpr by_isa wide_quantisers{CCOLL_UP_TO_AVX2(quantise_wide<T>)};
+template <element T>
+inline constexpr by_isa wide_dequantisers{CCOLL_UP_TO_AVX2(dequantise_wide<T>)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::szp6

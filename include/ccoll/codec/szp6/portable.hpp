@@ -299,7 +299,7 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 
 /// std::fill_n is not vectorised at -O2.
 template <class T>
-CCOLL_INLINE void fill(T* x, std::size_t n, T value, stores /*how*/) noexcept
+CCOLL_TARGET inline void fill(T* x, std::size_t n, T value, stores /*how*/) noexcept
 {
     for (std::size_t i = 0; i < n; ++i) x[i] = value;
 }
@@ -309,6 +309,10 @@ template <class T>
 struct lines_of;
 
 #include <ccoll/codec/szp6/loops.inl>
+#include <ccoll/codec/szp6/choose.inl>
+#define CCOLL_FMA_TARGET CCOLL_TARGET
+#include <ccoll/codec/szp6/wide.inl>
+#undef CCOLL_FMA_TARGET
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::szp6::portable
 
