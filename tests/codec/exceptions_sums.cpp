@@ -63,7 +63,7 @@ encoded sum(encoded a, encoded b)
         REQUIRE(alike.code == status::ok);
         const addend p = opened(s.sections, n), q = opened(bytes(more.data.get(), alike.end), n);
         for (std::size_t k = 0; k < specials::blocks_of(n); ++k)
-            REQUIRE((p.alone.mask(k) == q.alone.mask(k) && p.counted.mask(k) == q.counted.mask(k)));
+            REQUIRE((p.alone.masks[k] == q.alone.masks[k] && p.counted.masks[k] == q.counted.masks[k]));
         s.sections.assign(more.data.get(), alike.end);
     }
     return s;
@@ -241,7 +241,7 @@ TEST_CASE("linear combinations scale quanta and wide integers", "[codec][excepti
         const addend a = opened(e.sections, n);
         std::size_t places = 0;
         for (std::size_t i = 0; i < n; ++i)
-            if (((a.alone.mask(i / 32) | a.counted.mask(i / 32)) >> i % 32 & 1) != 0) {
+            if (((a.alone.masks[i / 32] | a.counted.masks[i / 32]) >> i % 32 & 1) != 0) {
                 ++places;
                 if (std::bit_cast<u64>(x[i]) == marker<double>) CHECK(y[i] == x[i]);
                 else if (std::isnan(x[i])) CHECK(std::isnan(y[i]));
@@ -383,8 +383,8 @@ TEST_CASE("a reader of addends takes sections in either order, and no place twic
     const auto reads = [&](const bytes& b) { return read_addend(b.data(), b.size(), n, a); };
     const bytes two = both(section(6, 3, low, 8, 5), section(0, 3, high, 8, 6));  // the addend refers to it
     CHECK(reads(two));
-    CHECK(a.counted.mask(0) == 0xff);
-    CHECK(a.alone.mask(0) == 0xff000000);
+    CHECK(a.counted.masks[0] == 0xff);
+    CHECK(a.alone.masks[0] == 0xff000000);
     std::vector<double> x(n, 7.0);
     const std::vector<i64> q(n, 100);
     apply(a, 2.0, 1, u64{0}, q.data(), x.data(), n);

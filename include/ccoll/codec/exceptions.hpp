@@ -16,7 +16,6 @@ template <element T>
 inline constexpr by_isa wide_writers{CCOLL_EACH_ISA(write_wide<T>)};
 template <element T>
 inline constexpr by_isa entry_putters{CCOLL_EACH_ISA(put_entries<T>)};
-inline constexpr by_isa beginnings{CCOLL_EACH_ISA(begin_section)};
 inline constexpr by_isa openers{CCOLL_EACH_ISA(open)};
 
 // What these do, exceptions/loops.inl says.

@@ -6,7 +6,6 @@
 // order: wide integers and quanta add up, and a place counts once one operand has a quantum there.
 #pragma once
 
-#include <ccoll/base/error.hpp>
 #include <ccoll/codec/exceptions.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
@@ -25,15 +24,6 @@ u8* write_addend(const T* x, std::size_t n, const places& at, double step, const
     return wide_writers<T>.in_use()(x, n, at, step, missing, to, end);
 }
 
-/// The exceptional values of an addend.
-struct addend {
-    section alone, counted;
-
-    bool counts() const noexcept { return counted.place_count > 0; }
-};
-
-inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
-
 /// Reads the sections of an addend. Total: any bytes are safe. The addend refers to them.
 /// @param bytes  that there are; sections may end before. 0: there are none
 [[gnu::noinline]] inline bool read_addend(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
@@ -51,7 +41,7 @@ inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide
         bytes -= s.bytes(sizeof(wide));
     }
     for (std::size_t k = 0; k < blocks_of(n); ++k)
-        if ((to.alone.mask(k) & to.counted.mask(k)) != 0) return false;
+        if ((to.alone.masks[k] & to.counted.masks[k]) != 0) return false;
     return true;
 }
 
@@ -84,11 +74,6 @@ template <element T>
         });
     });
 }
-
-struct merged {
-    u8* end = nullptr;
-    status code = status::ok;
-};
 
 /// Copies the sections of an addend with other values: entry i of a section gets of(section, i).
 template <class Entry>
@@ -153,110 +138,16 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
 inline bool have_same_bridges(const addend& a, const addend& b, std::size_t n) noexcept
 {
     for (std::size_t k = 0; k < blocks_of(n); ++k)
-        if (a.alone.mask(k) != b.alone.mask(k)) return false;
+        if (a.alone.masks[k] != b.alone.masks[k]) return false;
     return true;
 }
 
-/// The entries of an operand of a sum, by its places in order.
-class operand {
-public:
-    explicit operand(const addend& of) noexcept : of_(of), alone_(of.alone), counted_(of.counted) {}
+inline constexpr by_isa mergers{CCOLL_UP_TO_AVX2(merge)};
 
-    u32 alone(std::size_t k) const noexcept { return of_.alone.mask(k); }
-    u32 counted(std::size_t k) const noexcept { return of_.counted.mask(k); }
-    /// Of some places of block k that have not been taken yet: those up to where a value changes.
-    u32 even(std::size_t k, u32 places) noexcept
-    {
-        return up_to_change(alone_, alone(k) & places, places) & up_to_change(counted_, counted(k) & places, places);
-    }
-    /// How the first of some places is exceptional, and all those that are like it. 0: it is not. Numbers of entries begin at 1 and 257.
-    std::size_t entry(std::size_t k, u32 first, u32& alike) const noexcept
-    {
-        const u32 a = alone(k), c = counted(k);
-        alike &= (a & first) != 0 ? a : (c & first) != 0 ? c : ~(a | c);
-        return (a & first) != 0 ? 1 + alone_.entry : (c & first) != 0 ? 1 + most_entries + counted_.entry : 0;
-    }
-    wide value(std::size_t entry) const noexcept
-    {
-        if (entry == 0) return {};
-        return entry <= most_entries ? entry_of(of_.alone, entry - 1) : entry_of(of_.counted, entry - 1 - most_entries);
-    }
-    /// All of these places have been dealt with.
-    void take(std::size_t k, u32 places) noexcept
-    {
-        alone_.left -= static_cast<std::size_t>(std::popcount(alone(k) & places));
-        counted_.left -= static_cast<std::size_t>(std::popcount(counted(k) & places));
-    }
-
-private:
-    static u32 up_to_change(run_cursor& run, u32 mine, u32 places) noexcept
-    {
-        if (mine == 0) return places;
-        if (run.left == 0) run.next();
-        for (std::size_t i = 0; i < run.left && mine != 0; ++i) mine &= mine - 1;
-        return mine == 0 ? places : places & ((mine & (0u - mine)) - 1);
-    }
-
-    const addend& of_;
-    run_cursor alone_, counted_;
-};
-
-/// Writes one section of a sum. @param masks  the places of the sum that it has, at least one
-inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to, const u8* end) noexcept
+/// The sections of a sum, as exceptions/merge.inl says.
+inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to, const u8* end) noexcept
 {
-    u8* const runs = beginnings.in_use()(masks, n, to, end);
-    if (runs == nullptr) return nullptr;
-    value_writer<wide> values(to, runs, end);
-    operand x(a), y(b);
-    std::size_t last_x = 0, last_y = 0, entry = 0, pending = 0;
-    for (std::size_t k = 0; k < blocks_of(n); ++k)
-        for (u32 left = x.alone(k) | x.counted(k) | y.alone(k) | y.counted(k), even; left != 0; left &= ~even) {
-            even = x.even(k, left);
-            even &= y.even(k, even);
-            for (u32 mine = masks[k] & even; mine != 0;) {
-                const u32 first = mine & (0u - mine);
-                u32 alike = mine;
-                const std::size_t in_x = x.entry(k, first, alike), in_y = y.entry(k, first, alike);
-                const u32 others = mine & ~alike, piece = others == 0 ? mine : mine & ((others & (0u - others)) - 1);
-                if (in_x != last_x || in_y != last_y) {
-                    const wide sum = x.value(in_x) + y.value(in_y);
-                    const std::size_t next = sum.is_valid() ? values.entry_of(sum) : most_entries;
-                    if (next != entry && pending > 0) {
-                        if (!values.add(entry, pending)) return nullptr;
-                        pending = 0;
-                    }
-                    entry = next;
-                    last_x = in_x, last_y = in_y;
-                }
-                pending += static_cast<std::size_t>(std::popcount(piece));
-                mine &= ~piece;
-            }
-            x.take(k, even);
-            y.take(k, even);
-        }
-    return values.add(entry, pending) ? values.finish(form) : nullptr;
-}
-
-/// Writes the sections of a sum, and sets the bridges that meet a quantum to 0.
-/// @param quanta_a, quanta_b  of the operands, which the caller adds afterwards; null if have_same_bridges()
-/// @return                    ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256
-///                            different ones, or no room
-[[gnu::noinline]] inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to,
-                                      const u8* end) noexcept
-{
-    u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0;
-    for (std::size_t k = 0; k < blocks_of(n); ++k) {
-        const u32 in_a = a.alone.mask(k), in_b = b.alone.mask(k);
-        alone[k] = in_a & in_b;
-        counted[k] = (in_a ^ in_b) | a.counted.mask(k) | b.counted.mask(k);
-        any_alone |= alone[k];
-        any_counted |= counted[k];
-        each_bit(in_a & ~in_b, [&](std::size_t i) { quanta_a[block_elements * k + i] = 0; });
-        each_bit(in_b & ~in_a, [&](std::size_t i) { quanta_b[block_elements * k + i] = 0; });
-    }
-    if (any_alone != 0) to = merge_section(a, b, n, alone, any_counted != 0 ? more_bit : 0, to, end);
-    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, counts_bit, to, end);
-    return {to, to != nullptr ? status::ok : status::too_large};
+    return mergers.in_use()(a, b, n, quanta_a, quanta_b, to, end);
 }
 
 CCOLL_EXACT_END

@@ -12,6 +12,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {
 using specials::portable::equal, specials::portable::put, specials::portable::put_all, specials::portable::mask_of_run;
 #include <ccoll/codec/exceptions/loops.inl>
+#include <ccoll/codec/exceptions/merge.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable
 #include <ccoll/base/kernels_end.inl>
 
@@ -22,6 +23,7 @@ using specials::portable::equal, specials::portable::put, specials::portable::pu
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2 {
 using specials::avx2::equal, specials::avx2::put, specials::avx2::put_all, specials::avx2::mask_of_run;
 #include <ccoll/codec/exceptions/loops.inl>
+#include <ccoll/codec/exceptions/merge.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2
 #include <ccoll/base/kernels_end.inl>
 

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 
+#include <ccoll/base/error.hpp>
 #include <ccoll/codec/exceptions/wide.hpp>
 #include <ccoll/codec/specials/layout.hpp>
 
@@ -109,9 +110,13 @@ struct section {
     u8 form = 0;
     block_kinds kinds;
     std::size_t place_count = 0;  ///< 0: there is no section
-    u32 masks[most_blocks];       ///< set for blocks that have places
+    u32 masks[most_blocks];       ///< of each block
 
-    void clear() noexcept { value_runs = place_count = 0; }
+    void clear() noexcept
+    {
+        value_runs = place_count = 0;
+        std::memset(masks, 0, sizeof masks);
+    }
     bool counts() const noexcept { return (form & counts_bit) != 0; }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
@@ -119,7 +124,6 @@ struct section {
     {
         return up_to(unit, front_bytes() + value_bytes * (entries > 0 ? entries : place_count));
     }
-    u32 mask(std::size_t k) const noexcept { return place_count != 0 && (kinds.pairs[k / 32] >> 2 * (k % 32) & 3) != 0 ? masks[k] : 0; }
 };
 
 /// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
@@ -171,6 +175,26 @@ inline bool has_valid_runs(const section& s) noexcept
 
 inline std::size_t hash(u64 bits) noexcept { return static_cast<std::size_t>(bits * 0x9e3779b97f4a7c15u >> 55); }
 inline std::size_t hash(const wide& w) noexcept { return hash(w.limb[0] ^ (w.limb[1] * 3) ^ (w.limb[2] * 7)); }
+
+/// What has become of some numbers lately: the entry, plus 1.
+template <class Key>
+class recent_entries {
+public:
+    /// @return 0 if that is not known
+    u16& of(Key k) noexcept
+    {
+        const std::size_t i = hash(k) % count;
+        if (keys_[i] != k) entries_[i] = 0;
+        keys_[i] = k;
+        return entries_[i];
+    }
+
+private:
+    static constexpr std::size_t count = 64;
+
+    Key keys_[count] = {};
+    u16 entries_[count] = {};
+};
 
 /// Writes value runs, behind the places of a section, and then the dictionary. Entries are in the order of their first places.
 template <class Value>
@@ -230,6 +254,20 @@ private:
     std::size_t entries_ = 0;
     Value of_[most_entries];
     u16 entry_[slots] = {};  ///< less 1; by hash
+};
+
+/// The exceptional values of an addend.
+struct addend {
+    section alone, counted;
+
+    bool counts() const noexcept { return counted.place_count > 0; }
+};
+
+inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
+
+struct merged {
+    u8* end = nullptr;
+    status code = status::ok;
 };
 
 CCOLL_EXACT_END

@@ -137,19 +137,24 @@ CCOLL_TARGET inline u8* write_wide(const T* x, std::size_t n, const places& at, 
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
     const exact_step exact(step);
+    recent_entries<word> recent;
     bool fits = true;
     each_value_run(x, n, at.masks, some, [&](word bits, std::size_t count) {
-        const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of(std::bit_cast<T>(bits), exact);
-        fits = w.is_valid() && values.add(values.entry_of(w), count);
+        u16& entry = recent.of(bits);
+        if (entry == 0) {
+            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of(std::bit_cast<T>(bits), exact);
+            entry = static_cast<u16>(1 + (w.is_valid() ? values.entry_of(w) : most_entries));
+        }
+        fits = values.add(entry - 1u, count);
         return fits;
     });
     return fits ? values.finish(0) : nullptr;
 }
 
-/// Reads which values of a chunk are exceptional. Total: any bytes are safe.
+/// Reads which values of a chunk are exceptional. Masks of blocks without places stay as they are. Total: any bytes are safe.
 CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, std::size_t value_bytes, section& s) noexcept
 {
-    s.clear();
+    s.place_count = 0;
     if (!find_parts(from, bytes, n, s)) return false;
     const u8* run_at = from + head_bytes + kinds_bytes(n);
     const u8* mask_at = run_at + up_to(4, 2 * s.runs_of_places);
