@@ -50,16 +50,15 @@ CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noex
 CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept
 {
     const __m256d by = _mm256_set1_pd(z.inverse);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
-        q.v[i] = halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i), by)),
-                        _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i + 4), by)));
+    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i), by)),
+                                                               _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i + 4), by)));
 }
 CCOLL_INLINE void quantise_in_double(const float* x, const grid<float>& z, quanta& q) noexcept
 {
     const __m256d by = _mm256_set1_pd(z.inverse);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
-        q.v[i] = halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i)), by)),
-                        _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i + 4)), by)));
+    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] =
+        halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i)), by)),
+               _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i + 4)), by)));
 }
 CCOLL_INLINE void quantise_in_double(const double* x, const grid<double>& z, quanta& q) noexcept { quantise(x, z, q); }
 CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise(x, z, q); }
@@ -67,7 +66,8 @@ CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q)
 {
     quantise(x, z, q);
     __m256i large[4], any = _mm256_setzero_si256();
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) {
+    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
+    {
         large[i] = _mm256_cmpgt_epi32(_mm256_and_si256(load_256(x + 8 * i), all_32(0x7fffffffu)), all_32(z.usual - 1));
         any = _mm256_or_si256(any, large[i]);
     }
@@ -171,7 +171,7 @@ CCOLL_INLINE __m256i get_8_planes(const u8* in, unsigned width) noexcept
 {
     __m256i v = _mm256_permutevar8x32_epi32(load_256(in), load_256(turned_planes.of[std::min(width, 8u)]));  // 0 4 2 6 1 5 3 7
     v = swapped<28>(v, 0xf0f0f0f0u);
-    v = swapped<30>(_mm256_shuffle_epi32(v, 0xd8), 0xccccccccu);                                             // 0 2 4 6 1 3 5 7
+    v = swapped<30>(_mm256_shuffle_epi32(v, 0xd8), 0xccccccccu);  // 0 2 4 6 1 3 5 7
     return swapped<31>(_mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)), 0xaaaaaaaau);
 }
 CCOLL_INLINE void get_16_planes(const u8* in, unsigned width, quanta& d) noexcept
@@ -201,7 +201,8 @@ CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
     const __m256i last = _mm256_set1_epi32(7);
     __m256i total = _mm256_setzero_si256();
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) {
+    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
+    {
         __m256i v = _mm256_add_epi32(d.v[i], _mm256_slli_si256(d.v[i], 4));
         v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
         const __m256i sums = _mm256_shuffle_epi32(v, 0xff);
@@ -259,7 +260,8 @@ template <class To>
 CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
 {
     const __m256d by = _mm256_set1_pd(step);
-    CCOLL_ALL_FOUR for (std::size_t i = 0; i < 4; ++i) {
+    CCOLL_ALL_FOUR for (std::size_t i = 0; i < 4; ++i)
+    {
         write(to, 8 * i, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q.v[i])), by));
         write(to, 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
     }

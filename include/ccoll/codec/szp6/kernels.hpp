@@ -29,6 +29,8 @@ template <element T>
 inline constexpr by_isa lattice_finders{CCOLL_UP_TO_AVX2(find_lattice<T>)};
 template <element T>
 inline constexpr by_isa zero_counters{CCOLL_UP_TO_AVX2(leading_zeros<T>)};
+template <element T>
+inline constexpr by_isa bit_finders{CCOLL_UP_TO_AVX2(has_bits<T>)};
 inline constexpr by_isa adders{CCOLL_UP_TO_AVX2(add)};
 inline constexpr by_isa narrow_readers{CCOLL_UP_TO_AVX2(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_UP_TO_AVX2(read_wide)};

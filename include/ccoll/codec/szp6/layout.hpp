@@ -151,8 +151,7 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
 }
 inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
 {
-    for (std::size_t j = 0; j < 16; ++j)
-        codes[j] = static_cast<u8>((w.of[2 * j] - lowest) | (w.of[2 * j + 1] - lowest) << 4);
+    for (std::size_t j = 0; j < 16; ++j) codes[j] = static_cast<u8>((w.of[2 * j] - lowest) | (w.of[2 * j + 1] - lowest) << 4);
 }
 
 CCOLL_EXACT_END

@@ -8,7 +8,10 @@ inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
 /// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
 inline constexpr unsigned usual_listed = 4;
 
-CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept { return get<u32>(planes + 4 * (k < width ? k : width - 1)); }
+CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
+{
+    return get<u32>(planes + 4 * (k < width ? k : width - 1));
+}
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
 /// @param planes  of a group    @param w  the widths; become codes    @return the new end; null if nothing has changed
@@ -29,8 +32,8 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
         ones[b] = most_listed + 1;
         if (width == 0) ones[b] = 0;
         else if (width <= widest_listed)
-            ones[b] = static_cast<u8>(std::min<int>(std::popcount(plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2)),
-                                                    most_listed + 1));
+            ones[b] = static_cast<u8>(std::min<int>(
+                std::popcount(plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2)), most_listed + 1));
         if (ones[b] > most_listed || ones[b] >= 4 * width) ones[b] = width == 0 ? 0 : most_listed + 1;
         bytes += ones[b] <= most_listed ? ones[b] : 4 * width;
     }

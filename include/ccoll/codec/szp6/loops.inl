@@ -85,8 +85,7 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
         low = v < low ? v : low;
     }
     u32 most = 0;
-    for (std::size_t k = 0; k < count; ++k)
-        most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
+    for (std::size_t k = 0; k < count; ++k) most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
     return most;
 }
 
@@ -100,6 +99,15 @@ template <class T>
         most = w > most ? w : most;
     }
     return static_cast<typename fields_of<T>::word>(most);
+}
+
+/// Do some values have these bits?
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool has_bits(const T* x, std::size_t n, typename fields_of<T>::word bits) noexcept
+{
+    unsigned char any = 0;
+    for (std::size_t i = 0; i < n; ++i) any |= fields_of<T>::of(x[i]) == bits;
+    return any != 0;
 }
 
 /// How many values, at least, are 0 at the beginning: a multiple of 256.
@@ -148,7 +156,8 @@ template <class T>
         if (step == 0) return 0;
         inverse = static_cast<T>(1 / step);
     }
-    for (std::size_t i = 0; i < n; ++i) all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
+    for (std::size_t i = 0; i < n; ++i)
+        all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
     return all.top == 0 ? 0 : all.template lattice<T>(least);
 }
 
@@ -329,20 +338,21 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
         const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
         unsigned highest = 0;
         const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-            pack_group(to, blocks, g == 0 ? front : before, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-                fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
-                difference(q + i, d);
-                quanta e;
-                difference(row + i, e);
-                subtract(e, d);
-                if constexpr (with_planes.value) {
-                    difference(plane + i, e);
-                    subtract(e, d);
-                    difference(both + i, e);
-                    add_to(e, d);
-                }
-            });
+            pack_group(to, blocks, g == 0 ? front : before, lists, highest,
+                       [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                           fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                           fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
+                           difference(q + i, d);
+                           quanta e;
+                           difference(row + i, e);
+                           subtract(e, d);
+                           if constexpr (with_planes.value) {
+                               difference(plane + i, e);
+                               subtract(e, d);
+                               difference(both + i, e);
+                               add_to(e, d);
+                           }
+                       });
         };
         if (above.plane != 0) pack(std::true_type{});
         else pack(std::false_type{});

@@ -53,7 +53,8 @@ CCOLL_TARGET inline void dequantise_wide(const i64* q, std::size_t n, double ste
     for (std::size_t i = 0; i < n; ++i) {
         // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both is rounded.
         const u64 v = static_cast<u64>(q[i]);
-        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u), low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
+        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u),
+                     low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
         x[i] = static_cast<T>(((high - (0x1p84 + 0x1p63 + 0x1p52)) + low) * step);
     }
 }
