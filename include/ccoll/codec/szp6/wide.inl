@@ -5,33 +5,34 @@
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 
 /// The nearest quanta of n values.
+/// @param to  whole blocks
 template <class T>
 CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& grid_of_chunk, i64* to) noexcept
 {
     CCOLL_EXACT_BODY
     const double step = grid_of_chunk.step, inverse = grid_of_chunk.inverse;
-    const grid<T> z = grid_of_chunk;
+    const T inverse_in_t = grid_of_chunk.inverse_in_t;
+    const double usual = static_cast<double>(std::bit_cast<T>(grid_of_chunk.usual));
+    const double narrow = static_cast<double>(std::bit_cast<T>(grid_of_chunk.narrow));
     for (std::size_t k = 0; k < n; k += block_elements) {
-        const std::size_t count = std::min(block_elements, n - k);
-        double block[block_elements], q[block_elements], size[block_elements];
-        for (std::size_t i = 0; i < block_elements; ++i) block[i] = static_cast<double>(x[k + std::min(i, count - 1)]);
+        T in[block_elements];
+        if (n - k >= block_elements) std::memcpy(in, x + k, sizeof in);
+        else
+            for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(in + i, x + std::min(k + i, n - 1), sizeof(T));
+        double q[block_elements];
         for (std::size_t i = 0; i < block_elements; ++i) {
-            const double rounded = __builtin_nearbyint(block[i] * inverse);
-            const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, block[i]) * inverse);
-            q[i] = rounded + rest;
-            size[i] = __builtin_fabs(block[i]);
+            const double v = static_cast<double>(in[i]), size = __builtin_fabs(v);
+            const double rounded = __builtin_nearbyint(v * inverse);
+            const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, v) * inverse);
+            q[i] = size < narrow ? rounded : rounded + rest;
+            // Where a quotient of less accuracy is the law, it is another integer only near a half.
+            if constexpr (is_f32<T>) {
+                const double in_t = static_cast<double>(__builtin_nearbyintf(in[i] * inverse_in_t));
+                q[i] = size < usual ? in_t : q[i];
+            }
         }
-        // Where a quotient of less accuracy is the law, it is another integer only near a half.
-        const double narrow = static_cast<double>(std::bit_cast<T>(z.narrow));
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const double plain = __builtin_nearbyint(block[i] * inverse);
-            q[i] = size[i] < narrow ? plain : q[i];
-        }
-        if constexpr (is_f32<T>)
-            for (std::size_t i = 0; i < block_elements; ++i)
-                if (fields_of<T>::magnitude(x[k + std::min(i, count - 1)]) < z.usual) q[i] = static_cast<double>(z.quantum(x[k + std::min(i, count - 1)]));
         // Whole numbers below 2^62 as integers: either half is the low bits of a number near 1.5 2^52.
-        for (std::size_t i = 0; i < count; ++i) {
+        for (std::size_t i = 0; i < block_elements; ++i) {
             const double high = __builtin_floor(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
             const u64 upper = std::bit_cast<u64>(high + 0x1.8p52) << 32, lower = std::bit_cast<u64>(low + 0x1.8p52) & 0xffffffffu;
             to[k + i] = static_cast<i64>(upper | lower);
