@@ -24,6 +24,10 @@ template <element T>
 inline constexpr by_isa noise_detectors{CCOLL_EACH_ISA(is_noise<T>)};
 template <element T>
 inline constexpr by_isa judges{CCOLL_EACH_ISA(choose_above<T>)};
+template <element T>
+inline constexpr by_isa magnitude_finders{CCOLL_EACH_ISA(largest_magnitude<T>)};
+template <element T>
+inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};

@@ -31,11 +31,12 @@ CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid
                 q[i] = size < usual ? in_t : q[i];
             }
         }
-        // Whole numbers below 2^62 as integers: either half is the low bits of a number near 1.5 2^52.
+        // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them.
+        constexpr double near = 0x1.8p52;
         for (std::size_t i = 0; i < block_elements; ++i) {
-            const double high = __builtin_floor(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
-            const u64 upper = std::bit_cast<u64>(high + 0x1.8p52) << 32, lower = std::bit_cast<u64>(low + 0x1.8p52) & 0xffffffffu;
-            to[k + i] = static_cast<i64>(upper | lower);
+            const double high = __builtin_nearbyint(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
+            const u64 upper = std::bit_cast<u64>(high + near) - std::bit_cast<u64>(near);
+            to[k + i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + near) - std::bit_cast<u64>(near)));
         }
     }
 }
@@ -88,11 +89,11 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
-/// Packs quanta, predicted from their left neighbour; narrow if all of them, and their differences, fit 32 bits.
+/// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param chunk  most_bytes() of a wide chunk and `slack` bytes
-/// @param wide   may all be below 2^30? Becomes true if they are not
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+/// @param wide   false: all of them fit 32 bits
+/// @param chunk  most_bytes() of such a chunk and `slack` bytes
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool wide, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -100,7 +101,6 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
-    wide = wide || most >= u64{1} << narrow_exponent;
     packed all;
     all.largest = most;
     all.flat = true;
@@ -118,6 +118,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
             d[0] = b == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
             for (std::size_t i = 1; i < block_elements; ++i)
                 d[i] = static_cast<i64>(static_cast<u64>(block[i]) - static_cast<u64>(block[i - 1]));
+            if (!wide)
+                for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
             const unsigned width = put_planes_wide(d, p);
             w.of[b] = static_cast<u8>(width);
             lowest = std::min(lowest, width);
