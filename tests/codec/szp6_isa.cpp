@@ -48,13 +48,14 @@ i64 random_number(random& r, unsigned bits)
 }
 constexpr std::size_t bit_of(std::size_t value) { return 8 * (value % 4) + 4 * (value / 4 % 2) + value / 8; }
 
-/// A chunk of blocks with random planes and these widths; groups stand in any order. The other bytes of `room` are not zeros.
+/// A chunk of blocks with random planes and these widths, or with random lists; groups stand in any order.
 struct any_chunk {
     chunk_bytes bytes;
     chunk_head head;
     std::size_t n, size = 0;
 
-    any_chunk(random& r, std::size_t length, bool left, distances above, const std::vector<unsigned>& widths) : n(length)
+    any_chunk(random& r, std::size_t length, bool left, distances above, const std::vector<unsigned>& widths, bool lists = false)
+        : n(length)
     {
         head.left = left;
         head.above = above;
@@ -66,18 +67,19 @@ struct any_chunk {
         size = front_bytes(groups, false);
         for (std::size_t k = 0; k < groups; ++k) {
             const std::size_t g = (first + k) % groups, blocks = blocks_of(length_of(n, g));
-            unsigned lowest = 32;
+            const bool listed = lists && below(r, 2) == 0;
+            unsigned lowest = listed ? 0 : 32;
             for (std::size_t b = 0; b < blocks; ++b) lowest = std::min(lowest, widths[group_blocks * g + b]);
             u8 *const codes = bytes.data() + head_bytes + 16 * g, *const place = bytes.data() + places_at(groups) + 8 * g;
             std::memset(codes, 0, 16);
             put(place, static_cast<u16>(size / unit));
             place[2] = static_cast<u8>(lowest);
-            place[3] = 0;
+            place[3] = listed;
             put(place + 4, static_cast<i32>(random_number(r, 1 + static_cast<unsigned>(below(r, 32)))));
             for (std::size_t b = 0; b < blocks; ++b) {
-                const unsigned width = std::min(widths[group_blocks * g + b], lowest + 15);
-                codes[b / 2] = static_cast<u8>(codes[b / 2] | (width - lowest) << (b % 2 * 4));
-                size += 4 * width;
+                const unsigned code = std::min(widths[group_blocks * g + b] - lowest, 15u), width = code + lowest;
+                codes[b / 2] = static_cast<u8>(codes[b / 2] | code << (b % 2 * 4));
+                size += !listed ? 4 * width : code <= 7 ? code : 4 * (code - 7);
             }
             size = in_units(size);
         }
@@ -101,12 +103,25 @@ std::vector<i64> quanta_of(const u8* chunk, std::size_t n)
     };
     std::vector<u64> q, r;
     for (std::size_t g = 0; g < groups; ++g) {
-        const u8 *const place = chunk + 16 + 16 * groups + 8 * g, *planes = chunk + 16 * std::size_t{get<u16>(place)};
-        for (std::size_t i = 0; i < std::min<std::size_t>(1024, n - 1024 * g); ++i) {
+        const u8* const place = chunk + 16 + 16 * groups + 8 * g;
+        const std::size_t count = std::min<std::size_t>(1024, n - 1024 * g);
+        const auto code = [&](std::size_t block) { return chunk[16 + 16 * g + block / 2] >> (block % 2 * 4) & 15u; };
+        const bool listed = place[3] == 1;
+        const auto planes_in = [&](std::size_t block) { return listed ? code(block) - std::min(code(block), 7u) : code(block) + place[2]; };
+        const u8 *planes = chunk + 16 * std::size_t{get<u16>(place)}, *list = planes;
+        for (std::size_t block = 0; 32 * block < count; ++block) list += 4 * planes_in(block);
+        for (std::size_t i = 0; i < count; ++i) {
             const std::size_t block = i / 32, bit = bit_of(i % 32), k = q.size();
-            const unsigned width = place[2] + (chunk[16 + 16 * g + block / 2] >> (block % 2 * 4) & 15u);
+            const bool is_list = listed && code(block) <= 7;
+            unsigned width = planes_in(block);
             u64 d = 0;
             for (unsigned p = 0; p < width; ++p) d |= u64{get<u32>(planes + 4 * p) >> bit & 1u} << p;
+            if (i % 32 == 31) planes += 4 * width;
+            if (is_list) {
+                for (unsigned e = 0; e < code(block); ++e) d |= (list[e] & 31) == bit ? list[e] >> 5 : 0;
+                if (i % 32 == 31) list += code(block);
+                width = 3;
+            }
             if (width > 0 && width < 64 && (d >> (width - 1)) != 0) d |= ~u64{0} << width;
             const u64 before = i > 0 ? r[k - 1] : g > 0 ? base(g) : row == 0 ? base(0) : 0;
             r.push_back(number(d + (left ? before : 0)));
@@ -115,7 +130,6 @@ std::vector<i64> quanta_of(const u8* chunk, std::size_t n)
             if (plane != 0) sum += quantum(plane);
             if (row != 0) sum += quantum(row) - (plane != 0 ? quantum(row + plane) : 0);
             q.push_back(number(sum));
-            if (i % 32 == 31) planes += 4 * width;
         }
     }
     return {q.begin(), q.end()};
@@ -180,7 +194,7 @@ TEST_CASE("Every instruction set of version 6 reads planes of every width, from 
         for (const std::size_t n : lengths)
             for (const bool left : {true, false}) {
                 const distances above = left && round % 2 != 0 ? random_distances(r, n) : distances{};
-                const any_chunk chunk(r, n, left, above, random_widths(r, round % 3 == 0 ? 8 : 32));
+                const any_chunk chunk(r, n, left, above, random_widths(r, round % 3 == 0 ? 8 : 32), round % 4 >= 2);
                 const std::vector<i64> q = quanta_of(chunk.bytes.data(), n);
                 for (const ccoll::isa i : sets()) {
                     std::vector<i64> found(chunk_elements + 32);
@@ -243,6 +257,7 @@ TEST_CASE("Every instruction set of version 6 packs quanta of any length", "[cod
                 std::copy(q.begin(), q.end(), room.begin());
                 chunk_bytes c(most_bytes(n, true) + slack);
                 chunk_head head;
+                head.wide = largest(q) >= u64{1} << 31;
                 const packed all = packers[i](room.data(), n, head.wide, c.data());
                 INFO(name_of(i) << ", " << n << " values of up to " << most << " bits, wide " << head.wide);
                 head.largest = all.largest;
@@ -270,9 +285,13 @@ std::vector<T> walk(random& r, std::size_t n, double step, double reach, int kin
     double v = 0;
     for (std::size_t k = 0; k < n; ++k) {
         const double u = std::uniform_real_distribution<>(-1, 1)(r);
-        v = kind == 0 ? reach * u : kind == 1 ? reach * std::sin(0.01 * static_cast<double>(k)) : kind == 2 ? v + 3 * u : 3 * u;
+        v = kind == 0   ? reach * u
+            : kind == 1 ? reach * std::sin(0.01 * static_cast<double>(k))
+            : kind == 2 ? v + 3 * u
+            : kind == 3 ? 3 * u
+                        : std::trunc(1.04 * u);
         if (kind == 3 && below(r, 100) == 0) v = reach * u;
-        if (kind == 4) v = k % 4096 < 2100 ? reach / 2 : v;
+        if (kind == 4 && k % 4096 < 2100) v = reach / 2;
         x[k] = static_cast<T>(v * step);
     }
     return x;
@@ -307,14 +326,15 @@ void check_encoders(rounding usual, rounding unusual, bool own)
                 if (fits)
                     for (const T one : x) q.push_back(z.quantum(one));
                 const distances above = round % 2 == 0 ? random_distances(r, n) : distances{};
+                const bool lists = unusual != rounding::mixed;
                 for (const ccoll::isa i : sets())
                     for (const bool left : {true, false}) {
                         chunk_bytes c(most_bytes(n, false) + slack);
                         chunk_head head;
                         head.left = left;
                         head.above = left ? above : distances{};
-                        const packed all = head.above.none() ? encoders<T>[i](x.data(), n, z, left, usual, unusual, c.data())
-                                                             : encoders_above<T>[i](x.data(), n, z, above, unusual, c.data());
+                        const packed all = head.above.none() ? encoders<T>[i](x.data(), n, z, left, lists, usual, unusual, c.data())
+                                                             : encoders_above<T>[i](x.data(), n, z, above, lists, unusual, c.data());
                         INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent << ", left " << left);
                         REQUIRE(all.held == fits);
                         if (!fits) continue;

@@ -11,25 +11,27 @@ CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid
 {
     CCOLL_EXACT_BODY
     const double step = grid_of_chunk.step, inverse = grid_of_chunk.inverse;
-    const T inverse_in_t = grid_of_chunk.inverse_in_t;
-    const double usual = static_cast<double>(std::bit_cast<T>(grid_of_chunk.usual));
+    [[maybe_unused]] const T inverse_in_t = grid_of_chunk.inverse_in_t;
+    [[maybe_unused]] const double usual = static_cast<double>(std::bit_cast<T>(grid_of_chunk.usual));
     const double narrow = static_cast<double>(std::bit_cast<T>(grid_of_chunk.narrow));
     for (std::size_t k = 0; k < n; k += block_elements) {
+        const std::size_t count = std::min(block_elements, n - k);
         T in[block_elements];
-        if (n - k >= block_elements) std::memcpy(in, x + k, sizeof in);
-        else
-            for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(in + i, x + std::min(k + i, n - 1), sizeof(T));
-        double q[block_elements];
+        std::memcpy(in, x + k, count * sizeof(T));
+        for (std::size_t i = count; i < block_elements; ++i) in[i] = x[n - 1];
+        double q[block_elements], size[block_elements], corrected[block_elements];
         for (std::size_t i = 0; i < block_elements; ++i) {
-            const double v = static_cast<double>(in[i]), size = __builtin_fabs(v);
-            const double rounded = __builtin_nearbyint(v * inverse);
-            const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, v) * inverse);
-            q[i] = size < narrow ? rounded : rounded + rest;
-            // Where a quotient of less accuracy is the law, it is another integer only near a half.
-            if constexpr (is_f32<T>) {
-                const double in_t = static_cast<double>(__builtin_nearbyintf(in[i] * inverse_in_t));
-                q[i] = size < usual ? in_t : q[i];
-            }
+            const double v = static_cast<double>(in[i]);
+            size[i] = __builtin_fabs(v);
+            q[i] = __builtin_nearbyint(v * inverse);
+            corrected[i] = q[i] + __builtin_nearbyint(__builtin_fma(-q[i], step, v) * inverse);
+        }
+        // Chosen in loops of their own: g++ would make branches around what is computed for one of the cases.
+        for (std::size_t i = 0; i < block_elements; ++i) q[i] = size[i] < narrow ? q[i] : corrected[i];
+        if constexpr (is_f32<T>) {
+            T in_t[block_elements];
+            for (std::size_t i = 0; i < block_elements; ++i) in_t[i] = __builtin_nearbyintf(in[i] * inverse_in_t);
+            for (std::size_t i = 0; i < block_elements; ++i) q[i] = size[i] < usual ? static_cast<double>(in_t[i]) : q[i];
         }
         // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them.
         constexpr double near = 0x1.8p52;
@@ -49,7 +51,8 @@ CCOLL_TARGET inline void dequantise_wide(const i64* q, std::size_t n, double ste
     for (std::size_t i = 0; i < n; ++i) {
         // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both is rounded.
         const u64 v = static_cast<u64>(q[i]);
-        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u), low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
+        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u),
+                     low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
         x[i] = static_cast<T>(((high - (0x1p84 + 0x1p63 + 0x1p52)) + low) * step);
     }
 }
