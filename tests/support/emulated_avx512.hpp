@@ -14,6 +14,7 @@
 
 #include <ccoll/base/config.hpp>
 
+#define CCOLL_TEST_EMULATED_AVX512
 #undef CCOLL_AVX512
 #undef CCOLL_AVX512_GFNI
 #define CCOLL_AVX512 CCOLL_AVX2_FMA
