@@ -116,23 +116,7 @@ CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { q = {_mm512_loadu_si512(from), _mm512_loadu_si512(from + 16)}; }
 CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept { q = {_mm512_sub_epi32(q.a, from.a), _mm512_sub_epi32(q.b, from.b)}; }
 CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept { q = {_mm512_add_epi32(q.a, from.a), _mm512_add_epi32(q.b, from.b)}; }
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
-{
-    quanta other;
-    load(from, other);
-    subtract(other, q);
-}
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
-{
-    quanta other;
-    load(from, other);
-    add_to(other, q);
-}
-CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
-{
-    load(from, q);
-    subtract(from - 1, q);
-}
+#include <ccoll/codec/szp6/registers.inl>
 
 /// The sign plane, the last of 16, in all words.
 CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
@@ -164,17 +148,6 @@ CCOLL_INLINE __m512i turned(__m512i v) noexcept
     v = turn_step(v, _mm512_permutex_epi64(v, 0x4e), t.around[0], t.keep[0]);
     v = turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), t.around[1], t.keep[1]);
     return turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), t.around[2], t.keep[2]);
-}
-CCOLL_INLINE __m256i turn_step(__m256i v, __m256i partner, const u32 (&by)[16], const u32 (&keep)[16]) noexcept
-{
-    return _mm256_ternarylogic_epi32(avx2::load_256(keep), v, _mm256_rolv_epi32(partner, avx2::load_256(by)), 0xca);
-}
-CCOLL_INLINE __m256i turned(__m256i v) noexcept
-{
-    const turn_words& t = in_memory(turn_table);
-    v = turn_step(v, _mm256_permute4x64_epi64(v, 0x4e), t.around[0], t.keep[0]);
-    v = turn_step(v, _mm256_shuffle_epi32(v, 0x4e), t.around[1], t.keep[1]);
-    return turn_step(v, _mm256_shuffle_epi32(v, 0xb1), t.around[2], t.keep[2]);
 }
 CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
 CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
@@ -235,7 +208,8 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
     if (width == 0) {
         q = {r, r};
     } else if (width <= 8) {
-        scan_bytes(turned(_mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]))), q, r);
+        const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
+        scan_bytes(_mm512_castsi512_si256(turned(low_half(planes))), q, r);
     } else {
         get_planes(in, width, q);
         scan(q, r);

@@ -25,7 +25,7 @@ struct bytes_neon {
 };
 /// 32 words, in the same order.
 struct words_neon {
-    int16x8_t even[2], odd[2];
+    int16x8_t v[4];
 };
 
 /// [w] bytes of planes 0, 2, 4, 6, and of 1, 3, 5, 7; those from w on repeat the sign, and without planes zeros come out.
@@ -66,7 +66,6 @@ CCOLL_INLINE int32x4_t low_words(int64x2_t a, int64x2_t b) noexcept
 {
     return vuzp1q_s32(vreinterpretq_s32_s64(a), vreinterpretq_s32_s64(b));
 }
-CCOLL_INLINE int32x4_t rounded(float64x2_t a, float64x2_t b) noexcept { return low_words(vcvtnq_s64_f64(a), vcvtnq_s64_f64(b)); }
 
 CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
 {
@@ -76,22 +75,21 @@ CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noex
         q.v[i] = kept(vcaltq_f32(v, limit), vcvtnq_s32_f32(vmulq_n_f32(v, z.inverse_in_t)));
     }
 }
-CCOLL_INLINE void quantise_in_double(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE float64x2x2_t four_doubles(const double* x) noexcept { return {{vld1q_f64(x), vld1q_f64(x + 2)}}; }
+CCOLL_INLINE float64x2x2_t four_doubles(const float* x) noexcept
 {
-    const float32x4_t limit = vdupq_n_f32(number_of<float>(z.narrow));
-    for (int i = 0; i < 8; ++i) {
-        const float32x4_t v = vld1q_f32(x + 4 * i);
-        const float64x2_t a = vcvt_f64_f32(vget_low_f32(v)), b = vcvt_high_f64_f32(v);
-        q.v[i] = kept(vcaltq_f32(v, limit), rounded(vmulq_n_f64(a, z.inverse), vmulq_n_f64(b, z.inverse)));
-    }
+    const float32x4_t v = vld1q_f32(x);
+    return {{vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v)}};
 }
-CCOLL_INLINE void quantise_in_double(const double* x, const grid<double>& z, quanta& q) noexcept
+template <class T>
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
 {
-    const float64x2_t limit = vdupq_n_f64(number_of<double>(z.narrow));
+    const float64x2_t limit = vdupq_n_f64(static_cast<double>(number_of<T>(z.narrow)));
     for (int i = 0; i < 8; ++i) {
-        const float64x2_t a = vld1q_f64(x + 4 * i), b = vld1q_f64(x + 4 * i + 2);
-        const int64x2_t below_a = vreinterpretq_s64_u64(vcaltq_f64(a, limit)), below_b = vreinterpretq_s64_u64(vcaltq_f64(b, limit));
-        q.v[i] = kept(vreinterpretq_u32_s32(low_words(below_a, below_b)), rounded(vmulq_n_f64(a, z.inverse), vmulq_n_f64(b, z.inverse)));
+        const auto [a, b] = four_doubles(x + 4 * i).val;
+        const int64x2_t low = vreinterpretq_s64_u64(vcaltq_f64(a, limit)), high = vreinterpretq_s64_u64(vcaltq_f64(b, limit));
+        const int64x2_t first = vcvtnq_s64_f64(vmulq_n_f64(a, z.inverse)), second = vcvtnq_s64_f64(vmulq_n_f64(b, z.inverse));
+        q.v[i] = kept(vreinterpretq_u32_s32(low_words(low, high)), low_words(first, second));
     }
 }
 CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
@@ -123,19 +121,7 @@ CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
 {
     for (int i = 0; i < 8; ++i) q.v[i] = vaddq_s32(q.v[i], from.v[i]);
 }
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = vsubq_s32(q.v[i], vld1q_s32(from + 4 * i));
-}
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = vaddq_s32(q.v[i], vld1q_s32(from + 4 * i));
-}
-CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
-{
-    load(from, q);
-    subtract(from - 1, q);
-}
+#include <ccoll/codec/szp6/registers.inl>
 
 /// Swaps the bits of `a` and `b` that are By apart in a transposition: `a` keeps those of `low`, in each byte.
 template <int By>
@@ -198,22 +184,22 @@ CCOLL_INLINE uint8x16_t in_bytes(int16x8_t words) noexcept { return vreinterpret
 /// @param width  planes above may be left out
 CCOLL_INLINE void put_16_planes(const words_neon& w, unsigned width, u8* out) noexcept
 {
-    put_8_planes(vuzp1q_u8(in_bytes(w.even[0]), in_bytes(w.even[1])), vuzp1q_u8(in_bytes(w.odd[0]), in_bytes(w.odd[1])), out);
-    if (width > 8)
-        put_8_planes(vuzp2q_u8(in_bytes(w.even[0]), in_bytes(w.even[1])), vuzp2q_u8(in_bytes(w.odd[0]), in_bytes(w.odd[1])), out + 32);
+    const uint8x16_t a = in_bytes(w.v[0]), b = in_bytes(w.v[1]), c = in_bytes(w.v[2]), d = in_bytes(w.v[3]);
+    put_8_planes(vuzp1q_u8(a, b), vuzp1q_u8(c, d), out);
+    if (width > 8) put_8_planes(vuzp2q_u8(a, b), vuzp2q_u8(c, d), out + 32);
 }
-/// The low (Half = 0) or the high words of eight values.
-template <int Half>
-CCOLL_INLINE int16x8_t half_words(int32x4_t a, int32x4_t b) noexcept
-{
-    const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
-    return Half == 0 ? vuzp1q_s16(x, y) : vuzp2q_s16(x, y);
-}
+/// Which register has the first four of the values that stand in register i of words_neon; the others are two registers further.
+constexpr int place_of(int i) noexcept { return 4 * (i % 2) + i / 2; }
+/// The low (Half = 0) or the high words.
 template <int Half>
 CCOLL_INLINE words_neon half_words(const quanta& d) noexcept
 {
-    return {{half_words<Half>(d.v[0], d.v[2]), half_words<Half>(d.v[4], d.v[6])},
-            {half_words<Half>(d.v[1], d.v[3]), half_words<Half>(d.v[5], d.v[7])}};
+    words_neon w;
+    for (int i = 0; i < 4; ++i) {
+        const int16x8_t a = vreinterpretq_s16_s32(d.v[place_of(i)]), b = vreinterpretq_s16_s32(d.v[place_of(i) + 2]);
+        w.v[i] = Half == 0 ? vuzp1q_s16(a, b) : vuzp2q_s16(a, b);
+    }
+    return w;
 }
 CCOLL_INLINE void put_planes(const quanta& d, unsigned width, u8* out) noexcept
 {
@@ -234,26 +220,19 @@ CCOLL_INLINE words_neon get_words(const u8* in, unsigned width) noexcept
 {
     const bytes_neon low = get_8_planes(in, width);
     const bytes_neon high = width > 8 ? get_8_planes(in + 32, width - 8) : bytes_neon{signs(low.even), signs(low.odd)};
-    return {{vreinterpretq_s16_u8(vzip1q_u8(low.even, high.even)), vreinterpretq_s16_u8(vzip2q_u8(low.even, high.even))},
-            {vreinterpretq_s16_u8(vzip1q_u8(low.odd, high.odd)), vreinterpretq_s16_u8(vzip2q_u8(low.odd, high.odd))}};
+    return {{vreinterpretq_s16_u8(vzip1q_u8(low.even, high.even)), vreinterpretq_s16_u8(vzip2q_u8(low.even, high.even)),
+             vreinterpretq_s16_u8(vzip1q_u8(low.odd, high.odd)), vreinterpretq_s16_u8(vzip2q_u8(low.odd, high.odd))}};
 }
 CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
 {
     const words_neon low = get_words(in, std::min(width, 16u));
-    for (int i = 0; i < 2; ++i) {
-        d.v[4 * i] = vmovl_s16(vget_low_s16(low.even[i]));
-        d.v[4 * i + 1] = vmovl_s16(vget_low_s16(low.odd[i]));
-        d.v[4 * i + 2] = vmovl_high_s16(low.even[i]);
-        d.v[4 * i + 3] = vmovl_high_s16(low.odd[i]);
-    }
-    if (width <= 16) [[likely]]
-        return;
-    const words_neon high = get_words(in + 64, width - 16);
-    for (int i = 0; i < 2; ++i) {
-        d.v[4 * i] = vreinterpretq_s32_s16(vzip1q_s16(low.even[i], high.even[i]));
-        d.v[4 * i + 1] = vreinterpretq_s32_s16(vzip1q_s16(low.odd[i], high.odd[i]));
-        d.v[4 * i + 2] = vreinterpretq_s32_s16(vzip2q_s16(low.even[i], high.even[i]));
-        d.v[4 * i + 3] = vreinterpretq_s32_s16(vzip2q_s16(low.odd[i], high.odd[i]));
+    words_neon high;
+    if (width > 16) high = get_words(in + 64, width - 16);
+    else
+        for (int i = 0; i < 4; ++i) high.v[i] = vshrq_n_s16(low.v[i], 15);
+    for (int i = 0; i < 4; ++i) {
+        d.v[place_of(i)] = vreinterpretq_s32_s16(vzip1q_s16(low.v[i], high.v[i]));
+        d.v[place_of(i) + 2] = vreinterpretq_s32_s16(vzip2q_s16(low.v[i], high.v[i]));
     }
 }
 
@@ -328,11 +307,14 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         return width_of(vminvq_s8(vminq_s8(e, o)), vmaxvq_s8(vmaxq_s8(e, o)));
     }
     if ((wa | wb) <= 15) {
-        const words_neon x = get_words(a, wa), y = get_words(b, wb);
-        const words_neon sum = {{vaddq_s16(x.even[0], y.even[0]), vaddq_s16(x.even[1], y.even[1])},
-                                {vaddq_s16(x.odd[0], y.odd[0]), vaddq_s16(x.odd[1], y.odd[1])}};
-        const int16x8_t low = vminq_s16(vminq_s16(sum.even[0], sum.even[1]), vminq_s16(sum.odd[0], sum.odd[1]));
-        const int16x8_t high = vmaxq_s16(vmaxq_s16(sum.even[0], sum.even[1]), vmaxq_s16(sum.odd[0], sum.odd[1]));
+        words_neon sum = get_words(a, wa);
+        const words_neon other = get_words(b, wb);
+        for (int i = 0; i < 4; ++i) sum.v[i] = vaddq_s16(sum.v[i], other.v[i]);
+        int16x8_t low = sum.v[0], high = sum.v[0];
+        for (int i = 1; i < 4; ++i) {
+            low = vminq_s16(low, sum.v[i]);
+            high = vmaxq_s16(high, sum.v[i]);
+        }
         const unsigned width = width_of(vminvq_s16(low), vmaxvq_s16(high));
         put_16_planes(sum, width, out);
         return width;
