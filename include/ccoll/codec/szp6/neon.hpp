@@ -241,28 +241,32 @@ CCOLL_INLINE void start(running& r, i32 base) noexcept { r = vdupq_n_s32(base); 
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
     const int32x4_t zero = vdupq_n_s32(0);
+    int32x4_t total = zero;
     for (int i = 0; i < 8; ++i) {
         int32x4_t v = vaddq_s32(d.v[i], vextq_s32(zero, d.v[i], 3));
-        v = vaddq_s32(v, vextq_s32(zero, v, 2));
+        v = vaddq_s32(vaddq_s32(v, vextq_s32(zero, v, 2)), total);
+        total = vdupq_laneq_s32(v, 3);
         d.v[i] = vaddq_s32(v, r);
-        r = vdupq_laneq_s32(d.v[i], 3);
     }
+    r = vaddq_s32(r, total);
 }
-/// The same for bytes: sums of 8 of them fit 16 bits.
+/// The same for bytes, whose sums fit 16 bits.
 CCOLL_INLINE void scan_bytes(const bytes_neon& bytes, quanta& q, running& r) noexcept
 {
     const int8x16_t low = vreinterpretq_s8_u32(vzip1q_u32(by_one(bytes.even), by_one(bytes.odd)));
     const int8x16_t high = vreinterpretq_s8_u32(vzip2q_u32(by_one(bytes.even), by_one(bytes.odd)));
     const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)},
                     zero = vdupq_n_s16(0);
+    int16x8_t total = zero;
     for (int i = 0; i < 4; ++i) {
         int16x8_t v = vaddq_s16(words[i], vextq_s16(zero, words[i], 7));
         v = vaddq_s16(v, vextq_s16(zero, v, 6));
-        v = vaddq_s16(v, vextq_s16(zero, v, 4));
+        v = vaddq_s16(vaddq_s16(v, vextq_s16(zero, v, 4)), total);
+        total = vdupq_laneq_s16(v, 7);
         q.v[2 * i] = vaddw_s16(r, vget_low_s16(v));
         q.v[2 * i + 1] = vaddw_high_s16(r, v);
-        r = vdupq_laneq_s32(q.v[2 * i + 1], 3);
     }
+    r = vdupq_laneq_s32(q.v[7], 3);
 }
 CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
 {
