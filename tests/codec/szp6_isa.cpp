@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp6/: the kernels of every instruction set, against plain loops that follow docs/wire_format_6.md bit by bit. Kernels are called through
-// their tables, so that codec/szp6_avx512.cpp can be made of this file as well.
+// codec/szp6/: the kernels of every instruction set, against plain loops that follow docs/wire_format_6.md bit by bit. Kernels are called
+// through their tables, so that codec/szp6_avx512.cpp can be made of this file as well.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -304,6 +305,7 @@ void check_encoders(rounding usual, rounding unusual, bool own)
             for (int round = 0; round < 6; ++round) {
                 const int exponent = round < 3 ? 2 + 4 * round : is_f32<T> && unusual == rounding::fast ? 13 : 29;
                 std::vector<T> x = walk<T>(r, n, step, std::ldexp(0.99, exponent), kind);
+                if (round == 1) std::fill(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(n, 2100)), T(0));
                 // A value without a quantum.
                 bool fits = true;
                 const auto limit = std::bit_cast<T>(is_f32<T> && unusual == rounding::fast ? z.usual : z.narrow);
@@ -328,8 +330,10 @@ void check_encoders(rounding usual, rounding unusual, bool own)
                         chunk_bytes c(most_bytes(n, false) + slack);
                         chunk_head head;
                         head.left = left;
+                        const std::size_t zero = zero_counters<T>[i](x.data(), n);
+                        REQUIRE(std::all_of(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(zero), [](T v) { return v == 0; }));
                         head.above = left ? above : distances{};
-                        const packed all = head.above.none() ? encoders<T>[i](x.data(), n, z, left, lists, usual, unusual, c.data())
+                        const packed all = head.above.none() ? encoders<T>[i](x.data(), n, z, left, lists, usual, unusual, zero, c.data())
                                                              : encoders_above<T>[i](x.data(), n, z, above, lists, unusual, c.data());
                         INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent << ", left " << left);
                         REQUIRE(all.held == fits);

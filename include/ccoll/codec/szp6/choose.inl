@@ -54,7 +54,7 @@ CCOLL_TARGET inline bool seems_noise(const T* x, std::size_t n, T inverse, std::
         if (s + 1 != until && s != 3) continue;
         const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
         if (!(alone + left < 1e9)) return false;  // NaN, infinities and whatever is not noise
-        if (alone + left >= enough && 8 * left <= 9 * alone) return false;
+        if (alone + left == 0 || (alone + left >= enough && 8 * left <= 9 * alone)) return false;
     }
     const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
     return alone + left >= enough && 8 * left > 9 * alone;  // a sixth of a bit: less would not pay for a wrong guess

@@ -90,10 +90,10 @@ private:
     }
 
     static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
-                                u8* out) noexcept
+                                u8* out, std::size_t zero = 0) noexcept
     {
         packed all;
-        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, lists, usual, unusual, out);
+        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, lists, usual, unusual, zero, out);
         else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, lists, unusual, out);
         if (!all.held) return {0, status::unsupported};
         if (head.scale == scale::bound) head.largest = all.largest;
@@ -124,11 +124,12 @@ private:
 
     static encode_result movement(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
-        if (lattice_finders<T>.in_use()(in.data(), in.size(), z.common.step) == 0) {
+        const std::size_t zero = zero_counters<T>.in_use()(in.data(), in.size());
+        if (lattice_finders<T>.in_use()(in.data(), in.size(), zero, z.common.step) == 0) {
             chunk_head head;
             head.above = above_of(in, z.common, strides);
-            head.left = !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
-            const encode_result r = narrow(in, z.common, head, true, rounding::fast, rounding::fast, out);
+            head.left = zero > 0 || !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
+            const encode_result r = narrow(in, z.common, head, true, rounding::fast, rounding::fast, out, zero);
             if (r.code == status::ok) return r;
         }
         return unusual(in, z, strides, out);
@@ -158,14 +159,14 @@ private:
         specials::places at;
         std::span<const T> ordinary = in;
         word most = magnitude_finders<T>.in_use()(in.data(), in.size());
-        double lattice = most < fields::exponent ? lattice_finders<T>.in_use()(in.data(), in.size(), z.common.step) : 0;
+        double lattice = most < fields::exponent ? lattice_finders<T>.in_use()(in.data(), in.size(), 0, z.common.step) : 0;
         if (lattice == 0 && most >= z.far) {
             specials::split(in.data(), in.size(), specials::rule<T>{most < fields::exponent ? z.far : fields::exponent}, at, copy);
             ordinary = std::span<const T>(copy, in.size());
-            lattice = most < fields::exponent ? 0 : lattice_finders<T>.in_use()(copy, in.size(), z.common.step);
+            lattice = most < fields::exponent ? 0 : lattice_finders<T>.in_use()(copy, in.size(), 0, z.common.step);
             if (lattice == 0 && most >= fields::exponent)
                 specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
-            if (lattice == 0) lattice = lattice_finders<T>.in_use()(copy, in.size(), z.common.step);
+            if (lattice == 0) lattice = lattice_finders<T>.in_use()(copy, in.size(), 0, z.common.step);
             most = magnitude_finders<T>.in_use()(copy, in.size());
             if (are_various(in, at)) return kept(in, out);
             return {0, status::unsupported};  // (not yet)

@@ -5,6 +5,9 @@
 /// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
 inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
 
+/// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
+inline constexpr unsigned usual_listed = 4;
+
 CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept { return get<u32>(planes + 4 * (k < width ? k : width - 1)); }
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
@@ -32,7 +35,7 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
         bytes += ones[b] <= most_listed ? ones[b] : 4 * width;
     }
     if (4 * bytes > 3 * 4 * words) return nullptr;
-    u8 lists[group_blocks * most_listed], *list = lists, *p = planes;
+    u8 lists[group_blocks * most_listed + usual_listed], *list = lists, *p = planes;
     const u8* from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = w.of[b];
@@ -42,10 +45,15 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
             w.of[b] = static_cast<u8>(most_listed + width);
         } else if (width > 0) {
             const u32 p0 = plane_of(from, width, 0), p1 = plane_of(from, width, 1), p2 = plane_of(from, width, 2);
-            for (u32 left = p0 | p1 | p2; left != 0; left &= left - 1) {
-                const auto bit = static_cast<unsigned>(std::countr_zero(left));
-                *list++ = static_cast<u8>(bit | (p0 >> bit & 1) << 5 | (p1 >> bit & 1) << 6 | (p2 >> bit & 1) << 7);
-            }
+            u32 left = p0 | p1 | p2;
+            const auto put_next = [&](unsigned i) CCOLL_TARGET {
+                const auto bit = static_cast<unsigned>(std::countr_zero(left)) & 31;
+                list[i] = static_cast<u8>(bit | (p0 >> bit & 1) << 5 | (p1 >> bit & 1) << 6 | (p2 >> bit & 1) << 7);
+                left &= left - 1;
+            };
+            for (unsigned i = 0; i < usual_listed; ++i) put_next(i);
+            for (unsigned i = usual_listed; i < ones[b]; ++i) put_next(i);
+            list += ones[b];
             w.of[b] = ones[b];
         }
         from += 4 * width;
@@ -77,14 +85,20 @@ struct group_planes {
             v.widths.of[b] = static_cast<u8>(width);
             continue;
         }
-        u32 planes[widest_listed] = {};
-        for (unsigned i = 0; i < code; ++i) {
-            const u32 entry = *list++, bit = entry & 31;
-            planes[0] |= (entry >> 5 & 1) << bit;
-            planes[1] |= (entry >> 6 & 1) << bit;
-            planes[2] |= (entry >> 7) << bit;
-        }
-        std::memcpy(p, planes, sizeof planes);
+        u32 p0 = 0, p1 = 0, p2 = 0;
+        const auto add = [&](u32 entry) CCOLL_TARGET {
+            const u32 bit = entry & 31;
+            p0 |= (entry >> 5 & 1) << bit;
+            p1 |= (entry >> 6 & 1) << bit;
+            p2 |= (entry >> 7) << bit;
+        };
+        const u32 four = get<u32>(list) & static_cast<u32>((u64{1} << 8 * std::min(code, usual_listed)) - 1);  // an entry of 0 adds nothing
+        for (unsigned i = 0; i < usual_listed; ++i) add(four >> 8 * i & 255);
+        for (unsigned i = usual_listed; i < code; ++i) add(list[i]);
+        list += code;
+        put(p, p0);
+        put(p + 4, p1);
+        put(p + 8, p2);
         const unsigned width = code > 0 ? widest_listed : 0;
         p += 4 * width;
         v.widths.of[b] = static_cast<u8>(width);

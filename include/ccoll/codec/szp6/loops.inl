@@ -102,14 +102,32 @@ template <class T>
     return static_cast<typename fields_of<T>::word>(most);
 }
 
-/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// How many values, at least, are 0 at the beginning: a multiple of 256.
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, double least) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline std::size_t leading_zeros(const T* x, std::size_t n) noexcept
+{
+    constexpr std::size_t step = 256;
+    std::size_t i = 0;
+    for (; i + step <= n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        vector_of_i32 any = {};
+        for (std::size_t k = 0; k < step * sizeof(T) / lanes; ++k) any |= reinterpret_cast<const vector_of_i32*>(x + i)[k];
+        i32 one = 0;
+        for (std::size_t k = 0; k < lanes / sizeof(i32); ++k) one |= any[k];
+        if (one != 0) break;  // -0 is not asked for
+    }
+    return i;
+}
+
+/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// @param zero  so many values are 0 at the beginning
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, std::size_t zero, double least) noexcept
 {
     CCOLL_EXACT_BODY
     bit_range all;
     T inverse = 0;
-    for (std::size_t i = 0; i < n; i += block_elements) {
+    for (std::size_t i = zero; i < n; i += block_elements) {
         const std::size_t count = std::min(block_elements, n - i);
         // A multiple of the power so far, or 0 as long as there is none?
         unsigned others = 0;
@@ -196,11 +214,12 @@ CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, bool list
 /// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
 /// @param x      n values, 1..chunk_elements
 /// @param lists  may there be lists? (movement)
+/// @param zero   so many values are 0 at the beginning
 /// @param chunk  most_bytes() and `slack` bytes
 /// @return       held: false if a value has no quantum of this kind: in movement |x| from z.usual on, else from z.narrow on
 template <class T>
 CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, bool lists, rounding usual,
-                                  rounding unusual, u8* chunk) noexcept
+                                  rounding unusual, std::size_t zero, u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -215,6 +234,10 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
     for (std::size_t g = 0; g < to.groups; ++g) {
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
+        if (left && group_elements * (g + 1) <= zero) [[unlikely]] {
+            to.close_flat(0);
+            continue;
+        }
         if (left && count == group_elements && may_be_flat(from, small)) [[unlikely]] {
             const i64 q0 = fields_of<T>::magnitude(from[0]) < z.narrow ? z.quantum(from[0]) : i64{1} << narrow_exponent;
             if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, small)) {
