@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp6/: the kernels of every instruction set, against plain loops that follow docs/wire_format_6.md bit by bit. Kernels are called
 // through their tables, so that codec/szp6_avx512.cpp can be made of this file as well.
+#if defined(CCOLL_TEST_EMULATED_AVX512)
+#define EVERY_SET "Every instruction set of version 6, with AVX-512 emulated,"
+#else
+#define EVERY_SET "Every instruction set of version 6"
+#endif
+
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -184,7 +190,7 @@ std::string decoding_fault(random& r, const any_chunk& chunk, const std::vector<
 
 }  // namespace
 
-TEST_CASE("Every instruction set of version 6 reads planes of every width, from every predictor", "[codec][szp6]")
+TEST_CASE(EVERY_SET " reads planes of every width, from every predictor", "[codec][szp6]")
 {
     random r(1);
     for (int round = 0; round < 12; ++round)
@@ -204,7 +210,7 @@ TEST_CASE("Every instruction set of version 6 reads planes of every width, from 
             }
 }
 
-TEST_CASE("Every instruction set of version 6 adds blocks of any two widths", "[codec][szp6]")
+TEST_CASE(EVERY_SET " adds blocks of any two widths", "[codec][szp6]")
 {
     random r(2);
     // 33 x 33 pairs of blocks, of which each group may use 16 widths; b walks through all 33 beside every a.
@@ -236,7 +242,7 @@ TEST_CASE("Every instruction set of version 6 adds blocks of any two widths", "[
         }
 }
 
-TEST_CASE("Every instruction set of version 6 packs quanta of any length", "[codec][szp6]")
+TEST_CASE(EVERY_SET " packs quanta of any length", "[codec][szp6]")
 {
     random r(3);
     for (int round = 0; round < 20; ++round)
@@ -348,7 +354,7 @@ void check_encoders(rounding usual, rounding unusual, bool own)
 
 }  // namespace
 
-TEST_CASE("Every instruction set of version 6 makes the quanta of the law", "[codec][szp6]")
+TEST_CASE(EVERY_SET " makes the quanta of the law", "[codec][szp6]")
 {
     SECTION("f32 in movement") { check_encoders<float>(rounding::fast, rounding::fast, false); }
     SECTION("f64 in movement") { check_encoders<double>(rounding::fast, rounding::fast, false); }
@@ -357,7 +363,7 @@ TEST_CASE("Every instruction set of version 6 makes the quanta of the law", "[co
     SECTION("f32 on a grid of its own") { check_encoders<float>(rounding::in_double, rounding::in_double, true); }
 }
 
-TEST_CASE("Every instruction set of version 6 has the same wide quanta and values", "[codec][szp6]")
+TEST_CASE(EVERY_SET " has the same wide quanta and values", "[codec][szp6]")
 {
     random r(5);
     const auto check = [&](auto type, bool own) {

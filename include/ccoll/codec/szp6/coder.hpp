@@ -105,18 +105,11 @@ private:
         wide_quantisers<T>.in_use()(in.data(), in.size(), z, q);
         return pack_quanta(q, in.size(), head, out);
     }
-    static bool are_narrow(const i64* q, std::size_t n) noexcept
-    {
-        constexpr u64 limit = u64{1} << narrow_exponent;
-        bool narrow = true;
-        for (std::size_t i = 0; i < n; ++i) narrow &= static_cast<u64>(q[i]) + limit < 2 * limit;
-        return narrow;
-    }
     static encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
     {
         head.above = {};
         head.left = true;
-        if (head.scale != scale::bits) head.wide = !are_narrow(q, n);
+        if (head.scale != scale::bits) head.wide = true;
         const packed all = packers.in_use()(q, n, head.wide, out);
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, q[0], out);
@@ -206,8 +199,7 @@ private:
         head.above = above_of(in, z.common, strides);
         const encode_result r = narrow(in, z.common, head, false, rounding::fast, rounding::mixed, out);
         if (r.code == status::ok) return r;
-        for (const T x : in)
-            if (fields::magnitude(x) >= z.far_addend) return {0, status::too_large};  // (not yet)
+        if (magnitude_finders<T>.in_use()(in.data(), in.size()) >= z.far_addend) return {0, status::too_large};  // (not yet)
         head = {};
         return wide(in, z.common, head, out);
     }
@@ -228,13 +220,14 @@ private:
     {
         const u64 largest = x.head.largest + y.head.largest;
         if (largest < x.head.largest || largest >> 62 != 0) return {0, status::too_large};
-        const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && !x.head.wide && !y.head.wide &&
-                           x.head.above == y.head.above;
         chunk_head head;
         head.largest = largest;
-        if (alike && largest >> 31 == 0) {
+        const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && x.head.above == y.head.above;
+        const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
+        if (alike && (narrow || (are_whole(x) && are_whole(y)))) {
             head.above = x.head.above;
-            const packed all = adders.in_use()(x, y, out);
+            head.wide = !narrow;
+            const packed all = adders.in_use()(x, y, head.wide, out);
             if (all.end == nullptr) return {0, status::corrupt};
             return finish(head, all, 0, out);
         }
@@ -244,6 +237,12 @@ private:
         if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
         for (std::size_t i = 0; i < x.n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
         return pack_quanta(p, x.n, head, out);
+    }
+
+    /// Are differences what they are, and not modulo 2^32?
+    static bool are_whole(const chunk_view& v) noexcept
+    {
+        return v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
     }
 
     /// The sum of a chunk and a flat one.

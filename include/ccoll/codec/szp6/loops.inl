@@ -519,18 +519,21 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
     });
 }
 
-/// The sum of two narrow chunks with the same distances, of which neither is flat, and none of whose sums has more than 31 bits.
-/// @return end: null if one of them is corrupt
-CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chunk) noexcept
+/// The sum of two chunks that are predicted alike, of which neither is flat.
+/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
+/// @return      end: null if one of them is corrupt
+CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
 {
     packed all;
-    writer to(chunk, a.n, false);
+    writer to(chunk, a.n, wide);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
         if (!a.open(g, x) || !b.open(g, y) || x.lists || y.lists) return {};
-        const i32 base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+        const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
+        const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) {
-            to.close_flat(base);
+            to.close_flat(narrow_base);
             continue;
         }
         group_widths w;
@@ -546,7 +549,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
                 highest = std::max<unsigned>(highest, w.of[k]);
             }
             std::memcpy(p, other.planes, 4 * words);
-            to.close(p + 4 * words, w, other.blocks, lowest, highest, base);
+            to.close(p + 4 * words, w, other.blocks, lowest, highest, narrow_base);
             continue;
         }
         const u8 *pa = x.planes, *pb = y.planes;
@@ -554,7 +557,8 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
             fetch_ahead(pa, 1);  // a sixth faster in memory
             fetch_ahead(pb, 1);
             fetch_ahead(p, 1);
-            const unsigned wa = x.widths.of[k], wb = y.widths.of[k], width = add_blocks(pa, wa, pb, wb, p);
+            const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
+            const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
             w.of[k] = static_cast<u8>(width);
             lowest = std::min(lowest, width);
             highest = std::max(highest, width);
@@ -562,7 +566,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
             pb += 4 * wb;
             p += 4 * width;
         }
-        to.close(p, w, x.blocks, lowest, highest, base);
+        to.close(p, w, x.blocks, lowest, highest, narrow_base);
     }
     all.end = to.planes;
     return all;

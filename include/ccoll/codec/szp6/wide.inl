@@ -4,43 +4,45 @@
 // szp6/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 
-/// The nearest quanta of n values.
-/// @param to  whole blocks
+/// The nearest quanta of 32 values.
 template <class T>
-CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& grid_of_chunk, i64* to) noexcept
+CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i64* to) noexcept
 {
     CCOLL_EXACT_BODY
-    const double step = grid_of_chunk.step, inverse = grid_of_chunk.inverse;
-    [[maybe_unused]] const T inverse_in_t = grid_of_chunk.inverse_in_t;
-    [[maybe_unused]] const double usual = static_cast<double>(std::bit_cast<T>(grid_of_chunk.usual));
-    const double narrow = static_cast<double>(std::bit_cast<T>(grid_of_chunk.narrow));
-    for (std::size_t k = 0; k < n; k += block_elements) {
-        const std::size_t count = std::min(block_elements, n - k);
-        T in[block_elements];
-        std::memcpy(in, x + k, count * sizeof(T));
-        for (std::size_t i = count; i < block_elements; ++i) in[i] = x[n - 1];
-        double q[block_elements], size[block_elements], corrected[block_elements];
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const double v = static_cast<double>(in[i]);
-            size[i] = __builtin_fabs(v);
-            q[i] = __builtin_nearbyint(v * inverse);
-            corrected[i] = q[i] + __builtin_nearbyint(__builtin_fma(-q[i], step, v) * inverse);
-        }
-        // Chosen in loops of their own: g++ would make branches around what is computed for one of the cases.
-        for (std::size_t i = 0; i < block_elements; ++i) q[i] = size[i] < narrow ? q[i] : corrected[i];
-        if constexpr (is_f32<T>) {
-            T in_t[block_elements];
-            for (std::size_t i = 0; i < block_elements; ++i) in_t[i] = __builtin_nearbyintf(in[i] * inverse_in_t);
-            for (std::size_t i = 0; i < block_elements; ++i) q[i] = size[i] < usual ? static_cast<double>(in_t[i]) : q[i];
-        }
-        // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them.
-        constexpr double near = 0x1.8p52;
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const double high = __builtin_nearbyint(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
-            const u64 upper = std::bit_cast<u64>(high + near) - std::bit_cast<u64>(near);
-            to[k + i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + near) - std::bit_cast<u64>(near)));
-        }
+    using fields = fields_of<T>;
+    const double step = z.step, inverse = z.inverse;
+    const auto narrow = static_cast<typename fields::signed_word>(z.narrow), usual = static_cast<typename fields::signed_word>(z.usual);
+    const T inverse_in_t = z.inverse_in_t;
+    double q[block_elements];
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double v = static_cast<double>(x[i]), rounded = __builtin_nearbyint(v * inverse);
+        const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, v) * inverse);
+        // Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+        const i64 corrected = -static_cast<i64>(fields::signed_magnitude(x[i]) >= narrow);
+        q[i] = rounded + std::bit_cast<double>(std::bit_cast<i64>(rest) & corrected);
     }
+    if constexpr (is_f32<T>)
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            const double in_t = static_cast<double>(__builtin_nearbyintf(x[i] * inverse_in_t));
+            q[i] = fields::signed_magnitude(x[i]) < usual ? in_t : q[i];
+        }
+    // Whole numbers below 2^62 as integers: either half is the low bits of a number near 1.5 2^52.
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double high = __builtin_floor(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
+        const u64 upper = std::bit_cast<u64>(high + 0x1.8p52) << 32, lower = std::bit_cast<u64>(low + 0x1.8p52) & 0xffffffffu;
+        to[i] = static_cast<i64>(upper | lower);
+    }
+}
+/// @param to  whole blocks
+template <class T>
+CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& z, i64* to) noexcept
+{
+    const std::size_t whole = n / block_elements * block_elements;
+    for (std::size_t k = 0; k < whole; k += block_elements) quantise_wide_block(x + k, z, to + k);
+    if (whole == n) return;
+    T tail[block_elements] = {};
+    std::memcpy(tail, x + whole, (n - whole) * sizeof(T));
+    quantise_wide_block(tail, z, to + whole);
 }
 
 /// q step, a product in double that is rounded to T.
@@ -51,8 +53,7 @@ CCOLL_TARGET inline void dequantise_wide(const i64* q, std::size_t n, double ste
     for (std::size_t i = 0; i < n; ++i) {
         // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both is rounded.
         const u64 v = static_cast<u64>(q[i]);
-        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u),
-                     low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
+        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u), low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
         x[i] = static_cast<T>(((high - (0x1p84 + 0x1p63 + 0x1p52)) + low) * step);
     }
 }
@@ -94,9 +95,9 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
 
 /// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param wide   false: all of them fit 32 bits
+/// @param wide   false: all of them fit 32 bits. Else this is found out, and becomes false if all are below 2^30
 /// @param chunk  most_bytes() of such a chunk and `slack` bytes
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool wide, u8* chunk) noexcept
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& may_be_wide, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -104,6 +105,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool wide, u8* chunk) noe
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
+    may_be_wide = may_be_wide && most >= u64{1} << narrow_exponent;
+    const bool wide = may_be_wide;
     packed all;
     all.largest = most;
     all.flat = true;
