@@ -40,6 +40,7 @@ bootstrap_has() {
         nlohmann-json3-dev) bootstrap_header nlohmann/json.hpp ;;
         libfmt-dev) bootstrap_header fmt/format.h ;;
         libzfp-dev) bootstrap_header zfp.h ;;
+        libsimde-dev) bootstrap_header simde/x86/avx512.h ;;
         python3-matplotlib) bootstrap_python ;;
         g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ ;;
         qemu-user) command -v qemu-aarch64 ;;

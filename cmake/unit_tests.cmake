@@ -58,7 +58,7 @@ endif()
 
 # Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is. Exceptions are
 # files whose own loops are long.
-set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_row_sums|szp_rows|half|szp_isa|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
+set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_row_sums|szp_rows|half|szp_isa|szp6_isa|szp6_avx512|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
 # g++ optimises kernels whatever the options are. Other compilers are told to, for files that name kernels and so compile them.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   string(APPEND optimised_files "|codec/(szp.*|szx.*|zfp.*|lossless)")
@@ -66,7 +66,7 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables)$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp6_(isa|avx512))$")
     set(${result} "")
   elseif(area MATCHES "^codec/(sze|szp_[a-rt-z])")
     set(${result} ccoll_compiled_szp)
@@ -136,6 +136,15 @@ set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transpo
 set(twice "(base|codec)/.*")
 set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|szp_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*|szp_(addends|kept|movement))|codec/(golden|szp_sums|half)|collectives/allocations|exec/no_memory")
 
+# AVX-512 in an emulation.
+find_path(CCOLL_SIMDE_INCLUDE simde/x86/avx512.h)
+mark_as_advanced(CCOLL_SIMDE_INCLUDE)
+include(CheckCXXSourceRuns)
+check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"avx2\") ? 0 : 1; }" CCOLL_HAS_AVX2)
+if(CCOLL_SIMDE_INCLUDE AND CCOLL_HAS_AVX2 AND NOT CCOLL_TEST_SANITIZE)
+  set(CCOLL_EMULATES_AVX512 ON)
+endif()
+
 set(no_unit_tests mpi compile_fail consumers support fuzz)
 file(GLOB unit_files CONFIGURE_DEPENDS RELATIVE ${here} ${here}/*/*.cpp)
 list(FILTER unit_files INCLUDE REGEX "^(${CCOLL_TEST_FILES})\\.cpp$")
@@ -148,6 +157,9 @@ elseif(CCOLL_TEST_PART STREQUAL "rest")
       list(REMOVE_ITEM unit_files ${file})
     endif()
   endforeach()
+endif()
+if(NOT CCOLL_EMULATES_AVX512)
+  list(REMOVE_ITEM unit_files codec/szp6_avx512.cpp)
 endif()
 foreach(folder ${no_unit_tests})
   list(FILTER unit_files EXCLUDE REGEX "^${folder}/")
@@ -193,6 +205,9 @@ foreach(program ${programs})
     target_include_directories(${program} SYSTEM PRIVATE ${ZFP_INCLUDE_DIR})
     target_link_libraries(${program} PRIVATE ${ZFP_LIBRARY})
     target_compile_definitions(${program} PRIVATE CCOLL_TEST_ZFP)
+  elseif(program STREQUAL unit_codec_szp6_avx512)
+    target_include_directories(${program} SYSTEM PRIVATE ${CCOLL_SIMDE_INCLUDE})
+    target_compile_options(${program} PRIVATE -mavx2 -Wno-psabi)
   elseif(program MATCHES "^unit_cuda_")  # kernels under the emulator: device code is not contracted either
     target_compile_options(${program} PRIVATE -ffp-contract=off)
     if(CCOLL_TEST_SANITIZE MATCHES "address" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")  # a second stack for each fiber takes 10 times as long

@@ -40,7 +40,7 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
@@ -50,7 +50,9 @@ for area in "${only[@]+"${only[@]}"}"; do
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;
         wire*) packages+=('?python3') ;;
-        codec | codec/zfp*) packages+=('?libzfp-dev') ;;
+        codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
+        codec/zfp*) packages+=('?libzfp-dev') ;;
+        codec/szp6*) packages+=('?libsimde-dev') ;;
         neon) packages+=('?g++-aarch64-linux-gnu' '?qemu-user') ;;
         examples*) packages+=('?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev') ;;
     esac

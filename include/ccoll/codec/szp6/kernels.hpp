@@ -3,41 +3,42 @@
 #pragma once
 
 #include <ccoll/base/isa.hpp>
-#include <ccoll/codec/szp6/avx2.hpp>
+#include <ccoll/codec/szp6/avx512_gfni.hpp>
+#include <ccoll/codec/szp6/neon.hpp>
 #include <ccoll/codec/szp6/portable.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp6 {
 
 /// Each loop has a table of its own, so that a program that only encodes compiles nothing else.
 template <element T>
-inline constexpr by_isa encoders{CCOLL_UP_TO_AVX2(encode<T>)};
+inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode<T>)};
 template <element T>
-inline constexpr by_isa encoders_above{CCOLL_UP_TO_AVX2(encode_above<T>)};
+inline constexpr by_isa encoders_above{CCOLL_EACH_ISA(encode_above<T>)};
 template <element T>
-inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode<T>)};
+inline constexpr by_isa decoders{CCOLL_EACH_ISA(decode<T>)};
 template <element T>
-inline constexpr by_isa decoders_above{CCOLL_UP_TO_AVX2(decode_above<T>)};
+inline constexpr by_isa decoders_above{CCOLL_EACH_ISA(decode_above<T>)};
 template <element T>
-inline constexpr by_isa fillers{CCOLL_UP_TO_AVX2(fill<T>)};
+inline constexpr by_isa fillers{CCOLL_EACH_ISA(fill<T>)};
 template <element T>
-inline constexpr by_isa noise_detectors{CCOLL_UP_TO_AVX2(is_noise<T>)};
+inline constexpr by_isa noise_detectors{CCOLL_EACH_ISA(is_noise<T>)};
 template <element T>
-inline constexpr by_isa judges{CCOLL_UP_TO_AVX2(choose_above<T>)};
+inline constexpr by_isa judges{CCOLL_EACH_ISA(choose_above<T>)};
 template <element T>
-inline constexpr by_isa magnitude_finders{CCOLL_UP_TO_AVX2(largest_magnitude<T>)};
+inline constexpr by_isa magnitude_finders{CCOLL_EACH_ISA(largest_magnitude<T>)};
 template <element T>
-inline constexpr by_isa lattice_finders{CCOLL_UP_TO_AVX2(find_lattice<T>)};
+inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
 template <element T>
-inline constexpr by_isa zero_counters{CCOLL_UP_TO_AVX2(leading_zeros<T>)};
+inline constexpr by_isa zero_counters{CCOLL_EACH_ISA(leading_zeros<T>)};
 template <element T>
-inline constexpr by_isa bit_finders{CCOLL_UP_TO_AVX2(has_bits<T>)};
-inline constexpr by_isa adders{CCOLL_UP_TO_AVX2(add)};
-inline constexpr by_isa narrow_readers{CCOLL_UP_TO_AVX2(read_narrow)};
-inline constexpr by_isa wide_readers{CCOLL_UP_TO_AVX2(read_wide)};
-inline constexpr by_isa packers{CCOLL_UP_TO_AVX2(pack)};
+inline constexpr by_isa bit_finders{CCOLL_EACH_ISA(has_bits<T>)};
+inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
+inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
+inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};
+inline constexpr by_isa packers{CCOLL_EACH_ISA(pack)};
 template <element T>
-inline constexpr by_isa wide_quantisers{CCOLL_UP_TO_AVX2(quantise_wide<T>)};
+inline constexpr by_isa wide_quantisers{CCOLL_EACH_ISA(quantise_wide<T>)};
 template <element T>
-inline constexpr by_isa wide_dequantisers{CCOLL_UP_TO_AVX2(dequantise_wide<T>)};
+inline constexpr by_isa wide_dequantisers{CCOLL_EACH_ISA(dequantise_wide<T>)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::szp6

@@ -50,10 +50,9 @@ constexpr plane_numbers make_turned_numbers()
 inline constexpr plane_numbers turned_planes = make_turned_numbers();
 
 /// 8x8 bit transposes between 8 words, in each of their 4 bytes, swap bits between words that are 4, 2 and 1 apart: word j keeps `keep`
-/// bits, and gets the others of its partner, shifted. Twice, for registers of 64 bytes.
+/// bits, and gets the others of its partner, turned to the left. Twice, for registers of 64 bytes.
 struct alignas(64) turn_words {
-    u32 left[3][16], right[3][16], keep[3][16];
-    u32 around[3][16];  ///< the same shift as a rotation to the left
+    u32 around[3][16], keep[3][16];
 };
 constexpr turn_words make_turn_words()
 {
@@ -62,8 +61,6 @@ constexpr turn_words make_turn_words()
         for (unsigned j = 0; j < 16; ++j) {
             const u32 by = 4u >> s, low = s == 0 ? 0x0f0f0f0fu : s == 1 ? 0x33333333u : 0x55555555u;
             const bool high = (j & by) != 0;
-            t.left[s][j] = high ? 32 : by;
-            t.right[s][j] = high ? by : 32;
             t.around[s][j] = high ? 32 - by : by;
             t.keep[s][j] = high ? ~low : low;
         }

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp6/avx512.hpp - floor 2. The kernels of SZp with AVX-512 F, BW, DQ and VL: Skylake-X.
+#pragma once
+
+#include <ccoll/base/config.hpp>
+
+#if defined(CCOLL_X86_KERNELS)
+#include <immintrin.h>
+
+#include <ccoll/codec/lines/avx512.hpp>
+#include <ccoll/codec/szp6/avx2.hpp>
+
+#define CCOLL_TARGET CCOLL_AVX512
+#include <ccoll/base/kernels_begin.inl>
+
+namespace ccoll::inline CCOLL_ABI::detail::szp6 {
+
+/// The values of a block.
+struct values_512 {
+    __m512i a, b;  // 0..15, 16..31
+};
+
+/// Numbers of words, for permutations of them.
+struct alignas(64) word_orders {
+    u32 each[16];  ///< 0, 1, 2 and so on
+    u32 three[16], last[16];
+    u32 not_last[16];  ///< all bits but those of word 15
+    u32 turned[16];    ///< bytes of packed registers -> words to turn: low bytes, then high ones
+    u32 values[16];    ///< turned words -> low and high bytes of eight values next to each other
+    u32 fours[2][16];  ///< words to turn -> those of the first and of the second 16 values, each four times
+};
+constexpr word_orders make_word_orders()
+{
+    word_orders o{};
+    for (u32 j = 0; j < 16; ++j) {
+        const u32 four = 2 * (j % 4) + j / 4 % 2;  // word j has values 4 four .. 4 four + 3
+        o.each[j] = j;
+        o.three[j] = 3;
+        o.last[j] = 15;
+        o.not_last[j] = j == 15 ? 0 : ~u32{0};
+        o.turned[j] = 4 * (four % 4) + four / 4 + j / 8 * 2;
+        o.values[j] = j / 4 + 4 * (j % 4);
+        for (u32 h = 0; h < 2; ++h) o.fours[h][j] = 2 * h + j / 8 + 4 * (j / 4 % 2);
+    }
+    return o;
+}
+inline constexpr word_orders word_order = make_word_orders();
+
+namespace avx512 {
+
+inline constexpr std::size_t lanes = 64;
+
+// What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound by memory.
+using avx2::add_blocks;
+using avx2::choose_above;
+using avx2::fill;
+using avx2::is_noise;
+
+using quanta = values_512;
+using running = __m512i;  // the last quantum in all words
+
+CCOLL_INLINE const word_orders& words() noexcept { return in_memory(word_order); }
+CCOLL_INLINE __m512i all(const u32 (&of)[16]) noexcept { return _mm512_load_si512(of); }
+CCOLL_INLINE __m512i all_32(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
+CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
+
+/// Nobody reads the upper half. If it is unspecified, clang fills it from a register on which the next block then waits; zeros cost g++ a
+/// move.
+CCOLL_INLINE __m512i low_half(__m256i v) noexcept
+{
+#if defined(__clang__)
+    return _mm512_zextsi256_si512(v);
+#else
+    return _mm512_castsi256_si512(v);
+#endif
+}
+
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    const __m512 by = _mm512_set1_ps(z.inverse_in_t);
+    q.a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), by));
+    q.b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), by));
+}
+CCOLL_INLINE __m256i rounded(const double* x, __m512d by) noexcept { return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_loadu_pd(x), by)); }
+CCOLL_INLINE __m256i rounded(const float* x, __m512d by) noexcept
+{
+    return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x)), by));
+}
+template <class T>
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
+{
+    const __m512d by = _mm512_set1_pd(z.inverse);
+    q.a = halves(rounded(x, by), rounded(x + 8, by));
+    q.b = halves(rounded(x + 16, by), rounded(x + 24, by));
+}
+CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    quantise(x, z, q);
+    const __m512i magnitude = all_32(0x7fffffffu), least = all_32(z.usual);
+    const __mmask16 a = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x), magnitude), least),
+                    b = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude), least);
+    if ((a | b) == 0) return;
+    quanta in_double;
+    quantise_in_double(x, z, in_double);
+    q.a = _mm512_mask_mov_epi32(q.a, a, in_double.a);
+    q.b = _mm512_mask_mov_epi32(q.b, b, in_double.b);
+}
+
+CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
+{
+    _mm512_storeu_si512(to, q.a);
+    _mm512_storeu_si512(to + 16, q.b);
+}
+CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { q = {_mm512_loadu_si512(from), _mm512_loadu_si512(from + 16)}; }
+CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept { q = {_mm512_sub_epi32(q.a, from.a), _mm512_sub_epi32(q.b, from.b)}; }
+CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept { q = {_mm512_add_epi32(q.a, from.a), _mm512_add_epi32(q.b, from.b)}; }
+#include <ccoll/codec/szp6/registers.inl>
+
+/// The sign plane, the last of 16, in all words.
+CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
+/// With 0 in the last word, where it would be compared with itself.
+CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, all(words().not_last)); }
+/// Stores all 16 planes. The next block overwrites those that do not count.
+CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
+{
+    _mm512_storeu_si512(out, planes);
+    return width_of(static_cast<u16>(_mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)))));
+}
+CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
+{
+    _mm512_storeu_si512(out, low);
+    _mm512_storeu_si512(out + 64, high);
+    const __m512i sign = sign_of(high);
+    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, but_last(sign))} << 16);
+}
+
+/// The word of `v` where `keep` has ones, else that of its partner, shifted.
+CCOLL_INLINE __m512i turn_step(__m512i v, __m512i partner, const u32 (&by)[16], const u32 (&keep)[16]) noexcept
+{
+    return _mm512_ternarylogic_epi32(all(keep), v, _mm512_rolv_epi32(partner, all(by)), 0xca);
+}
+/// Between 32 bytes, as the values of a block are packed, and 8 planes; in both halves.
+CCOLL_INLINE __m512i turned(__m512i v) noexcept
+{
+    const turn_words& t = in_memory(turn_table);
+    v = turn_step(v, _mm512_permutex_epi64(v, 0x4e), t.around[0], t.keep[0]);
+    v = turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), t.around[1], t.keep[1]);
+    return turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), t.around[2], t.keep[2]);
+}
+CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
+CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
+{
+    const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), packed_words);
+    return turned(_mm512_permutexvar_epi32(all(words().turned), bytes));
+}
+CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
+{
+    const __m512i from = _mm512_min_epu32(all(words().each), all_32(width - 1));
+    const __m512i bytes = turned(_mm512_permutexvar_epi32(from, _mm512_loadu_si512(in)));
+    return in_each_128(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15),
+                       _mm512_permutexvar_epi32(all(words().values), bytes));
+}
+#include <ccoll/codec/szp6/planes_512.inl>
+
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm512_set1_epi32(base); }
+
+/// Prefix sum of 16 words: within 128 bits, then the totals of those.
+CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
+{
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 4));
+    v = _mm512_add_epi32(v, _mm512_bslli_epi128(v, 8));
+    __m512i total = _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
+    v = _mm512_add_epi32(v, _mm512_maskz_shuffle_i32x4(0xfff0, total, total, 0x90));
+    total = _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
+    return _mm512_add_epi32(v, _mm512_maskz_shuffle_i32x4(0xff00, total, total, 0x40));
+}
+/// Prefix sum of 32 differences on top of `r`.
+CCOLL_INLINE void scan(quanta& d, running& r) noexcept
+{
+    const __m512i last = all(words().last), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
+    d = {_mm512_add_epi32(a, r), _mm512_add_epi32(b, r)};
+    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
+}
+/// The same for bytes as they were packed, by dot products as in AVX2.
+CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
+{
+    const __m256i one_byte = _mm256_set1_epi8(1), one_word = _mm256_set1_epi16(1);
+    const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(one_byte, bytes), one_word);
+    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
+    __m256i total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+    const __m256i first_four = _mm256_permute2x128_si256(four, four, 0x08);
+    const __m256i before = _mm256_add_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, eight), first_four), _mm512_castsi512_si256(r));
+    const __m512i triangle = _mm512_broadcast_i32x4(_mm_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101));
+    const auto sums = [&](const u32(&which)[16]) CCOLL_TARGET __attribute__((always_inline)) {
+        const __m512i fours = _mm512_permutexvar_epi32(all(which), low_half(bytes));
+        const __m512i products = _mm512_madd_epi16(_mm512_maddubs_epi16(triangle, fours), _mm512_set1_epi16(1));
+        return _mm512_add_epi32(_mm512_permutexvar_epi32(all(which), low_half(before)), products);
+    };
+    q.a = sums(words().fours[0]);
+    q.b = sums(words().fours[1]);
+    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(total)));
+}
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (width == 0) {
+        q = {r, r};
+    } else if (width <= 8) {
+        const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
+        scan_bytes(_mm512_castsi512_si256(turned(low_half(planes))), q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
+}
+
+inline constexpr bool streams = true;
+template <class T>
+using lines_of = line_writer_512;
+
+/// @param to  a pointer, or a line writer
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
+{
+    const __m512 by = _mm512_set1_ps(step);
+    write(to, 0, _mm512_mul_ps(_mm512_cvtepi32_ps(q.a), by));
+    write(to, 16, _mm512_mul_ps(_mm512_cvtepi32_ps(q.b), by));
+}
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
+{
+    const __m512d by = _mm512_set1_pd(step);
+    write(to, 0, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.a)), by));
+    write(to, 8, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.a, 1)), by));
+    write(to, 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
+    write(to, 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
+}
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
+{
+    quanta q;
+    restore(in, width, r, q);
+    dequantise(q, step, to);
+}
+
+#include <ccoll/codec/szp6/loops.inl>
+#define CCOLL_FMA_TARGET CCOLL_TARGET
+#include <ccoll/codec/szp6/wide.inl>
+#undef CCOLL_FMA_TARGET
+
+}  // namespace avx512
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp6
+
+#include <ccoll/base/kernels_end.inl>
+
+#endif
