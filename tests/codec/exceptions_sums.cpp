@@ -161,7 +161,7 @@ TEMPLATE_TEST_CASE("sums with exceptional values are exact sums, whatever the or
     unsigned seed = 1;
     for (const std::size_t n : {1u, 32u, 33u, 1000u, 8192u})
         for (const std::size_t p : {2u, 3u, 7u})
-            for (int round = 0; round < 4 && (n <= 1000 || round + p == 3); ++round) {
+            for (std::size_t round = 0; round < (n <= 1000 ? 4u : p == 3 ? 1u : 0u); ++round) {
                 const auto ranks = random_ranks<T>(p, n, seed++);
                 std::vector<encoded> addends;
                 for (const auto& x : ranks) addends.push_back(encode(x, step));

@@ -99,9 +99,9 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::
     const block_set some = with_places(at.masks, n);
     u8* const runs = put_places(at.masks, some, n, to, end);
     if (runs == nullptr) return nullptr;
+    // If each place has a value of its own:
     const std::size_t front = static_cast<std::size_t>(runs - to), values_at = up_to(8, front),
-                      values_end = values_at + sizeof(T) * at.values, all = up_to(unit, values_end);  // if each place has a value of its
-                                                                                                      // own
+                      values_end = values_at + sizeof(T) * at.values, all = up_to(unit, values_end);
     value_writer<word> values(to, runs, end);
     std::size_t changes = 0, runs_found = 0;
     bool shorter = true;
