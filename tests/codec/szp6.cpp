@@ -78,7 +78,7 @@ bytes sum(const bytes& a, const bytes& b, std::size_t n)
 {
     if (a.empty() || b.empty()) return {};
     bytes chunk(coder<T>::max_addend_bytes(n));
-    const ccoll::encode_result r = coder<T>::add_chunks(a, b, n, chunk);
+    const ccoll::encode_result r = coder<T>::add_chunks(a, 0, b, 0, n, chunk);
     REQUIRE((r.code == status::ok || r.code == status::too_large));
     chunk.resize(r.code == status::ok ? r.bytes : 0);
     return chunk;
@@ -347,7 +347,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp version 6 with any byte changed, or cut anywh
                     bytes other = sums;
                     other[i] ^= static_cast<std::byte>(flip);
                     const status s = coder<T>::decode_addend(other, y, eb, 0, ccoll::stores::cached);
-                    const status t = coder<T>::add_chunks(other, sums, n, room).code;
+                    const status t = coder<T>::add_chunks(other, 0, sums, 0, n, room).code;
                     if (s != status::ok && s != status::corrupt) FAIL("byte " << i);
                     if (t != status::ok && t != status::corrupt && t != status::too_large) FAIL("byte " << i);
                 }

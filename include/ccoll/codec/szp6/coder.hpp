@@ -46,7 +46,7 @@ struct chunk_coder {
     /// @param readable  bytes behind src that can be read
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
     {
-        return decode(src, readable, [&](const_byte_span chunk) {
+        return with_slack(src, readable, [&](const_byte_span chunk) {
             chunk_view v;
             if (const status s = read_chunk(chunk, out.size(), v); s != status::ok) return s;
             const std::size_t at = v.head.exceptions;
@@ -72,7 +72,7 @@ struct chunk_coder {
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how, i32 divisor = 1,
                                 word missing = fields::exponent | fields::exponent_one >> 1) noexcept
     {
-        return decode(src, readable, [&](const_byte_span chunk) {
+        return with_slack(src, readable, [&](const_byte_span chunk) {
             chunk_view v;
             if (!is_addend(chunk, out.size(), v)) return status::corrupt;
             if (v.head.exceptions == 0) return decode_quanta(v, out, eb, how, nullptr);
@@ -84,12 +84,21 @@ struct chunk_coder {
             return status::ok;
         });
     }
+    /// @param readable_a, readable_b  bytes behind a and b that can be read
     /// @return too_large: the sum has too many different exceptional values, or one is too large
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    static encode_result add_chunks(const_byte_span a, std::size_t readable_a, const_byte_span b, std::size_t readable_b, std::size_t n,
+                                    byte_span dst) noexcept
     {
-        chunk_view x, y;
-        if (!is_addend(a, n, x) || !is_addend(b, n, y)) return {0, status::corrupt};
-        return in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
+        encode_result r{0, status::corrupt};
+        const status s = with_slack(a, readable_a, [&](const_byte_span first) {
+            return with_slack(b, readable_b, [&](const_byte_span second) {
+                chunk_view x, y;
+                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
+                r = in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
+                return status::ok;
+            });
+        });
+        return s == status::ok ? r : encode_result{0, s};
     }
 
 private:
@@ -113,7 +122,7 @@ private:
     }
     /// Kernels read up to `slack` bytes behind a chunk.
     template <class Read>
-    static status decode(const_byte_span src, std::size_t readable, const Read& read) noexcept
+    static status with_slack(const_byte_span src, std::size_t readable, const Read& read) noexcept
     {
         const exact_environment environment;
         if (readable >= slack) return read(src);

@@ -13,7 +13,7 @@
 //   put_planes(q, out) -> width                may write `slack` bytes
 //   put_all_planes(q, out)                     all 32
 //   get_planes(in, width, q)                   width 1..32
-//   start(r, base), last(r)
+//   start(r, base)
 //   restore(in, width, r, q)                   running sums on top of r, width 0..32
 //   restore(in, width, r, step, to)            the same, as values: q step in T
 //   dequantise(q, step, to)
@@ -146,7 +146,7 @@ template <class T>
         } else {
             for (std::size_t k = 0; k < count; ++k) {
                 const T t = x[i + k] * inverse;
-                others |= !((t + portable::rounder<T>)-portable::rounder<T> == t);
+                others |= !(std::nearbyint(t) == t);
             }
         }
         if (others == 0) continue;
@@ -487,8 +487,8 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
                 store(d, q);
                 if (!above.none()) {
                     for (std::size_t i = 0; i < block_elements; ++i) {
-                        u32 sum = static_cast<u32>(q[i]) + static_cast<u32>(q[i - above.row]);
-                        if (above.plane != 0) sum += static_cast<u32>(q[i - above.plane]) - static_cast<u32>(q[i - above.reach()]);
+                        u32 sum = static_cast<u32>(q[i]) + static_cast<u32>((q - above.row)[i]);
+                        if (above.plane != 0) sum += static_cast<u32>((q - above.plane)[i]) - static_cast<u32>((q - above.reach())[i]);
                         q[i] = static_cast<i32>(sum);
                     }
                     load(q, d);
