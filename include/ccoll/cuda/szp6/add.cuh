@@ -57,7 +57,14 @@ __global__ __launch_bounds__(team_threads, 5) void add(const __grid_constant__ a
     group_out out;
     if (g < groups) {
         blocks = blocks_in_group(count, g);
-        const group_in x = open_group<T>(a.a, chunk, g, groups, blocks), y = open_group<T>(a.b, chunk, g, groups, blocks);
+        const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
+        group_in x, y;
+        if (has_front(of_x, groups) && has_front(of_y, groups)) {
+            const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+            const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+            x = p_x.opened<T>(up_to & 0xffff, words & 0xffff);
+            y = p_y.opened<T>(up_to >> 16, words >> 16);
+        }
         const bool usual =
             x.usual && y.usual && x.widest < most_fast_planes && y.widest < most_fast_planes && y.ceiling < fast_limit<T> - x.ceiling;
         if (usual) {

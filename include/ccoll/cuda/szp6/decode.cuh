@@ -7,19 +7,20 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
-/// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0.
+/// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0, and has
+/// a product with a step below `most`.
 template <class T>
 struct biased;
 template <>
 struct biased<float> {
     static constexpr u32 bias = 0x4b400000u;
-    static constexpr float offset = 12582912.0f;
+    static constexpr float offset = 12582912.0f, most = 0x1p96f;
     CCOLL_DEVICE static float number(u32 bits) { return number_of(bits); }
 };
 template <>
 struct biased<double> {
     static constexpr u32 bias = 0x80000000u;
-    static constexpr double offset = 0x1p52 + 0x1p31;
+    static constexpr double offset = 0x1p52 + 0x1p31, most = 0x1p960;
     CCOLL_DEVICE static double number(u32 bits) { return number_of(u64{0x43300000u} << 32 | bits); }
 };
 
@@ -110,11 +111,11 @@ __global__ __launch_bounds__(team_threads, is_f32<T> ? 5 : 3) void decode(const 
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), g = warp();
     if (group_elements * g >= count) return;
     const group_in in = open_group<T>(a.from, chunk, g, groups_of(count), blocks_in_group(count, g));
-    if (!in.usual) {
+    const T step = static_cast<T>(step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16))));
+    if (!in.usual || !(step < biased<T>::most)) {
         if (lane() == 0) list_chunk(a.w, chunk);
         return;
     }
-    const T step = static_cast<T>(step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16))));
     const T minus = times(-biased<T>::offset, step);
     const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
     u32 s0[8], s1[8], s2[8], sign = 0;

@@ -18,7 +18,7 @@ struct encode_arguments {
     double inverse_in_double;
     T lattice;         ///< 1 / L, where L is the least power of two above the step
     word_of<T> usual;  ///< bits of the least |x| whose quotient is computed in double
-    word_of<T> limit;  ///< bits of the least |x| that is not for this kernel
+    word_of<T> limit;  ///< bits of the least |x| that is not for this kernel; 0: none is
     bool has_missing;
     word_of<T> missing;  ///< bits of the value that stands for a missing one
     frame_in other;      ///< of a sum
@@ -163,9 +163,9 @@ CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
 }
 
 template <class T, encoding What>
-inline constexpr u32 encode_residents = !is_f32<T>              ? 3
-                                        : What == encoding::sum ? 5
-                                                                : 4;
+inline constexpr u32 encode_residents = is_f32<T>               ? 4
+                                        : What == encoding::sum ? 2
+                                                                : 3;
 
 template <class T, encoding What>
 __global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encode(const __grid_constant__ encode_arguments<T> a)
@@ -186,11 +186,11 @@ __global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encod
         u32 y0[8], sign = 0;
         if constexpr (adds) {
             y = open_group<T>(a.other, chunk, g, groups, blocks);
-            get_octet<0>(y.planes, y.widest, y0, sign);
+            if (y.planes.width > 0) fetch(y.planes.at);
         }
         wait_for_copies();
         __syncwarp();
-        bool usual = (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row));
+        bool usual = a.limit > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row));
         T by = a.inverse;
         extent all;
         u32 before = 0;
@@ -234,6 +234,7 @@ __global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encod
             transpose(s0);
             if constexpr (adds) {
                 ripple r;
+                get_octet<0>(y.planes, y.widest, y0, sign);
                 r.add<0>(s0, y0, out.widest);
                 if (out.widest > 8) {
                     get_octet<1>(y.planes, y.widest, y0, sign);

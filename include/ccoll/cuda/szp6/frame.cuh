@@ -24,7 +24,7 @@ CCOLL_DEVICE_RARE status check_header(const frame_in& f, u64 n, u32 chunks)
     const double b = bound_of(f);
     const bool good = (flags == 0 || flags == addend_flag || flags == (addend_flag | too_large_flag)) && load_as<u32>(p + 28) == chunks &&
                       b > 0 && b < 1e300 && load_as<u32>(p + 32) == static_cast<u32>(quality::absolute) && load_as<u64>(p + 40) == 0 &&
-                      f.bytes >= f.begin && load_as<u32>(p + payload_field) <= f.units;
+                      f.payload != nullptr && load_as<u32>(p + payload_field) <= f.units;
     if (!good) return status::corrupt;
     return chunks % 2 == 0 || load_as<u64>(p + index_begin + u64{8} * chunks) == 0 ? status::ok : status::corrupt;
 }

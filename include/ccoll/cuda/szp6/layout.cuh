@@ -72,15 +72,18 @@ CCOLL_DEVICE void report(work* w, status s) { atomicMax(&w->code, static_cast<u3
 struct frame_in {
     const u8* frame = nullptr;
     u64 bytes = 0;  ///< that may be read; at least the index, or no fast kernel runs
-    u64 begin = 0;  ///< of the payload
-    u32 units = 0;  ///< that may be read behind `begin`
+    const u8* payload = nullptr;
+    u32 units = 0;  ///< that may be read of the payload
 
     frame_in() = default;
-    frame_in(const void* at, u64 n, u64 chunks) : frame(static_cast<const u8*>(at)), bytes(n), begin(payload_begin(chunks))
+    frame_in(const void* at, u64 n, u64 chunks) : frame(static_cast<const u8*>(at)), bytes(n)
     {
-        if (bytes >= begin) units = static_cast<u32>(std::min<u64>((bytes - begin) / unit_bytes, raw_chunk));
+        const u64 begin = payload_begin(chunks);
+        if (bytes < begin) return;
+        payload = frame + begin;
+        units = static_cast<u32>(std::min<u64>((bytes - begin) / unit_bytes, raw_chunk));
     }
-    bool has_index() const { return bytes >= begin; }
+    bool has_index() const { return payload != nullptr; }
 };
 /// A frame that is written.
 struct frame_out {
@@ -104,8 +107,9 @@ CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk)
 {
     const uint2 entry = get_constant_pair(f.frame + index_begin + u64{8} * chunk);
     const u32 place = entry.x & ~raw_chunk, limit = smaller(get_constant(f.frame + payload_field), f.units);
-    return {f.frame + f.begin + u64{unit_bytes} * place, entry.y, (entry.x & raw_chunk) != 0,
-            place <= limit && (u64{entry.y} + unit_bytes - 1) / unit_bytes <= limit - place};
+    // No chunk has 0 bytes.
+    return {f.payload + u64{unit_bytes} * place, entry.y, (entry.x & raw_chunk) != 0,
+            place < limit && (entry.y - 1) / unit_bytes < limit - place};
 }
 
 /// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is

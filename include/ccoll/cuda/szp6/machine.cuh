@@ -65,6 +65,8 @@ CCOLL_DEVICE u32 get_if(bool has, const u32* p)
                  : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * I));
     return v;
 }
+/// Begins to fetch what is read soon, without a register that waits for it.
+CCOLL_DEVICE void fetch(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 /// The pointer is not computed again from its parts.
 CCOLL_DEVICE void keep(const u32*& p) { asm volatile("" : "+l"(p)); }
 
@@ -124,6 +126,7 @@ u32 get_if(bool has, const u32* p)
 {
     return has ? load_as<u32>(p + I) : 0xdeadbeefu;
 }
+inline void fetch(const void*) {}
 inline void keep(const u32*&) {}
 inline void copy_to_shared(shared_address to, const void* from) { put_shared(to, load_as<uint4>(from)); }
 inline void wait_for_copies() {}

@@ -41,7 +41,8 @@ CCOLL_DEVICE void lay_out(group_out& r, u32 width, u32 blocks)
 /// A chunk of which all groups are known.
 struct placing {
     shared_address control;
-    u32 found = 0;  ///< sums of all first words
+    u64 told = 0;   ///< the words of warp lane % 8
+    u32 found = 0;  ///< the sum of all first words
 
     /// By all warps; `first` is the units of the group, and what was found.
     CCOLL_DEVICE void tell(u32 first, u32 ceiling)
@@ -49,12 +50,10 @@ struct placing {
         if (lane() == 0) put_shared(control + 8 * warp(), u64{ceiling} << 32 | first);
         __syncthreads();
     }
-    CCOLL_DEVICE u64 told(u32 of) const { return get_shared<u64>(control + 8 * of); }
     CCOLL_DEVICE void sum_up()
     {
-        found = 0;
-        CCOLL_UNROLL
-        for (u32 i = 0; i < team_warps; ++i) found += static_cast<u32>(told(i));
+        told = get_shared<u64>(control + 8 * (lane() & 7));
+        found = warp_sum(lane() < team_warps ? static_cast<u32>(told) : 0);
     }
     /// Begins to look for the place.
     CCOLL_DEVICE u32 ask(work* w, u32 front) const { return me() == 0 ? atomicAdd(&w->units, front + (found & 0xffff)) : 0; }
@@ -92,9 +91,7 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     __syncthreads();
     if (!writes) return;
     const u32 place = get_shared<u32>(p.control + 8 * team_warps);
-    u32 before = front;
-    CCOLL_UNROLL
-    for (u32 i = 0; i + 1 < team_warps; ++i) before += i < warp() ? static_cast<u32>(p.told(i)) & 0xffff : 0;
+    const u32 before = front + warp_sum(lane() < warp() ? static_cast<u32>(p.told) & 0xffff : 0);
     u8* const chunk_at = to.unit(place);
     u8* const planes = chunk_at + unit_bytes * (before + lane());
     const u32 units = g.units();
@@ -112,7 +109,7 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     if (lane() == 1)
         store_as(chunk_at + head_bytes + 16 * groups + 8 * warp(), u64{static_cast<u32>(g.base)} << 32 | g.lowest << 16 | before);
     if (warp() != 0) return;
-    const u32 largest = warp_max(static_cast<u32>(p.told(lane() & 7) >> 32));
+    const u32 largest = warp_max(static_cast<u32>(p.told >> 32));
     if (lane() == 0) {
         store_as(chunk_at, uint4{form_left << 8, 0, largest, 0});
         if (groups % 2 != 0) store_as(chunk_at + front_bytes(groups, false), u64{0});

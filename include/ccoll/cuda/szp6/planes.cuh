@@ -88,26 +88,46 @@ struct group_in {
     u32 ceiling = 0;  ///< not below any |q| of the chunk
     bool usual = false;
 };
-/// Finds and checks it. By a whole warp. @param groups, blocks  of the chunk; of the group
+/// Does the chunk have a front? Else nothing of it is read here.
+CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good && !c.raw && c.bytes >= front_bytes(groups, false); }
+/// What is loaded of the front of a chunk, all at once.
+struct group_front {
+    const u8* chunk;
+    uint4 head;
+    uint2 place;
+    u32 bytes, width;
+
+    /// @param g, blocks  the group, and its blocks
+    CCOLL_DEVICE group_front(const chunk_place& c, u32 g, u32 groups, u32 blocks)
+        : chunk(c.at), head(get_once(c.at)), place(get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g)), bytes(c.bytes)
+    {
+        const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
+        width = lane() < blocks ? (place.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+    }
+    /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
+    template <class T>
+    CCOLL_DEVICE group_in opened(u32 up_to, u32 words) const
+    {
+        const u32 at = unit_bytes * (place.x & 0xffff), widest = warp_max(width);
+        const bool is_plain = ((head.x ^ form_left << 8) | head.y | head.w | place.x >> 24) == 0 && head.z < fast_limit<T>;
+        const bool usual = is_plain && widest <= most_fast_planes && (words == 0 || at + 4 * words <= bytes);
+        group_in r{{reinterpret_cast<const u32*>(chunk + at) + (up_to - width), usual ? width : 0},
+                   widest,
+                   static_cast<i32>(place.y),
+                   head.z,
+                   usual};
+        keep(r.planes.at);
+        return r;
+    }
+};
 template <class T>
 CCOLL_DEVICE group_in open_group(const frame_in& f, u32 chunk, u32 g, u32 groups, u32 blocks)
 {
-    group_in r;
     const chunk_place c = find_chunk(f, chunk);
-    if (!c.good || c.raw || c.bytes < front_bytes(groups, false)) return r;
-    const uint4 head = get_once(c.at);
-    const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-    const uint2 place = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
-    const bool is_plain = head.x == form_left << 8 && head.y == 0 && head.w == 0 && head.z < fast_limit<T> && place.x >> 24 == 0;
-    const u32 w = lane() < blocks ? (place.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0, up_to = sum_up_to(w);
-    const u32 at = unit_bytes * (place.x & 0xffff), words = __shfl_sync(all_lanes, up_to, 31);
-    r.widest = warp_max(w);
-    r.usual = is_plain && r.widest <= most_fast_planes && (words == 0 || at + 4 * words <= c.bytes);
-    r.planes = {reinterpret_cast<const u32*>(c.at + at) + (up_to - w), r.usual ? w : 0};
-    keep(r.planes.at);
-    r.base = static_cast<i32>(place.y);
-    r.ceiling = head.z;
-    return r;
+    if (!has_front(c, groups)) return {};
+    const group_front front(c, g, groups, blocks);
+    const u32 up_to = sum_up_to(front.width);
+    return front.opened<T>(up_to, __shfl_sync(all_lanes, up_to, 31));
 }
 
 }  // namespace ccoll::detail::device::szp6
