@@ -58,7 +58,7 @@ endif()
 
 # Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is. Exceptions are
 # files whose own loops are long.
-set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_row_sums|szp_rows|half|szp_isa|szx_isa|zfp_isa|zfp_streams|lossless)|cuda/.*|examples/.*")
+set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_row_sums|szp_rows|half|szp_isa|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
 # g++ optimises kernels whatever the options are. Other compilers are told to, for files that name kernels and so compile them.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   string(APPEND optimised_files "|codec/(szp.*|szx.*|zfp.*|lossless)")

@@ -100,32 +100,29 @@ CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
     CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_add_epi32(q.v[i], from.v[i]);
 }
 
-template <int Step>
-CCOLL_INLINE __m256i turn_step(const turn_words& t, __m256i v) noexcept
-{
-    const __m256i other = Step == 0 ? _mm256_permute4x64_epi64(v, 0x4e) : _mm256_shuffle_epi32(v, Step == 1 ? 0x4e : 0xb1);
-    const __m256i shifted =
-        _mm256_or_si256(_mm256_sllv_epi32(other, load_256(t.left[Step])), _mm256_srlv_epi32(other, load_256(t.right[Step])));
-    const __m256i keep = load_256(t.keep[Step]);
-    return _mm256_or_si256(_mm256_and_si256(v, keep), _mm256_andnot_si256(keep, shifted));
-}
-/// Between 32 bytes, as the values of a block are packed, and 8 planes.
-CCOLL_INLINE __m256i turned(__m256i v) noexcept
-{
-    const turn_words& t = in_memory(turn_table);
-    return turn_step<2>(t, turn_step<1>(t, turn_step<0>(t, v)));
-}
 /// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
 CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
 {
     return _mm256_xor_si256(_mm256_add_epi16(words, words), _mm256_srai_epi16(words, 15));
 }
 CCOLL_INLINE __m256i low_bytes(__m256i v) noexcept { return _mm256_and_si256(v, _mm256_set1_epi16(255)); }
+/// 8 planes of 32 bytes as they are packed, 4 of values 8 k + 4 h .. 8 k + 4 h + 3 in word 4 h + k. All 8 are stored, because a branch
+/// that leaves some out costs more.
+CCOLL_INLINE void put_8_planes(__m256i packed, u8* out) noexcept
+{
+    const __m128i turned = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m256i bytes = _mm256_shuffle_epi8(packed, _mm256_broadcastsi128_si256(turned));
+    bytes = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    for (int k = 7; k >= 0; --k) {
+        put(out + 4 * k, static_cast<u32>(_mm256_movemask_epi8(bytes)));
+        bytes = _mm256_add_epi8(bytes, bytes);
+    }
+}
 /// 16 planes of 32 words.
 CCOLL_INLINE void put_16_planes(__m256i a, __m256i b, u8* out) noexcept
 {
-    store_256(out, turned(_mm256_packus_epi16(low_bytes(a), low_bytes(b))));
-    store_256(out + 32, turned(_mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8))));
+    put_8_planes(_mm256_packus_epi16(low_bytes(a), low_bytes(b)), out);
+    put_8_planes(_mm256_packs_epi16(_mm256_srai_epi16(a, 8), _mm256_srai_epi16(b, 8)), out + 32);
 }
 CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
 {
@@ -143,7 +140,7 @@ CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
     const __m128i least = _mm_minpos_epu16(_mm_xor_si128(any, _mm256_castsi256_si128(ones)));  // of the complements
     const unsigned width = 32 - _lzcnt_u32(~static_cast<u32>(_mm_cvtsi128_si32(least)) & 0xffff);
     if (width <= 8) {
-        store_256(out, turned(_mm256_packs_epi16(a, b)));
+        put_8_planes(_mm256_packs_epi16(a, b), out);
         return width;
     }
     if (width < 16) [[likely]] {
@@ -160,10 +157,22 @@ CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
     return 33 - _lzcnt_u32(static_cast<u32>(_mm_cvtsi128_si32(f)));
 }
 
+/// Swaps bits of the low halves of 64 bits with those that stand `Distance` places higher.
+template <int Distance>
+CCOLL_INLINE __m256i swapped(__m256i v, u32 bits) noexcept
+{
+    const __m256i t = _mm256_and_si256(_mm256_xor_si256(v, _mm256_srli_epi64(v, Distance)), _mm256_set1_epi64x(bits));
+    return _mm256_xor_si256(v, _mm256_xor_si256(t, _mm256_slli_epi64(t, Distance)));
+}
 /// 8 planes, of which those from `width` on repeat the sign, to 32 bytes as they were packed.
+/// An 8x8 bit transpose between 8 words, in each of their 4 bytes: bits are swapped between words that are 4, 2 and 1 apart, each time in
+/// the two halves of 64 bits.
 CCOLL_INLINE __m256i get_8_planes(const u8* in, unsigned width) noexcept
 {
-    return turned(_mm256_permutevar8x32_epi32(load_256(in), load_256(kept_planes.of[std::min(width, 8u)])));
+    __m256i v = _mm256_permutevar8x32_epi32(load_256(in), load_256(turned_planes.of[std::min(width, 8u)]));  // 0 4 2 6 1 5 3 7
+    v = swapped<28>(v, 0xf0f0f0f0u);
+    v = swapped<30>(_mm256_shuffle_epi32(v, 0xd8), 0xccccccccu);                                             // 0 2 4 6 1 3 5 7
+    return swapped<31>(_mm256_permutevar8x32_epi32(v, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7)), 0xaaaaaaaau);
 }
 CCOLL_INLINE void get_16_planes(const u8* in, unsigned width, quanta& d) noexcept
 {
@@ -281,7 +290,8 @@ CCOLL_INLINE __m256i planes_up(__m256i v) noexcept
 /// Planes at .. at + 7; beyond the width, the sign.
 CCOLL_INLINE __m256i planes_from(const u8* in, unsigned width, unsigned at) noexcept
 {
-    if (at >= width) return all_32(get<u32>(in + 4 * (width - 1)));
+    if (at >= width) [[unlikely]]
+        return all_32(get<u32>(in + 4 * (width - 1)));
     return _mm256_permutevar8x32_epi32(load_256(in + 4 * at), load_256(kept_planes.of[std::min(width - at, 8u)]));
 }
 /// Planes of the sum, 8 at once: carries run over the planes in three steps (Kogge-Stone).
@@ -309,11 +319,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     if (wa == 0 || wb == 0) {
         const unsigned width = wa | wb;
         const u8* const from = wa == 0 ? b : a;
-        for (unsigned at = 0; at < width; at += 16) {
-            const __m256i low = load_256(from + 4 * at), high = load_256(from + 4 * at + 32);
-            store_256(out + 4 * at, low);
-            store_256(out + 4 * at + 32, high);
-        }
+        store_256(out, load_256(from));
+        for (unsigned at = 8; at < width; at += 8) store_256(out + 4 * at, load_256(from + 4 * at));
         return width;
     }
     u32 carry = 0;

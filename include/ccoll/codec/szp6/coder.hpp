@@ -32,8 +32,9 @@ struct chunk_coder {
     {
         const exact_environment<denormals::flush> environment;
         const law<T> z(eb);
-        if (!z.usable || in.size() < least_values) return {0, status::unsupported};
-        return in_room(in.size(), dst, [&](u8* out) { return movement(in, z, strides, out); });
+        return in_room(in.size(), dst, [&](u8* out) {
+            return z.usable && in.size() >= least_values ? movement(in, z, strides, out) : kept(in, out);
+        });
     }
     /// @param readable  bytes behind src that can be read
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
@@ -88,11 +89,12 @@ private:
         return wide ? get<i64>(out + bases_at(groups)) : get<i32>(out + places_at(groups) + 4);
     }
 
-    static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, rounding usual, rounding unusual, u8* out) noexcept
+    static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
+                                u8* out, std::size_t zero = 0) noexcept
     {
         packed all;
-        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, usual, unusual, out);
-        else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, unusual, out);
+        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, lists, usual, unusual, zero, out);
+        else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, lists, unusual, out);
         if (!all.held) return {0, status::unsupported};
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, base_of(out, in.size(), false), out);
@@ -107,6 +109,7 @@ private:
     {
         head.above = {};
         head.left = true;
+        if (head.scale != scale::bits) head.wide = true;
         const packed all = packers.in_use()(q, n, head.wide, out);
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, q[0], out);
@@ -114,11 +117,12 @@ private:
 
     static encode_result movement(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
-        if (!may_have_lattice(in, z.common.step)) {
+        const std::size_t zero = zero_counters<T>.in_use()(in.data(), in.size());
+        if (lattice_finders<T>.in_use()(in.data(), in.size(), zero, z.common.step) == 0) {
             chunk_head head;
             head.above = above_of(in, z.common, strides);
-            head.left = !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
-            const encode_result r = narrow(in, z.common, head, rounding::fast, rounding::fast, out);
+            head.left = zero > 0 || !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
+            const encode_result r = narrow(in, z.common, head, true, rounding::fast, rounding::fast, out, zero);
             if (r.code == status::ok) return r;
         }
         return unusual(in, z, strides, out);
@@ -128,18 +132,16 @@ private:
         const distances known = distances::within(in.size(), strides);
         return known.none() ? known : judges<T>.in_use()(in.data(), in.size(), known, z.inverse_in_t);
     }
-    /// Are the first values that are not 0 multiples of a power of two above the step?
-    static bool may_have_lattice(std::span<const T> in, double step) noexcept
+    /// Every value as it is. @return unsupported: not shorter than the values
+    [[gnu::noinline]] static encode_result kept(std::span<const T> in, u8* out) noexcept
     {
-        constexpr std::size_t enough = 8;
-        bit_range bits;
-        std::size_t seen = 0;
-        for (std::size_t i = 0; i < in.size() && seen < enough; ++i) {
-            seen += in[i] != T(0);
-            bits.add(in[i]);
-            if (bits.top != 0 && bits.template lattice<T>(step) == 0) return false;
-        }
-        return seen > 0;
+        alignas(64) i64 q[chunk_elements];
+        for (std::size_t i = 0; i < in.size(); ++i) q[i] = bits_in_order(in[i]);
+        chunk_head head;
+        head.scale = scale::bits;
+        head.wide = !is_f32<T>;
+        const encode_result r = pack_quanta(q, in.size(), head, out);
+        return r.bytes < in.size_bytes() ? r : encode_result{0, status::unsupported};
     }
 
     /// A chunk that has exceptional values, or a grid of its own, or is kept.
@@ -148,39 +150,56 @@ private:
         CCOLL_EXACT_BODY
         T copy[chunk_elements];
         specials::places at;
-        specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
-        if (at.values > 0) return {0, status::unsupported};  // (not yet)
-        const std::span<const T> ordinary(copy, in.size());
-        bit_range bits;
-        word most = 0;
-        for (const T x : ordinary) {
-            bits.add(x);
-            most = std::max(most, fields::magnitude(x));
+        std::span<const T> ordinary = in;
+        word most = magnitude_finders<T>.in_use()(in.data(), in.size());
+        double lattice = most < fields::exponent ? lattice_finders<T>.in_use()(in.data(), in.size(), 0, z.common.step) : 0;
+        if (lattice == 0 && most >= z.far) {
+            specials::split(in.data(), in.size(), specials::rule<T>{most < fields::exponent ? z.far : fields::exponent}, at, copy);
+            ordinary = std::span<const T>(copy, in.size());
+            lattice = most < fields::exponent ? 0 : lattice_finders<T>.in_use()(copy, in.size(), 0, z.common.step);
+            if (lattice == 0 && most >= fields::exponent)
+                specials::split(in.data(), in.size(), specials::rule<T>{z.far}, at, copy);
+            if (lattice == 0) lattice = lattice_finders<T>.in_use()(copy, in.size(), 0, z.common.step);
+            most = magnitude_finders<T>.in_use()(copy, in.size());
+            if (are_various(in, at)) return kept(in, out);
+            return {0, status::unsupported};  // (not yet)
         }
-        const double lattice = bits.template lattice<T>(z.common.step);
         if (lattice == 0 && most < z.common.usual) {
             chunk_head head;
             head.above = above_of(ordinary, z.common, strides);
-            return narrow(ordinary, z.common, head, rounding::fast, rounding::fast, out);
+            return narrow(ordinary, z.common, head, true, rounding::fast, rounding::fast, out);
         }
         const grid<T> own = z.own(most, lattice);
-        if (!(own.step > 0)) return {0, status::unsupported};
+        if (!(own.step > 0)) return kept(in, out);
         chunk_head head;
         head.scale = scale::own;
         head.largest = std::bit_cast<u64>(own.step);
         if constexpr (!is_f32<T>) return wide(ordinary, own, head, out);
         head.above = above_of(ordinary, own, strides);
-        return narrow(ordinary, own, head, rounding::in_double, rounding::in_double, out);
+        return narrow(ordinary, own, head, true, rounding::in_double, rounding::in_double, out);
+    }
+
+    /// Do many exceptional values differ from the exceptional value before them?
+    static bool are_various(std::span<const T> in, const specials::places& at) noexcept
+    {
+        std::size_t others = 0;
+        const T* before = nullptr;
+        for (std::size_t k = 0; k < at.blocks; ++k)
+            for (u32 left = at.masks[k]; left != 0; left &= left - 1) {
+                const T* const x = in.data() + block_elements * k + static_cast<std::size_t>(std::countr_zero(left));
+                others += before != nullptr && fields::of(*x) != fields::of(*before);
+                before = x;
+            }
+        return others > in.size() / 8;
     }
 
     static encode_result addend(std::span<const T> in, const law<T>& z, const field_strides& strides, u8* out) noexcept
     {
         chunk_head head;
         head.above = above_of(in, z.common, strides);
-        const encode_result r = narrow(in, z.common, head, rounding::fast, rounding::mixed, out);
+        const encode_result r = narrow(in, z.common, head, false, rounding::fast, rounding::mixed, out);
         if (r.code == status::ok) return r;
-        for (const T x : in)
-            if (fields::magnitude(x) >= z.far_addend) return {0, status::too_large};  // (not yet)
+        if (magnitude_finders<T>.in_use()(in.data(), in.size()) >= z.far_addend) return {0, status::too_large};  // (not yet)
         head = {};
         return wide(in, z.common, head, out);
     }
@@ -201,27 +220,66 @@ private:
     {
         const u64 largest = x.head.largest + y.head.largest;
         if (largest < x.head.largest || largest >> 62 != 0) return {0, status::too_large};
-        const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && !x.head.wide && !y.head.wide &&
-                           x.head.above == y.head.above;
         chunk_head head;
         head.largest = largest;
-        if (alike && largest >> 31 == 0) {
+        const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && x.head.above == y.head.above;
+        const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
+        if (alike && (narrow || (are_whole(x) && are_whole(y)))) {
             head.above = x.head.above;
-            const packed all = adders.in_use()(x, y, out);
+            head.wide = !narrow;
+            const packed all = adders.in_use()(x, y, head.wide, out);
             if (all.end == nullptr) return {0, status::corrupt};
             return finish(head, all, 0, out);
         }
+        if (x.head.flat) return raised(y, x.base, head, out);
+        if (y.head.flat) return raised(x, y.base, head, out);
         alignas(64) i64 p[chunk_elements], q[chunk_elements];
         if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
         for (std::size_t i = 0; i < x.n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
         return pack_quanta(p, x.n, head, out);
     }
 
+    /// Are differences what they are, and not modulo 2^32?
+    static bool are_whole(const chunk_view& v) noexcept
+    {
+        return v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
+    }
+
+    /// The sum of a chunk and a flat one.
+    /// @param head  largest is set
+    static encode_result raised(const chunk_view& v, i64 by, chunk_head head, u8* out) noexcept
+    {
+        const auto plus = [](i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) + static_cast<u64>(b)); };
+        if (v.head.flat) {
+            packed all;
+            all.flat = true;
+            return finish(head, all, plus(v.base, by), out);
+        }
+        if (!v.head.left || v.size > most_bytes(v.n, v.head.wide) || (!v.head.wide && head.largest >> 31 != 0)) {
+            alignas(64) i64 q[chunk_elements];
+            if (read_quanta(v, q) != status::ok) return {0, status::corrupt};
+            for (std::size_t i = 0; i < v.n; ++i) q[i] = plus(q[i], by);
+            return pack_quanta(q, v.n, head, out);
+        }
+        for (std::size_t g = 0; g < v.groups; ++g)
+            if (group_view one; !v.open(g, one)) return {0, status::corrupt};
+        std::memcpy(out, v.bytes, v.size);
+        head.wide = v.head.wide;
+        head.above = v.head.above;
+        head.write(out);
+        // With distances, later bases are differences, which stay.
+        for (std::size_t g = 0; g < (v.head.above.none() ? v.groups : 1); ++g) {
+            u8* const at = out + (v.head.wide ? bases_at(v.groups) + 8 * g : places_at(v.groups) + 8 * g + 4);
+            if (v.head.wide) put(at, plus(get<i64>(at), by));
+            else put(at, static_cast<i32>(plus(get<i32>(at), by)));
+        }
+        return {v.size};
+    }
+
     static status decode(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
     {
         const exact_environment environment;
         const law<T> z(eb);
-        if (!z.usable) return status::corrupt;
         if (readable < slack) {
             alignas(64) u8 room[most_bytes(chunk_elements, true) + slack + 65536];  // (bounded by exceptions, later)
             if (src.size() > sizeof room - slack) return status::corrupt;
@@ -235,6 +293,7 @@ private:
     {
         chunk_view v;
         if (const status s = read_chunk(src, out.size(), v); s != status::ok) return s;
+        if (!z.usable && v.head.scale != scale::bits) return status::corrupt;
         double step = z.common.step;
         if (v.head.scale == scale::own) {
             step = v.step();

@@ -23,6 +23,12 @@ template <element T>
 inline constexpr by_isa noise_detectors{CCOLL_UP_TO_AVX2(is_noise<T>)};
 template <element T>
 inline constexpr by_isa judges{CCOLL_UP_TO_AVX2(choose_above<T>)};
+template <element T>
+inline constexpr by_isa magnitude_finders{CCOLL_UP_TO_AVX2(largest_magnitude<T>)};
+template <element T>
+inline constexpr by_isa lattice_finders{CCOLL_UP_TO_AVX2(find_lattice<T>)};
+template <element T>
+inline constexpr by_isa zero_counters{CCOLL_UP_TO_AVX2(leading_zeros<T>)};
 inline constexpr by_isa adders{CCOLL_UP_TO_AVX2(add)};
 inline constexpr by_isa narrow_readers{CCOLL_UP_TO_AVX2(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_UP_TO_AVX2(read_wide)};

@@ -5,7 +5,7 @@
 //   0  u8 scale | u8 form | u16 row | u16 plane | u16 exceptions | u64 largest, or f64 step
 //  16  i64 base                                          flat chunks: that is all
 //  16  codes, 16 bytes per group                         half a byte per block: its width, less the lowest one of the group
-//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 0 | i32 base
+//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 1: lists | i32 base
 //  ..  i64 base per group                                wide chunks
 //  ..  planes and exceptions, at multiples of 16 bytes, in any order
 #pragma once
@@ -162,7 +162,8 @@ struct group_view {
     const u8* planes = nullptr;
     i64 base = 0;
     std::size_t blocks = 0;
-    bool flat = true;  ///< all differences are 0
+    bool flat = true;    ///< all differences are 0
+    bool lists = false;  ///< `widths` are codes of a group with lists (lists.inl)
     group_widths widths;
 };
 
@@ -193,11 +194,20 @@ struct chunk_view {
         const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
         const u8* const codes = bytes + head_bytes + 16 * g;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-        if (place[3] != 0 || lowest > most) return false;
+        if (place[3] > 1 || lowest > most) return false;
+        v.lists = place[3] == 1;
         const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.planes = bytes + at;
         if (v.flat) return true;
+        if (v.lists) {
+            std::size_t of_lists = 0;
+            for (std::size_t k = 0; k < v.blocks; ++k) {
+                const unsigned code = v.widths.of[k];
+                of_lists += code <= 7 ? code : 4 * (code - 7);
+            }
+            return !head.wide && lowest == 0 && at <= size && of_lists <= size - at;
+        }
         if (lowest + 15 > most)
             for (std::size_t k = 0; k < v.blocks; ++k)
                 if (v.widths.of[k] > most) return false;

@@ -64,6 +64,16 @@ template <class T>
     return !any(differ) || !any(large);
 }
 
+/// Can all values of a group have one quantum? Four of the first 256 say so of most groups that are not flat.
+template <class T>
+CCOLL_INLINE bool may_be_flat(const T* x, T small) noexcept
+{
+    const auto word = [](T v) CCOLL_TARGET { return fields_of<T>::of(v); };
+    const auto larger = [](T a, T b) CCOLL_TARGET { return std::max(fields_of<T>::magnitude(a), fields_of<T>::magnitude(b)); };
+    return (word(x[31]) == word(x[0]) && word(x[63]) == word(x[0]) && word(x[255]) == word(x[0])) ||
+           std::max(larger(x[0], x[31]), larger(x[63], x[255])) < fields_of<T>::of(small);
+}
+
 /// The largest |q| of n quanta, a multiple of 32.
 CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
 {
@@ -80,16 +90,66 @@ CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
     return most;
 }
 
-/// Are all |x| below a limit, as bits?
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline bool are_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
 {
     typename fields_of<T>::signed_word most = 0;
     for (std::size_t i = 0; i < n; ++i) {
         const auto w = fields_of<T>::signed_magnitude(x[i]);
         most = w > most ? w : most;
     }
-    return static_cast<typename fields_of<T>::word>(most) < limit;
+    return static_cast<typename fields_of<T>::word>(most);
+}
+
+/// How many values, at least, are 0 at the beginning: a multiple of 256.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline std::size_t leading_zeros(const T* x, std::size_t n) noexcept
+{
+    constexpr std::size_t step = 256;
+    std::size_t i = 0;
+    for (; i + step <= n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        vector_of_i32 any = {};
+        for (std::size_t k = 0; k < step * sizeof(T) / lanes; ++k) any |= reinterpret_cast<const vector_of_i32*>(x + i)[k];
+        i32 one = 0;
+        for (std::size_t k = 0; k < lanes / sizeof(i32); ++k) one |= any[k];
+        if (one != 0) break;  // -0 is not asked for
+    }
+    return i;
+}
+
+/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// @param zero  so many values are 0 at the beginning
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, std::size_t zero, double least) noexcept
+{
+    CCOLL_EXACT_BODY
+    bit_range all;
+    T inverse = 0;
+    for (std::size_t i = zero; i < n; i += block_elements) {
+        const std::size_t count = std::min(block_elements, n - i);
+        // A multiple of the power so far, or 0 as long as there is none?
+        unsigned others = 0;
+        if (inverse == T(0)) {
+            typename fields_of<T>::word any = 0;
+            for (std::size_t k = 0; k < count; ++k) any |= fields_of<T>::magnitude(x[i + k]);
+            others = any != 0;
+        } else {
+            for (std::size_t k = 0; k < count; ++k) {
+                const T t = x[i + k] * inverse;
+                others |= !((t + portable::rounder<T>)-portable::rounder<T> == t);
+            }
+        }
+        if (others == 0) continue;
+        for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
+        if (all.top == 0) continue;
+        const double step = all.template lattice<T>(least);
+        if (step == 0) return 0;
+        inverse = static_cast<T>(1 / step);
+    }
+    for (std::size_t i = 0; i < n; ++i) all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
+    return all.top == 0 ? 0 : all.template lattice<T>(least);
 }
 
 template <class T>
@@ -120,10 +180,14 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
     quantise_block(tail, z, how, to + whole);
 }
 
+#include <ccoll/codec/szp6/lists.inl>
+
 /// Packs the differences of a group.
+/// @param lists        may there be lists?
 /// @param differences  (offset, quanta&)
 template <class Differences>
-CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, unsigned& highest, const Differences& differences) noexcept
+CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, bool lists, unsigned& highest,
+                             const Differences& differences) noexcept
 {
     group_widths w;
     u8* p = to.planes;
@@ -139,16 +203,23 @@ CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, unsigned&
         highest = std::max(highest, width);
         p += 4 * width;
     }
+    if (lists && highest <= widest_beside && highest > 0)
+        if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
+            to.close_lists(end, w, blocks, base);
+            return;
+        }
     to.close(p, w, blocks, lowest, highest, base);
 }
 
 /// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
 /// @param x      n values, 1..chunk_elements
+/// @param lists  may there be lists? (movement)
+/// @param zero   so many values are 0 at the beginning
 /// @param chunk  most_bytes() and `slack` bytes
 /// @return       held: false if a value has no quantum of this kind: in movement |x| from z.usual on, else from z.narrow on
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, rounding usual, rounding unusual,
-                                  u8* chunk) noexcept
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, bool lists, rounding usual,
+                                  rounding unusual, std::size_t zero, u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
@@ -163,17 +234,18 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
     for (std::size_t g = 0; g < to.groups; ++g) {
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        // Four blocks tell most groups that are not flat.
-        quantise_block(count >= block_elements ? from : x, z, how, q);
-        const bool may_be_flat = left && count == group_elements && q[0] == q[31];
-        if (may_be_flat) [[unlikely]] {
-            quantise_block(from + 128, z, how, q + 32);
-            if (q[32] == q[0] && q[63] == q[0] && q[0] != hold_out && magnitude(q[0]) < quantum_limit<T>(how) &&
-                is_flat(from, count, small)) {
-                to.close_flat(q[0]);
-                all.largest = std::max<u64>(all.largest, magnitude(q[0]));
-                if (g == 0) first = q[0];
-                all.flat = all.flat && q[0] == first;
+        if (left && group_elements * (g + 1) <= zero) [[unlikely]] {
+            to.close_flat(0);
+            continue;
+        }
+        if (left && count == group_elements && may_be_flat(from, small)) [[unlikely]] {
+            const i64 q0 = fields_of<T>::magnitude(from[0]) < z.narrow ? z.quantum(from[0]) : i64{1} << narrow_exponent;
+            if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, small)) {
+                const i32 base = static_cast<i32>(q0);
+                to.close_flat(base);
+                all.largest = std::max<u64>(all.largest, magnitude(base));
+                if (g == 0) first = base;
+                all.flat = all.flat && base == first;
                 continue;
             }
         }
@@ -185,7 +257,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
             u32 most = magnitude(base);
             const writer before = to;
             if (left) {
-                pack_group(to, blocks, base, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                     fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                     difference(q + i, d);
@@ -193,7 +265,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
                 });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                pack_group(to, blocks, base, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                     fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                     fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                     load(q + i, d);
@@ -201,9 +273,10 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
                 most = highest > 0 ? u32{1} << (highest - 1) : 0;
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
-                // An upper bound only: look.
-                if (are_below(from, count, how == rounding::fast ? z.usual : z.narrow)) {
-                    most = std::min(largest_of(q, block_elements * blocks), quantum_limit<T>(how));
+                // An upper bound only: look. A value below the limit may have been rounded up to it.
+                most = largest_of(q, block_elements * blocks);
+                if (most < quantum_limit<T>(how) ||
+                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow))) {
                 } else if (how != unusual) {
                     to = before;
                     how = unusual;
@@ -226,7 +299,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
 
 /// The same with rows, and planes.
 template <class T>
-CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, rounding how,
+CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, bool lists, rounding how,
                                         u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
@@ -256,7 +329,7 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
         const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
         unsigned highest = 0;
         const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-            pack_group(to, blocks, g == 0 ? front : before, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+            pack_group(to, blocks, g == 0 ? front : before, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                 fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
                 fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                 difference(q + i, d);
@@ -279,16 +352,18 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
     return all;
 }
 
-/// One group to values.
-template <class T, class To>
-CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& p, running& r, bool left, T step,
+/// Blocks `from` to `until` - 1 of a group to values.
+template <bool Left, class T, class To>
+CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
                                  std::size_t ahead, To& to) noexcept
 {
+    const u8* p = planes;
+    running r = sum;
     for (std::size_t b = from; b < until; ++b) {
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
         fetch_ahead(p, 1);
         const unsigned width = v.widths.of[b];
-        if (left) {
+        if constexpr (Left) {
             restore(p, width, r, step, to);
         } else {
             quanta q;
@@ -299,6 +374,50 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
         p += 4 * width;
         if constexpr (std::is_pointer_v<To>) to += block_elements;
     }
+    planes = p;
+    sum = r;
+}
+
+/// The values of a group that is not flat.
+template <bool Left, class T>
+CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+{
+    const bool past = streams && how == stores::streamed;
+    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
+    const std::size_t whole = count / block_elements;
+    running r;
+    start(r, static_cast<i32>(v.base));
+    const u8* p = v.planes;
+    std::size_t b = 0;
+    if constexpr (streams) {
+        if (past && whole > 1) {
+            restore_blocks<Left>(v, 0, 1, p, r, step, ahead, to);  // a line writer needs the bytes before its first register
+            lines_of<T> lines(to);
+            restore_blocks<Left>(v, 1, whole, p, r, step, ahead, lines);
+            lines.finish();
+            to += block_elements * (whole - 1);
+            b = whole;
+        }
+    }
+    restore_blocks<Left>(v, b, whole, p, r, step, ahead, to);
+    if (whole == v.blocks) return;
+    T tail[block_elements], *at = tail;
+    restore_blocks<Left>(v, whole, v.blocks, p, r, step, 0, at);
+    std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
+}
+
+template <class T>
+CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+{
+    if (!v.lists) [[likely]] {
+        if (left) restore_group<true>(v, count, step, to, how);
+        else restore_group<false>(v, count, step, to, how);
+        return;
+    }
+    group_planes planes;
+    get_lists(v, planes);
+    if (left) restore_group<true>(v, count, step, to, how);
+    else restore_group<false>(v, count, step, to, how);
 }
 
 /// Values of a narrow chunk without distances: q step in T.
@@ -306,37 +425,13 @@ template <class T>
 CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
 {
     CCOLL_EXACT_BODY
-    const bool left = view.head.left, past = streams && how == stores::streamed;
-    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view v;
         if (!view.open(g, v)) return status::corrupt;
-        T* to = x + group_elements * g;
-        const std::size_t count = length_of(view.n, g), whole = count / block_elements;
-        if (v.flat) {
-            fill(to, count, left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-            continue;
-        }
-        running r;
-        start(r, static_cast<i32>(v.base));
-        const u8* p = v.planes;
-        std::size_t b = 0;
-        if constexpr (streams) {
-            if (past && whole > 1) {
-                restore_blocks(v, 0, 1, p, r, left, step, ahead, to);  // a line writer needs the bytes before its first register
-                lines_of<T> lines(to);
-                restore_blocks(v, 1, whole, p, r, left, step, ahead, lines);
-                lines.finish();
-                to += block_elements * (whole - 1);
-                b = whole;
-            }
-        }
-        restore_blocks(v, b, whole, p, r, left, step, ahead, to);
-        if (whole < v.blocks) {
-            T tail[block_elements], *at = tail;
-            restore_blocks(v, whole, v.blocks, p, r, left, step, 0, at);
-            std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
-        }
+        T* const to = x + group_elements * g;
+        const std::size_t count = length_of(view.n, g);
+        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
+        else restore_group(view.head.left, v, count, step, to, how);
     }
     return status::ok;
 }
@@ -355,6 +450,9 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         const auto base = static_cast<i32>(v.base);
         if (g == 0)
             for (std::size_t i = 0; i < above.reach() + 1; ++i) first[-1 - static_cast<std::ptrdiff_t>(i)] = base;
+        group_planes planes;
+        if (v.lists && !v.flat) [[unlikely]]
+            get_lists(v, planes);
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
         const u8* p = v.planes;
@@ -421,18 +519,21 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
     });
 }
 
-/// The sum of two narrow chunks with the same distances, of which neither is flat, and none of whose sums has more than 31 bits.
-/// @return end: null if one of them is corrupt
-CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chunk) noexcept
+/// The sum of two chunks that are predicted alike, of which neither is flat.
+/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
+/// @return      end: null if one of them is corrupt
+CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
 {
     packed all;
-    writer to(chunk, a.n, false);
+    writer to(chunk, a.n, wide);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
-        if (!a.open(g, x) || !b.open(g, y)) return {};
-        const i32 base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+        if (!a.open(g, x) || !b.open(g, y) || x.lists || y.lists) return {};
+        const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
+        const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) {
-            to.close_flat(base);
+            to.close_flat(narrow_base);
             continue;
         }
         group_widths w;
@@ -448,7 +549,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
                 highest = std::max<unsigned>(highest, w.of[k]);
             }
             std::memcpy(p, other.planes, 4 * words);
-            to.close(p + 4 * words, w, other.blocks, lowest, highest, base);
+            to.close(p + 4 * words, w, other.blocks, lowest, highest, narrow_base);
             continue;
         }
         const u8 *pa = x.planes, *pb = y.planes;
@@ -456,7 +557,8 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
             fetch_ahead(pa, 1);  // a sixth faster in memory
             fetch_ahead(pb, 1);
             fetch_ahead(p, 1);
-            const unsigned wa = x.widths.of[k], wb = y.widths.of[k], width = add_blocks(pa, wa, pb, wb, p);
+            const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
+            const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
             w.of[k] = static_cast<u8>(width);
             lowest = std::min(lowest, width);
             highest = std::max(highest, width);
@@ -464,7 +566,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, u8* chu
             pb += 4 * wb;
             p += 4 * width;
         }
-        to.close(p, w, x.blocks, lowest, highest, base);
+        to.close(p, w, x.blocks, lowest, highest, narrow_base);
     }
     all.end = to.planes;
     return all;

@@ -220,13 +220,17 @@ CCOLL_INLINE void dequantise(const quanta& q, T step, T* x) noexcept
 }
 
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
-/// @param widths  1..32, modulo 2^32    @return the width of the sum
-[[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
+/// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
+[[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, unsigned most, u8* out) noexcept
 {
+    if (wa == 0 || wb == 0) {
+        std::memcpy(out, wa == 0 ? b : a, 4 * (wa | wb));
+        return wa | wb;
+    }
     const u32 sign_a = get<u32>(a + 4 * (wa - 1)), sign_b = get<u32>(b + 4 * (wb - 1));
     u32 carry = 0, sum = 0;
     unsigned width = 0;  // behind the last plane that differs from the one below it
-    const unsigned planes = std::min(std::max(wa, wb) + 1, widest);
+    const unsigned planes = std::min(std::max(wa, wb) + 1, most);
     for (unsigned k = 0; k < planes; ++k) {
         const u32 x = k < wa ? get<u32>(a + 4 * k) : sign_a, y = k < wb ? get<u32>(b + 4 * k) : sign_b;
         const u32 differ = x ^ y, below = sum;
@@ -252,7 +256,7 @@ struct extended_planes {
 /// Widths from 8 on: 8 planes and then some. Most blocks have one or two more, so that the end of the loop is foreseen.
 [[gnu::noinline]] inline unsigned add_many_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
-    if ((wa | wb) > 15) return add_planes(a, wa, b, wb, out);
+    if ((wa | wb) > 15) return add_planes(a, wa, b, wb, widest, out);
     const extended_planes<16> x(a, wa), y(b, wb);
     u32 sum = 0, carry = 0;
     unsigned last = 0;  // plane that differs from the one below it

@@ -44,7 +44,7 @@ struct packed {
 inline u32 magnitude(i32 q) noexcept { return q < 0 ? u32{0} - static_cast<u32>(q) : static_cast<u32>(q); }
 
 /// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
-inline u32 above_last(unsigned width) noexcept { return width < 20 ? u32{16} << width : u32{1} << 31; }
+inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
 
 /// Blocks narrower than `least` get more planes, which repeat the sign, from the end on: codes have four bits.
 [[gnu::noinline]] inline u8* widen(u8* planes, group_widths& w, std::size_t blocks, unsigned least) noexcept
@@ -97,6 +97,11 @@ struct writer {
         planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
         codes += 16;
         places += 8;
+    }
+    void close_lists(u8* end, group_widths& codes_of_lists, std::size_t blocks, i32 base) noexcept
+    {
+        close(end, codes_of_lists, blocks, 0, 0, base);
+        places[3 - 8] = 1;
     }
     void close_flat(i32 base) noexcept
     {

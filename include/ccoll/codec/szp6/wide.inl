@@ -4,39 +4,45 @@
 // szp6/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 
-/// The nearest quanta of n values.
+/// The nearest quanta of 32 values.
 template <class T>
-CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& grid_of_chunk, i64* to) noexcept
+CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i64* to) noexcept
 {
     CCOLL_EXACT_BODY
-    const double step = grid_of_chunk.step, inverse = grid_of_chunk.inverse;
-    const grid<T> z = grid_of_chunk;
-    for (std::size_t k = 0; k < n; k += block_elements) {
-        const std::size_t count = std::min(block_elements, n - k);
-        double block[block_elements], q[block_elements], size[block_elements];
-        for (std::size_t i = 0; i < block_elements; ++i) block[i] = static_cast<double>(x[k + std::min(i, count - 1)]);
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const double rounded = __builtin_nearbyint(block[i] * inverse);
-            const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, block[i]) * inverse);
-            q[i] = rounded + rest;
-            size[i] = __builtin_fabs(block[i]);
-        }
-        // Where a quotient of less accuracy is the law, it is another integer only near a half.
-        const double narrow = static_cast<double>(std::bit_cast<T>(z.narrow));
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const double plain = __builtin_nearbyint(block[i] * inverse);
-            q[i] = size[i] < narrow ? plain : q[i];
-        }
-        if constexpr (is_f32<T>)
-            for (std::size_t i = 0; i < block_elements; ++i)
-                if (fields_of<T>::magnitude(x[k + std::min(i, count - 1)]) < z.usual) q[i] = static_cast<double>(z.quantum(x[k + std::min(i, count - 1)]));
-        // Whole numbers below 2^62 as integers: either half is the low bits of a number near 1.5 2^52.
-        for (std::size_t i = 0; i < count; ++i) {
-            const double high = __builtin_floor(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
-            const u64 upper = std::bit_cast<u64>(high + 0x1.8p52) << 32, lower = std::bit_cast<u64>(low + 0x1.8p52) & 0xffffffffu;
-            to[k + i] = static_cast<i64>(upper | lower);
-        }
+    using fields = fields_of<T>;
+    const double step = z.step, inverse = z.inverse;
+    const auto narrow = static_cast<typename fields::signed_word>(z.narrow), usual = static_cast<typename fields::signed_word>(z.usual);
+    const T inverse_in_t = z.inverse_in_t;
+    double q[block_elements];
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double v = static_cast<double>(x[i]), rounded = __builtin_nearbyint(v * inverse);
+        const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, v) * inverse);
+        // Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+        const i64 corrected = -static_cast<i64>(fields::signed_magnitude(x[i]) >= narrow);
+        q[i] = rounded + std::bit_cast<double>(std::bit_cast<i64>(rest) & corrected);
     }
+    if constexpr (is_f32<T>)
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            const double in_t = static_cast<double>(__builtin_nearbyintf(x[i] * inverse_in_t));
+            q[i] = fields::signed_magnitude(x[i]) < usual ? in_t : q[i];
+        }
+    // Whole numbers below 2^62 as integers: either half is the low bits of a number near 1.5 2^52.
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double high = __builtin_floor(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
+        const u64 upper = std::bit_cast<u64>(high + 0x1.8p52) << 32, lower = std::bit_cast<u64>(low + 0x1.8p52) & 0xffffffffu;
+        to[i] = static_cast<i64>(upper | lower);
+    }
+}
+/// @param to  whole blocks
+template <class T>
+CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& z, i64* to) noexcept
+{
+    const std::size_t whole = n / block_elements * block_elements;
+    for (std::size_t k = 0; k < whole; k += block_elements) quantise_wide_block(x + k, z, to + k);
+    if (whole == n) return;
+    T tail[block_elements] = {};
+    std::memcpy(tail, x + whole, (n - whole) * sizeof(T));
+    quantise_wide_block(tail, z, to + whole);
 }
 
 /// q step, a product in double that is rounded to T.
@@ -87,11 +93,11 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
         d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
 }
 
-/// Packs quanta, predicted from their left neighbour; narrow if all of them, and their differences, fit 32 bits.
+/// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param chunk  most_bytes() of a wide chunk and `slack` bytes
-/// @param wide   may all be below 2^30? Becomes true if they are not
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+/// @param wide   false: all of them fit 32 bits. Else this is found out, and becomes false if all are below 2^30
+/// @param chunk  most_bytes() of such a chunk and `slack` bytes
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& may_be_wide, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -99,7 +105,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
-    wide = wide || most >= u64{1} << narrow_exponent;
+    may_be_wide = may_be_wide && most >= u64{1} << narrow_exponent;
+    const bool wide = may_be_wide;
     packed all;
     all.largest = most;
     all.flat = true;
@@ -117,6 +124,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
             d[0] = b == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
             for (std::size_t i = 1; i < block_elements; ++i)
                 d[i] = static_cast<i64>(static_cast<u64>(block[i]) - static_cast<u64>(block[i - 1]));
+            if (!wide)
+                for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
             const unsigned width = put_planes_wide(d, p);
             w.of[b] = static_cast<u8>(width);
             lowest = std::min(lowest, width);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions.hpp - floor 2. Sections of exceptional values in wire version 6: what a lossy codec takes out of a chunk and sends
+// beside it. They are found and bridged by codec/specials.hpp. In movement they survive bit for bit; in addends they are wide integers
+// (exceptions/addends.hpp). docs/wire_format_6.md has the law and the bytes.
+#pragma once
+
+#include <ccoll/codec/exceptions/kernels.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+
+template <element T>
+inline constexpr by_isa writers{CCOLL_EACH_ISA(write<T>)};
+template <element T>
+inline constexpr by_isa readers{CCOLL_EACH_ISA(read<T>)};
+template <element T>
+inline constexpr by_isa wide_writers{CCOLL_EACH_ISA(write_wide<T>)};
+template <element T>
+inline constexpr by_isa entry_putters{CCOLL_EACH_ISA(put_entries<T>)};
+inline constexpr by_isa openers{CCOLL_EACH_ISA(open)};
+
+// What these do, exceptions/loops.inl says.
+
+/// most_bytes(n, sizeof(T)) is always enough room.
+template <element T>
+u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end, std::size_t most_changes = ~std::size_t{0}) noexcept
+{
+    return writers<T>.in_use()(x, n, at, most_changes, to, end);
+}
+template <element T>
+bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
+{
+    return readers<T>.in_use()(from, bytes, x, n);
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/addends.hpp - floor 2. Exceptional values of addends: a section of wide integers W, and their sums.
+//
+// A place without `counts` is exceptional in all addends: its value is W, and its quantum is a bridge. A place with `counts` has quanta of
+// other addends as well: its value is q + W. An addend has at most one section of either kind. A sum depends on what was added, not on the
+// order: wide integers and quanta add up, and a place counts once one operand has a quantum there.
+#pragma once
+
+#include <ccoll/codec/exceptions.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+/// Writes the section of an addend that is no sum. most_addend_bytes(n) is always enough room.
+/// @param at       the exceptional values of a chunk, at least one
+/// @param missing  the bits of a missing value; null: there is none
+/// @return         the end of the section, a multiple of 16 bytes behind `to`. Null: too large, which is a W from 2^190 on or the 257th
+///                 different one; or no room
+template <element T>
+u8* write_addend(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing, u8* to,
+                 const u8* end) noexcept
+{
+    return wide_writers<T>.in_use()(x, n, at, step, missing, to, end);
+}
+
+/// Reads the sections of an addend. Total: any bytes are safe. The addend refers to them.
+/// @param bytes  that there are; sections may end before. 0: there are none
+[[gnu::noinline]] inline bool read_addend(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
+{
+    to.alone.clear();
+    to.counted.clear();
+    for (bool more = bytes > 0; more;) {
+        if (bytes < head_bytes) return false;
+        section& s = (from[1] & counts_bit) != 0 ? to.counted : to.alone;
+        if (s.place_count > 0 || !openers.in_use()(from, bytes, n, sizeof(wide), s) || s.entries == 0 || !has_valid_runs(s)) return false;
+        for (std::size_t i = 0; i < s.entries; ++i)
+            if (!entry_of(s, i).is_valid()) return false;
+        more = s.more();
+        from += s.bytes(sizeof(wide));
+        bytes -= s.bytes(sizeof(wide));
+    }
+    for (std::size_t k = 0; k < blocks_of(n); ++k)
+        if ((to.alone.masks[k] & to.counted.masks[k]) != 0) return false;
+    return true;
+}
+
+/// Puts the values of an addend in their places.
+/// @param step     of the grid of the bound    @param divisor  positive: values are divided by it, before they are rounded
+/// @param missing  the bits of a missing value    @param quanta  of the n values; looked at if counts()
+template <element T>
+[[gnu::noinline]] void apply(const addend& a, double step, i32 divisor, typename fields_of<T>::word missing, const i64* quanta, T* x,
+                             std::size_t n) noexcept
+{
+    const exact_step exact(step);
+    if (a.alone.place_count > 0) {
+        typename fields_of<T>::word of[most_entries];
+        for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
+        entry_putters<T>.in_use()(a.alone, of, x, n);
+    }
+    if (!a.counts()) return;
+    run_cursor run(a.counted);
+    wide w = entry_of(a.counted, run.entry);
+    a.counted.kinds.for_each(kind::none, [&](std::size_t k) {
+        each_bit(a.counted.masks[k], [&](std::size_t bit) {
+            if (run.left == 0) {
+                run.next();
+                w = entry_of(a.counted, run.entry);
+            }
+            --run.left;
+            const std::size_t i = block_elements * k + bit;
+            const auto bits = value_of<T>(w, quanta[i], exact, divisor, missing);
+            std::memcpy(x + i, &bits, sizeof bits);
+        });
+    });
+}
+
+/// Copies the sections of an addend with other values: entry i of a section gets of(section, i).
+template <class Entry>
+merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, const u8* end, Entry of) noexcept
+{
+    for (bool more = true; more;) {
+        section s;
+        if (!find_parts(from, bytes, n, s) || s.entries == 0) return {nullptr, status::corrupt};
+        const std::size_t front = s.front_bytes(), values_end = front + sizeof(wide) * s.entries, all = up_to(unit, values_end);
+        if (all > bytes) return {nullptr, status::corrupt};
+        if (all > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
+        std::memcpy(to, from, front);
+        for (std::size_t i = 0; i < s.entries; ++i) {
+            const wide w = of(s, i);
+            if (!w.is_valid()) return {nullptr, status::too_large};
+            put_word(to + front + sizeof(wide) * i, w);
+        }
+        std::memset(to + values_end, 0, all - values_end);
+        to += all;
+        from += all;
+        bytes -= all;
+        more = s.more();
+    }
+    return {to};
+}
+
+/// The sections of an addend times a factor that is not 0. Total: any bytes are safe. @return ok, too_large or corrupt
+[[gnu::noinline]] inline merged scale(const u8* from, std::size_t bytes, std::size_t n, i32 factor, u8* to, const u8* end) noexcept
+{
+    return with_entries(from, bytes, n, to, end, [=](const section& s, std::size_t i) {
+        const wide w = entry_of(s, i);
+        return w.is_valid() ? w * factor : w;
+    });
+}
+
+/// Do two addends have the same exceptional places, whose values change at the same places? Then their sum has them, too, and quanta do not
+/// matter. Total: any bytes are safe.
+[[gnu::noinline]] inline bool are_alike(const u8* a, std::size_t a_bytes, const u8* b, std::size_t b_bytes, std::size_t n) noexcept
+{
+    for (bool more = true; more;) {
+        section s;
+        if (!find_parts(a, a_bytes, n, s) || s.entries == 0) return false;
+        const std::size_t all = s.bytes(sizeof(wide));
+        if (all > std::min(a_bytes, b_bytes) || std::memcmp(a, b, s.front_bytes()) != 0) return false;
+        a += all, b += all;
+        a_bytes -= all, b_bytes -= all;
+        more = s.more();
+    }
+    return true;
+}
+/// The sum of such sections.
+[[gnu::noinline]] inline merged merge_alike(const u8* a, std::size_t a_bytes, const u8* b, std::size_t n, u8* to, const u8* end) noexcept
+{
+    const std::ptrdiff_t to_b = b - a;
+    return with_entries(a, a_bytes, n, to, end, [=](const section& s, std::size_t i) {
+        const wide x = entry_of(s, i), y = get<wide>(s.values + to_b + sizeof(wide) * i);
+        return x.is_valid() && y.is_valid() ? x + y : wide::too_large();
+    });
+}
+
+/// Are the same quanta of two addends bridges? Then merge() needs no quanta.
+inline bool have_same_bridges(const addend& a, const addend& b, std::size_t n) noexcept
+{
+    for (std::size_t k = 0; k < blocks_of(n); ++k)
+        if (a.alone.masks[k] != b.alone.masks[k]) return false;
+    return true;
+}
+
+inline constexpr by_isa mergers{CCOLL_UP_TO_AVX2(merge)};
+
+/// The sections of a sum, as exceptions/merge.inl says.
+inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to, const u8* end) noexcept
+{
+    return mergers.in_use()(a, b, n, quanta_a, quanta_b, to, end);
+}
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/layout.hpp - floor 2. A section of exceptional values in wire version 6: what its bytes mean, the reader that finds its
+// parts, and the writer of its values. Drawn in docs/wire_format_6.md. Nothing here depends on an instruction set.
+//
+//   u8 entries - 1 | u8 form | u16 value runs | kinds of blocks, 2 bits each | u16 place runs | u32 masks | u8[2] value runs | values
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <ccoll/base/error.hpp>
+#include <ccoll/codec/exceptions/wide.hpp>
+#include <ccoll/codec/specials/layout.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+
+using specials::block_elements, specials::blocks_of, specials::length_of, specials::most_blocks, specials::places, specials::whole;
+
+inline constexpr std::size_t unit = 16;  ///< a section is a multiple of so many bytes
+inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes = 4;
+
+/// How a block says which of its values are exceptional.
+enum class kind : u8 { none, all, run, mask };
+/// Bits of the form.
+inline constexpr u8 own_bit = 1, counts_bit = 2, more_bit = 4;
+
+constexpr std::size_t up_to(std::size_t multiple, std::size_t bytes) noexcept { return (bytes + multiple - 1) / multiple * multiple; }
+constexpr std::size_t kinds_bytes(std::size_t n) noexcept { return up_to(4, (blocks_of(n) + 3) / 4); }
+
+/// Where the value runs begin at the latest.
+constexpr std::size_t most_in_front(std::size_t n) noexcept { return head_bytes + kinds_bytes(n) + 4 * blocks_of(n) + 2; }
+/// Always enough for the section of a chunk for movement: a dictionary is only used if it is shorter than the values themselves.
+constexpr std::size_t most_bytes(std::size_t n, std::size_t value_bytes) noexcept
+{
+    return up_to(unit, up_to(8, most_in_front(n)) + n * value_bytes);
+}
+/// Always enough for both sections of an addend. Places are in one of them, and each begins at most one value run and one entry.
+constexpr std::size_t most_addend_bytes(std::size_t n) noexcept
+{
+    return 2 * up_to(unit, most_in_front(n) + 8) + up_to(unit, 2 * n) + sizeof(wide) * std::min(n, 2 * most_entries) + 2 * unit;
+}
+
+CCOLL_EXACT_BEGIN  // for its optimisation
+
+template <class Word>
+inline Word get(const u8* from) noexcept
+{
+    Word w;
+    std::memcpy(&w, from, sizeof w);
+    return w;
+}
+template <class Word>
+inline void put_word(u8* to, const Word& w) noexcept
+{
+    std::memcpy(to, &w, sizeof w);
+}
+
+/// Calls each(i) for the bits of a mask.
+template <class Each>
+[[gnu::always_inline]] inline void each_bit(u32 mask, Each each) noexcept  // into kernels
+{
+    for (; mask != 0; mask &= mask - 1) each(static_cast<std::size_t>(std::countr_zero(mask)));
+}
+
+/// A bit for each block of a chunk. Branches on masks themselves would be mispredicted.
+struct block_set {
+    u32 of[most_blocks / 32] = {};
+
+    template <class Each>
+    [[gnu::always_inline]] inline void for_each(Each each) const noexcept
+    {
+        for (std::size_t j = 0; j < most_blocks / 32; ++j)
+            for (u32 left = of[j]; left != 0; left &= left - 1) each(32 * j + static_cast<std::size_t>(std::countr_zero(left)));
+    }
+};
+
+/// Two bits for each block of a chunk, as in a section.
+struct block_kinds {
+    u64 pairs[most_blocks / 32] = {};
+
+    /// The lower bits of the pairs of one kind, for blocks from 32 j on.
+    u64 of(std::size_t j, kind which) const noexcept
+    {
+        constexpr u64 lower = 0x5555555555555555u;
+        const u64 p = pairs[j], low = p & lower, high = p >> 1 & lower;
+        return which == kind::all ? low & ~high : which == kind::run ? high & ~low : which == kind::mask ? high & low : low | high;
+    }
+    /// kind::none: of all that have places
+    [[gnu::always_inline]] inline std::size_t count(kind which) const noexcept
+    {
+        int sum = 0;
+        for (std::size_t j = 0; j < most_blocks / 32; j += 2) sum += std::popcount(of(j, which) | of(j + 1, which) << 1);
+        return static_cast<std::size_t>(sum);
+    }
+    /// Calls each(k) for all blocks of a kind, in order. kind::none: for all that have places
+    template <class Each>
+    [[gnu::always_inline]] inline void for_each(kind which, Each each) const noexcept
+    {
+        for (std::size_t j = 0; j < most_blocks / 32; ++j)
+            for (u64 left = of(j, which); left != 0; left &= left - 1) each(32 * j + static_cast<std::size_t>(std::countr_zero(left)) / 2);
+    }
+};
+
+/// A section whose parts lie within its bytes, up to the values.
+struct section {
+    const u8 *from = nullptr, *runs = nullptr, *values = nullptr;
+    std::size_t value_runs = 0, entries = 0;  ///< 0 entries: each place has a value of its own
+    std::size_t runs_of_places = 0, masks_of_places = 0;
+    u8 form = 0;
+    block_kinds kinds;
+    std::size_t place_count = 0;  ///< 0: there is no section
+    u32 masks[most_blocks];       ///< of each block
+
+    void clear() noexcept
+    {
+        value_runs = place_count = 0;
+        std::memset(masks, 0, sizeof masks);
+    }
+    bool counts() const noexcept { return (form & counts_bit) != 0; }
+    bool more() const noexcept { return (form & more_bit) != 0; }
+    std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
+    std::size_t bytes(std::size_t value_bytes) const noexcept
+    {
+        return up_to(unit, front_bytes() + value_bytes * (entries > 0 ? entries : place_count));
+    }
+};
+
+/// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
+[[gnu::always_inline]] inline bool find_parts(const u8* from, std::size_t bytes, std::size_t n, section& s) noexcept
+{
+    const std::size_t blocks = blocks_of(n);
+    if (bytes < head_bytes + kinds_bytes(n)) return false;
+    const bool own = (from[1] & own_bit) != 0;
+    s.from = from;
+    s.form = from[1];
+    s.entries = own ? 0 : from[0] + std::size_t{1};
+    s.value_runs = get<u16>(from + 2);
+    s.kinds = {};
+    std::memcpy(s.kinds.pairs, from + head_bytes, kinds_bytes(n));
+    if (blocks % 32 != 0 && s.kinds.pairs[blocks / 32] >> 2 * (blocks % 32) != 0) return false;
+    s.runs_of_places = s.kinds.count(kind::run);
+    s.masks_of_places = s.kinds.count(kind::mask);
+    s.runs = from + head_bytes + kinds_bytes(n) + up_to(4, 2 * s.runs_of_places) + 4 * s.masks_of_places;
+    s.values = from + up_to(8, static_cast<std::size_t>(s.runs - from) + 2 * s.value_runs);
+    return s.form < 8 && (!own || (from[0] == 0 && s.value_runs == 0)) && s.front_bytes() <= bytes;
+}
+
+/// The entries of places, in their order.
+struct run_cursor {
+    const u8 *at, *end;
+    std::size_t left = 0;  ///< places
+    unsigned entry = 0;
+
+    explicit run_cursor(const section& s) noexcept : at(s.runs), end(s.runs + 2 * s.value_runs) { next(); }
+    /// Begins the next run. Those that follow and have the same entry are part of it.
+    void next() noexcept
+    {
+        if (at == end) return;
+        entry = at[0];
+        for (; at != end && at[0] == entry; at += 2) left += at[1] + std::size_t{1};
+    }
+};
+
+/// Do value runs name entries that there are, for all places?
+inline bool has_valid_runs(const section& s) noexcept
+{
+    std::size_t sum = 0, highest = 0;
+    for (std::size_t j = 0; j < s.value_runs; ++j) {
+        highest = std::max<std::size_t>(highest, s.runs[2 * j]);
+        sum += s.runs[2 * j + 1] + std::size_t{1};
+    }
+    return sum == s.place_count && highest < s.entries;
+}
+
+inline std::size_t hash(u64 bits) noexcept { return static_cast<std::size_t>(bits * 0x9e3779b97f4a7c15u >> 55); }
+inline std::size_t hash(const wide& w) noexcept { return hash(w.limb[0] ^ (w.limb[1] * 3) ^ (w.limb[2] * 7)); }
+
+/// What has become of some numbers lately: the entry, plus 1.
+template <class Key>
+class recent_entries {
+public:
+    /// @return 0 if that is not known
+    u16& of(Key k) noexcept
+    {
+        const std::size_t i = hash(k) % count;
+        if (keys_[i] != k) entries_[i] = 0;
+        keys_[i] = k;
+        return entries_[i];
+    }
+
+private:
+    static constexpr std::size_t count = 64;
+
+    Key keys_[count] = {};
+    u16 entries_[count] = {};
+};
+
+/// Writes value runs, behind the places of a section, and then the dictionary. Entries are in the order of their first places.
+template <class Value>
+class value_writer {
+public:
+    /// @param section  has a head, whose places end at `runs`
+    value_writer(u8* section, u8* runs, const u8* end) noexcept : section_(section), runs_(runs), to_(runs), end_(end) {}
+
+    /// The entry of a value; most_entries if there is none.
+    std::size_t entry_of(const Value& v) noexcept
+    {
+        for (std::size_t slot = hash(v);; slot = (slot + 1) % slots) {
+            if (entry_[slot] == 0) {
+                if (entries_ == most_entries) return most_entries;
+                of_[entries_] = v;
+                entry_[slot] = static_cast<u16>(++entries_);
+            }
+            if (of_[entry_[slot] - 1] == v) return entry_[slot] - 1u;
+        }
+    }
+    /// The next `count` places have this entry. @return false: there is no room
+    bool add(std::size_t entry, std::size_t count) noexcept
+    {
+        const std::size_t runs = (count + most_in_run - 1) / most_in_run;
+        if (entry >= most_entries || 2 * runs > static_cast<std::size_t>(end_ - to_)) return false;
+        for (; count > 0; to_ += 2) {
+            const std::size_t some = std::min(count, most_in_run);
+            to_[0] = static_cast<u8>(entry);
+            to_[1] = static_cast<u8>(some - 1);
+            count -= some;
+        }
+        return true;
+    }
+    /// Of the section so far, before it is filled up.
+    std::size_t bytes() const noexcept { return up_to(8, static_cast<std::size_t>(to_ - section_)) + sizeof(Value) * entries_; }
+
+    /// @return the end of the section; null if there is no room
+    u8* finish(u8 form) noexcept
+    {
+        const std::size_t front = static_cast<std::size_t>(to_ - section_), values_end = bytes(), at = up_to(8, front),
+                          all = up_to(unit, values_end);
+        if (all > static_cast<std::size_t>(end_ - section_)) return nullptr;
+        section_[0] = static_cast<u8>(entries_ - 1);
+        section_[1] = form;
+        put_word(section_ + 2, static_cast<u16>((to_ - runs_) / 2));
+        std::memset(to_, 0, at - front);
+        std::memcpy(section_ + at, of_, sizeof(Value) * entries_);
+        std::memset(section_ + values_end, 0, all - values_end);
+        return section_ + all;
+    }
+
+private:
+    static constexpr std::size_t slots = 512;
+
+    u8 *section_, *runs_, *to_;
+    const u8* end_;
+    std::size_t entries_ = 0;
+    Value of_[most_entries];
+    u16 entry_[slots] = {};  ///< less 1; by hash
+};
+
+/// The exceptional values of an addend.
+struct addend {
+    section alone, counted;
+
+    bool counts() const noexcept { return counted.place_count > 0; }
+};
+
+inline wide entry_of(const section& s, std::size_t i) noexcept { return get<wide>(s.values + sizeof(wide) * i); }
+
+struct merged {
+    u8* end = nullptr;
+    status code = status::ok;
+};
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

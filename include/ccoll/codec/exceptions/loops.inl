@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values: one text, compiled once for each instruction set.
+// The namespace that includes this file has the primitives `equal`, `put`, `put_all` and `mask_of_run` of specials/loops.inl.
+
+/// Which blocks have places?
+CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
+{
+    block_set some;
+    std::size_t k = 0;
+    for (; k + 32 <= blocks_of(n); k += 32) some.of[k / 32] = ~equal(reinterpret_cast<const float*>(masks + k), 0u);
+    for (; k < blocks_of(n); ++k) some.of[k / 32] |= u32{masks[k] != 0} << k % 32;
+    return some;
+}
+
+/// Begins a section: its places.
+/// @param masks  of each block of n values    @param some  with_places(), at least one
+/// @return       where value runs go; null if there is no room
+CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std::size_t n, u8* to, const u8* end) noexcept
+{
+    u64 kinds[most_blocks / 32];
+    u16 runs[most_blocks + 1];
+    u32 masks_of[most_blocks];
+    std::size_t run_count = 0, mask_count = 0;
+    for (std::size_t j = 0; j < most_blocks / 32; ++j) {
+        u64 pairs = 0;
+        each_bit(some.of[j], [&](std::size_t i) CCOLL_TARGET {
+            const std::size_t k = 32 * j + i;
+            const u32 mask = masks[k], others = whole(n, k) & ~mask;
+            const bool together = specials::is_run(mask), is_run = others != 0 && (together || specials::is_run(others));
+            const u32 run = together ? mask : others;
+            runs[run_count] = static_cast<u16>(std::countr_zero(run) | (31 - std::countl_zero(run)) << 5 | int{!together} << 10);
+            masks_of[mask_count] = mask;
+            run_count += is_run;
+            mask_count += others != 0 && !is_run;
+            pairs |= u64{static_cast<u8>(others == 0 ? kind::all : is_run ? kind::run : kind::mask)} << 2 * i;
+        });
+        kinds[j] = pairs;
+    }
+    const std::size_t runs_at = head_bytes + kinds_bytes(n), masks_at = runs_at + up_to(4, 2 * run_count),
+                      bytes = masks_at + 4 * mask_count;
+    if (bytes > static_cast<std::size_t>(end - to)) return nullptr;
+    std::memcpy(to + head_bytes, kinds, kinds_bytes(n));
+    if (run_count % 2 != 0) runs[run_count] = 0;
+    std::memcpy(to + runs_at, runs, up_to(4, 2 * run_count));
+    std::memcpy(to + masks_at, masks_of, 4 * mask_count);
+    return to + bytes;
+}
+
+/// The same for masks alone.
+CCOLL_TARGET inline u8* begin_section(const u32* masks, std::size_t n, u8* to, const u8* end) noexcept
+{
+    return put_places(masks, with_places(masks, n), n, to, end);
+}
+
+/// Which values of a mask have these bits? Only the last block of a chunk may have less than 32 values.
+template <element T>
+CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename fields_of<T>::word bits) noexcept
+{
+    if (length == block_elements) return mask & equal(block, bits);
+    u32 same = 0;
+    each_bit(mask, [&](std::size_t i) { same |= u32{specials::bits_at(block, i) == bits} << i; });
+    return same;
+}
+
+/// Calls run(bits, count) for exceptional values that have the same bits and follow each other, until it returns false.
+template <element T, class Run>
+CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, const block_set& some, Run run) noexcept
+{
+    typename fields_of<T>::word current = 0;
+    std::size_t count = 0;
+    for (std::size_t j = 0; j < most_blocks / 32; ++j)
+        for (u32 blocks = some.of[j]; blocks != 0; blocks &= blocks - 1) {
+            const std::size_t k = 32 * j + static_cast<std::size_t>(std::countr_zero(blocks));
+            const T* const block = x + block_elements * k;
+            u32 left = masks[k];
+            for (;;) {
+                const u32 differ = left & ~equal_in(block, length_of(n, k), left, current);
+                if (differ == 0) break;
+                const u32 same = left & ((differ & (0u - differ)) - 1);  // in front of the first that differs
+                count += static_cast<std::size_t>(std::popcount(same));
+                if (count > 0 && !run(current, count)) return;
+                current = specials::bits_at(block, static_cast<std::size_t>(std::countr_zero(differ)));
+                count = 0;
+                left &= ~same;
+            }
+            count += static_cast<std::size_t>(std::popcount(left));
+        }
+    run(current, count);
+}
+
+/// Writes the section of a chunk for movement.
+/// @param x             the chunk, n values    @param at  its exceptional values, at least one
+/// @param most_changes  of values that differ from the exceptional value before them
+/// @return              the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or are more changes
+template <element T>
+CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::size_t most_changes, u8* to, const u8* end) noexcept
+{
+    using word = typename fields_of<T>::word;
+    const block_set some = with_places(at.masks, n);
+    u8* const runs = put_places(at.masks, some, n, to, end);
+    if (runs == nullptr) return nullptr;
+    const std::size_t front = static_cast<std::size_t>(runs - to), values_at = up_to(8, front),
+                      values_end = values_at + sizeof(T) * at.values, all = up_to(unit, values_end);  // if each place has a value of its
+                                                                                                      // own
+    value_writer<word> values(to, runs, end);
+    std::size_t changes = 0, runs_found = 0;
+    bool shorter = true;
+    each_value_run(x, n, at.masks, some, [&](word bits, std::size_t count) {
+        changes = runs_found++;
+        shorter = shorter && values.add(values.entry_of(bits), count) && values.bytes() <= values_end;
+        return shorter || changes <= most_changes;
+    });
+    if (changes > most_changes) return nullptr;
+    if (shorter) return values.finish(0);
+    if (all > static_cast<std::size_t>(end - to)) return nullptr;
+    put_word(to, u32{own_bit} << 8);
+    std::memset(runs, 0, values_at - front);
+    u8* value = to + values_at;
+    some.for_each([&](std::size_t k) {
+        each_bit(at.masks[k], [&](std::size_t i) {
+            std::memcpy(value, x + block_elements * k + i, sizeof(T));
+            value += sizeof(T);
+        });
+    });
+    std::memset(value, 0, all - values_end);
+    return to + all;
+}
+
+/// Writes the section of a chunk for addends. @return as write(); null also if a wide integer is too large, or there are too many
+template <element T>
+CCOLL_TARGET inline u8* write_wide(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing,
+                                   u8* to, const u8* end) noexcept
+{
+    using word = typename fields_of<T>::word;
+    const block_set some = with_places(at.masks, n);
+    u8* const runs = put_places(at.masks, some, n, to, end);
+    if (runs == nullptr) return nullptr;
+    value_writer<wide> values(to, runs, end);
+    const exact_step exact(step);
+    recent_entries<word> recent;
+    bool fits = true;
+    each_value_run(x, n, at.masks, some, [&](word bits, std::size_t count) {
+        u16& entry = recent.of(bits);
+        if (entry == 0) {
+            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of(std::bit_cast<T>(bits), exact);
+            entry = static_cast<u16>(1 + (w.is_valid() ? values.entry_of(w) : most_entries));
+        }
+        fits = values.add(entry - 1u, count);
+        return fits;
+    });
+    return fits ? values.finish(0) : nullptr;
+}
+
+/// Reads which values of a chunk are exceptional. Masks of blocks without places stay as they are. Total: any bytes are safe.
+CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, std::size_t value_bytes, section& s) noexcept
+{
+    s.place_count = 0;
+    if (!find_parts(from, bytes, n, s)) return false;
+    const u8* run_at = from + head_bytes + kinds_bytes(n);
+    const u8* mask_at = run_at + up_to(4, 2 * s.runs_of_places);
+    std::size_t count = 0;
+    bool valid = true;
+    const auto take = [&](std::size_t k, u32 mask) {
+        valid = valid && mask != 0 && (mask & ~whole(n, k)) == 0;
+        s.masks[k] = mask;
+        count += static_cast<std::size_t>(std::popcount(mask));
+    };
+    s.kinds.for_each(kind::all, [&](std::size_t k) {
+        s.masks[k] = whole(n, k);
+        count += length_of(n, k);
+    });
+    s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET {
+        take(k, mask_of_run(get<u16>(run_at), whole(n, k)));
+        run_at += 2;
+    });
+    s.kinds.for_each(kind::mask, [&](std::size_t k) {
+        take(k, get<u32>(mask_at));
+        mask_at += 4;
+    });
+    s.place_count = count;
+    return valid && count > 0 && s.bytes(value_bytes) <= bytes;
+}
+
+/// Puts values in the places of a section that has entries. @param of  the bits of each entry    @return false: the value runs are wrong
+template <element T>
+CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
+{
+    const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
+        T* const block = x + block_elements * k;
+        if (length_of(n, k) == block_elements) put(block, mask, bits);
+        else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
+    };
+    run_cursor run(s);
+    if (run.left == s.place_count && run.at == run.end) {
+        if (run.entry >= s.entries) return false;
+        const auto bits = of[run.entry];
+        s.kinds.for_each(kind::all, [&](std::size_t k) CCOLL_TARGET {
+            if (length_of(n, k) == block_elements) put_all(x + block_elements * k, bits);
+            else put_in(k, s.masks[k], bits);
+        });
+        s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
+        s.kinds.for_each(kind::mask, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
+        return true;
+    }
+    bool valid = true;
+    s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
+        for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
+            if (run.left == 0) run.next();
+            valid = valid && run.left > 0 && run.entry < s.entries;
+            if (!valid) return;
+            std::size_t count = static_cast<std::size_t>(std::popcount(left));
+            piece = left;
+            if (count > run.left) {  // the lowest places
+                count = run.left;
+                u32 behind = left;
+                for (std::size_t i = 0; i < count; ++i) behind &= behind - 1;
+                piece = left & ~behind;
+            }
+            const auto bits = of[run.entry];
+            if (count > 4) put_in(k, piece, bits);
+            else each_bit(piece, [&](std::size_t i) { std::memcpy(x + block_elements * k + i, &bits, sizeof bits); });
+            run.left -= count;
+        }
+    });
+    return valid && run.left == 0 && run.at == run.end;
+}
+
+/// Reads the section of a chunk for movement, and puts its values in their places. Total: any bytes are safe.
+/// @return  false if this is no section of a chunk of n values; some may have been put
+template <element T>
+CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
+{
+    section s;
+    if (!open(from, bytes, n, sizeof(T), s) || s.form > own_bit) return false;
+    if (s.entries > 0) {
+        typename fields_of<T>::word of[most_entries];
+        std::memcpy(of, s.values, sizeof(T) * s.entries);
+        return put_entries(s, of, x, n);
+    }
+    const u8* value = s.values;
+    s.kinds.for_each(kind::none, [&](std::size_t k) {
+        each_bit(s.masks[k], [&](std::size_t i) {
+            std::memcpy(x + block_elements * k + i, value, sizeof(T));
+            value += sizeof(T);
+        });
+    });
+    return true;
+}

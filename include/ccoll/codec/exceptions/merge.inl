@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/merge.inl - floor 2. The sections of the sum of two addends: one text, compiled once for each instruction set, of which
+// it uses the instructions that count bits. It follows exceptions/loops.inl.
+
+/// The entries of an operand of a sum, by its places in order.
+class operand {
+public:
+    CCOLL_TARGET explicit operand(const addend& of) noexcept : of_(of), alone_(of.alone), counted_(of.counted) {}
+
+    CCOLL_INLINE u32 alone(std::size_t k) const noexcept { return of_.alone.masks[k]; }
+    CCOLL_INLINE u32 counted(std::size_t k) const noexcept { return of_.counted.masks[k]; }
+    /// Of some places of block k that have not been taken yet: those up to where a value changes.
+    CCOLL_INLINE u32 even(std::size_t k, u32 places) noexcept
+    {
+        return up_to_change(alone_, alone(k) & places, places) & up_to_change(counted_, counted(k) & places, places);
+    }
+    /// How the first of some places is exceptional, and all those that are like it. 0: it is not. Numbers of entries begin at 1 and 257.
+    CCOLL_INLINE std::size_t entry(std::size_t k, u32 first, u32& alike) const noexcept
+    {
+        const u32 a = alone(k), c = counted(k);
+        alike &= (a & first) != 0 ? a : (c & first) != 0 ? c : ~(a | c);
+        return (a & first) != 0 ? 1 + alone_.entry : (c & first) != 0 ? 1 + most_entries + counted_.entry : 0;
+    }
+    CCOLL_INLINE wide value(std::size_t entry) const noexcept
+    {
+        if (entry == 0) return {};
+        return entry <= most_entries ? entry_of(of_.alone, entry - 1) : entry_of(of_.counted, entry - 1 - most_entries);
+    }
+    /// All of these places have been dealt with.
+    CCOLL_INLINE void take(std::size_t k, u32 places) noexcept
+    {
+        alone_.left -= static_cast<std::size_t>(std::popcount(alone(k) & places));
+        counted_.left -= static_cast<std::size_t>(std::popcount(counted(k) & places));
+    }
+
+private:
+    CCOLL_TARGET static inline u32 up_to_change(run_cursor& run, u32 mine, u32 places) noexcept
+    {
+        if (mine == 0) return places;
+        if (run.left == 0) run.next();
+        if (static_cast<std::size_t>(std::popcount(mine)) <= run.left) return places;
+        for (std::size_t i = 0; i < run.left; ++i) mine &= mine - 1;
+        return places & ((mine & (0u - mine)) - 1);
+    }
+
+    const addend& of_;
+    run_cursor alone_, counted_;
+};
+
+/// Writes one section of a sum. @param masks  the places of the sum that it has, at least one
+CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to,
+                                      const u8* end) noexcept
+{
+    u8* const runs = begin_section(masks, n, to, end);
+    if (runs == nullptr) return nullptr;
+    value_writer<wide> values(to, runs, end);
+    operand x(a), y(b);
+    recent_entries<u32> recent;
+    std::size_t entry = most_entries, pending = 0;
+    for (std::size_t k = 0; k < blocks_of(n); ++k)
+        for (u32 left = x.alone(k) | x.counted(k) | y.alone(k) | y.counted(k), even; left != 0; left &= ~even) {
+            even = x.even(k, left);
+            even &= y.even(k, even);
+            for (u32 mine = masks[k] & even; mine != 0;) {
+                const u32 first = mine & (0u - mine);
+                u32 alike = mine;
+                const std::size_t in_x = x.entry(k, first, alike), in_y = y.entry(k, first, alike);
+                const u32 others = mine & ~alike, piece = others == 0 ? mine : mine & ((others & (0u - others)) - 1);
+                u16& known = recent.of(static_cast<u32>(in_x << 16 | in_y));
+                if (known == 0) {
+                    const wide sum = x.value(in_x) + y.value(in_y);
+                    known = static_cast<u16>(1 + (sum.is_valid() ? values.entry_of(sum) : most_entries));
+                }
+                if (entry != known - 1u && pending > 0) {
+                    if (!values.add(entry, pending)) return nullptr;
+                    pending = 0;
+                }
+                entry = known - 1u;
+                pending += static_cast<std::size_t>(std::popcount(piece));
+                mine &= ~piece;
+            }
+            x.take(k, even);
+            y.take(k, even);
+        }
+    return values.add(entry, pending) ? values.finish(form) : nullptr;
+}
+
+/// Writes the sections of a sum, and sets the bridges that meet a quantum to 0.
+/// @param quanta_a, quanta_b  of the operands, which the caller adds afterwards; null if have_same_bridges()
+/// @return                    ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256
+///                            different ones, or no room
+CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to,
+                                 const u8* end) noexcept
+{
+    u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0;
+    for (std::size_t k = 0; k < blocks_of(n); ++k) {
+        const u32 in_a = a.alone.masks[k], in_b = b.alone.masks[k];
+        alone[k] = in_a & in_b;
+        counted[k] = (in_a ^ in_b) | a.counted.masks[k] | b.counted.masks[k];
+        any_alone |= alone[k];
+        any_counted |= counted[k];
+        each_bit(in_a & ~in_b, [&](std::size_t i) { quanta_a[block_elements * k + i] = 0; });
+        each_bit(in_b & ~in_a, [&](std::size_t i) { quanta_b[block_elements * k + i] = 0; });
+    }
+    if (any_alone != 0) to = merge_section(a, b, n, alone, any_counted != 0 ? more_bit : 0, to, end);
+    if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, counts_bit, to, end);
+    return {to, to != nullptr ? status::ok : status::too_large};
+}

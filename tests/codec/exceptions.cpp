@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions.hpp: exceptional values of a chunk for movement come back bit for bit, at the price of their places.
+#include "codec/exceptions.hpp"
+
+namespace exceptions_cases {
+
+namespace {
+
+/// The values of a chunk with `different` values in its exceptional places, in a random order, or in runs of the same length.
+template <class T>
+std::vector<T> chunk_with(std::size_t n, const specials::places& at, std::size_t different, std::size_t run)
+{
+    fields::generator random(7);
+    auto x = ordinary<T>(n);
+    std::size_t count = 0, k = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        if (has(at, i)) {
+            if (count++ % run == 0) k = count <= different * run ? (count - 1) / run : random.below(different);
+            fields::set_bits(x[i], many<T>(k));
+        }
+    return x;
+}
+template <class T>
+bytes section_of(const std::vector<T>& x, const specials::places& at)
+{
+    const exactly room(exceptions::most_bytes(x.size(), sizeof(T)));
+    const u8* const end = exceptions::write(x.data(), x.size(), at, room.data.get(), room.end());
+    REQUIRE(end != nullptr);
+    return bytes(static_cast<const u8*>(room.data.get()), end);
+}
+/// What the page says a section of these values must cost, with masks where they are needed.
+template <class T>
+std::size_t expected_bytes(const std::vector<T>& x, const specials::places& at)
+{
+    std::size_t runs = 0, masks = 0, value_runs = 0, length = 0;
+    std::vector<fields::word<T>> entries;
+    const fields::word<T>* last = nullptr;
+    std::vector<fields::word<T>> bits(x.size());
+    std::memcpy(bits.data(), x.data(), x.size() * sizeof(T));
+    for (std::size_t k = 0; k < at.blocks; ++k) {
+        const std::size_t m = std::min<std::size_t>(32, x.size() - 32 * k);
+        std::size_t edges = 0;
+        for (std::size_t i = 1; i < m; ++i) edges += has(at, 32 * k + i) != has(at, 32 * k + i - 1);
+        runs += edges == 1 || edges == 2;
+        masks += edges > 2;
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        if (!has(at, i)) continue;
+        if (last == nullptr || *last != bits[i] || length == 256) {
+            ++value_runs;
+            length = 0;
+        }
+        last = &bits[i];
+        ++length;
+        if (std::find(entries.begin(), entries.end(), bits[i]) == entries.end()) entries.push_back(bits[i]);
+    }
+    const auto up = [](std::size_t to, std::size_t n) { return (n + to - 1) / to * to; };
+    const std::size_t places = 4 + up(4, (at.blocks + 3) / 4) + up(4, 2 * runs) + 4 * masks;
+    const std::size_t own = up(8, places) + at.values * sizeof(T);
+    const std::size_t listed = entries.size() > 256 ? own : up(8, places + 2 * value_runs) + entries.size() * sizeof(T);
+    return up(16, std::min(own, listed));
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value is touched, with every instruction set",
+                   "[codec][exceptions]", float, double)
+{
+    using T = TestType;
+    for (const std::size_t n : sizes)
+        for (const specials::places& at : all_places(n))
+            for (const auto& [different, run] : {std::pair{1, 1}, {2, 1}, {2, 40}, {6, 300}, {255, 3}, {256, 4}, {257, 4}, {8192, 1}}) {
+                INFO("n = " << n << ", " << at.values << " places, " << different << " values in runs of " << run);
+                const auto x = chunk_with<T>(n, at, static_cast<std::size_t>(different), static_cast<std::size_t>(run));
+                const bytes section = section_of(x, at);
+                CHECK(section.size() == expected_bytes(x, at));
+                with_each_isa([&] {
+                    CHECK(section_of(x, at) == section);
+                    auto y = ordinary<T>(n);
+                    const exactly copy(section, section.size());
+                    CHECK(exceptions::read(copy.data.get(), copy.size, y.data(), n));
+                    CHECK(std::memcmp(x.data(), y.data(), n * sizeof(T)) == 0);
+                });
+            }
+}
+
+TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less", "[codec][exceptions]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 1000;
+    for (const specials::places& at : all_places(n))
+        for (const std::size_t different : {1u, 3u, 1000u}) {
+            const auto x = chunk_with<T>(n, at, different, 1);
+            const std::size_t size = section_of(x, at).size();
+            with_each_isa([&] {
+                std::size_t written = 0;
+                for (std::size_t room = 0; room < size; room += room + 40 < size ? 37 : 1) {
+                    const exactly less(room);
+                    written += exceptions::write(x.data(), n, at, less.data.get(), less.end()) != nullptr;
+                }
+                CHECK(written == 0);
+                const exactly enough(size);
+                CHECK(exceptions::write(x.data(), n, at, enough.data.get(), enough.end()) == enough.end());
+            });
+        }
+}
+
+TEMPLATE_TEST_CASE("a chunk whose exceptional values change too often has no section", "[codec][exceptions]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 8192;
+    const auto at = places_where(n, [](std::size_t i) { return i % 3 == 0; });
+    for (const std::size_t run : {1u, 2u, 10u, 5000u}) {
+        const auto x = chunk_with<T>(n, at, 2000, run);
+        std::size_t changes = 0, last = 0;
+        for (std::size_t i = 3; i < n; i += 3, last += 3) changes += std::memcmp(&x[i], &x[last], sizeof(T)) != 0;
+        with_each_isa([&] {
+            std::vector<u8> room(exceptions::most_bytes(n, sizeof(T)));
+            u8* const to = room.data();
+            CHECK(exceptions::write(x.data(), n, at, to, to + room.size(), changes) != nullptr);
+            if (changes > 0) CHECK(exceptions::write(x.data(), n, at, to, to + room.size(), changes - 1) == nullptr);
+        });
+    }
+}
+
+TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one that is cut is refused", "[codec][exceptions]", float, double)
+{
+    using T = TestType;
+    for (const std::size_t n : {1u, 33u, 300u, 8191u})
+        for (const specials::places& at : all_places(n)) {
+            const auto x = chunk_with<T>(n, at, n > 100 ? 9 : 2, 5);
+            const bytes section = section_of(x, at);
+            if (section.size() > 800) continue;
+            with_each_isa([&] {
+                std::vector<T> y(n);
+                std::size_t refused = 0, read = 0;
+                for (std::size_t i = 0; i < section.size(); ++i)
+                    for (const unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
+                        exactly other(section, section.size());
+                        other.data[i] = static_cast<u8>(other.data[i] ^ flip);
+                        ++(exceptions::read(other.data.get(), other.size, y.data(), n) ? read : refused);
+                    }
+                CHECK(refused > 4);
+                CHECK(read > 0);
+                read = 0;
+                for (std::size_t size = 0; size < section.size(); ++size) {
+                    const exactly cut(section, size);
+                    read += exceptions::read(cut.data.get(), size, y.data(), n);
+                }
+                CHECK(read == 0);
+                const exactly whole(section, section.size());
+                CHECK(exceptions::read(whole.data.get(), section.size(), y.data(), n));
+            });
+        }
+}
+
+TEST_CASE("a section may say things in other ways than the library does", "[codec][exceptions]")
+{
+    const std::size_t n = 70;  // three blocks: a mask that is all, a run that is one value, a mask of two runs
+    const auto value = [](float f) {
+        bytes b(4);
+        std::memcpy(b.data(), &f, 4);
+        return b;
+    };
+    bytes section = {2, 0, 4, 0, 0x3b, 0, 0, 0};  // 3 entries, 4 value runs; kinds 3, 2, 3
+    const auto add = [&](const bytes& b) { section.insert(section.end(), b.begin(), b.end()); };
+    add({4 | 4 << 5, 0, 0, 0});
+    add({0xff, 0xff, 0xff, 0xff});
+    add({0x21, 0, 0, 0});
+    add({0, 15, 0, 16, 2, 0, 1, 0});  // 33 in two runs, one, one
+    section.resize(32);
+    add(value(1e20f)), add(value(5.f)), add(value(1e20f));  // two entries are the same
+    section.resize(48);
+    with_each_isa([&] {
+        std::vector<float> y(n, 1.f);
+        REQUIRE(exceptions::read(section.data(), section.size(), y.data(), n));
+        for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i < 32 || i == 36 || i == 64 ? 1e20f : i == 69 ? 5.f : 1.f));
+        const auto refuses = [&](std::size_t i, u8 b) {
+            bytes other = section;
+            other[i] = b;
+            CHECK_FALSE(exceptions::read(other.data(), other.size(), y.data(), n));
+        };
+        refuses(0, 1);  // an entry that there is not
+        refuses(1, 1);  // own, with entries
+        refuses(1, 2);  // counts
+        refuses(1, 4);  // another section
+        refuses(1, 8);
+        refuses(2, 3), refuses(2, 5);       // places without a value, a value without places
+        refuses(4, 0x7b), refuses(5, 1);    // a fourth block
+        refuses(8, 5 | 4 << 5);             // a run that ends before it begins
+        refuses(9, 8);                      // bit 11
+        refuses(16, 0), refuses(16, 0x40);  // no place, and one beyond the end
+        refuses(21, 17), refuses(21, 14);
+    });
+}
+
+}  // namespace exceptions_cases

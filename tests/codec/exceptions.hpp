@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// exceptions.hpp - what the tests of exceptional values share: chunks, places of all kinds, and buffers as long as may be touched.
+#pragma once
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "support/fields.hpp"
+
+#include <ccoll/codec/exceptions/addends.hpp>
+
+namespace exceptions_cases {
+
+namespace exceptions = ccoll::detail::exceptions;
+namespace specials = ccoll::detail::specials;
+using specials::u32, specials::u64, specials::u8;
+using bytes = std::vector<u8>;
+
+constexpr std::size_t sizes[] = {1, 2, 31, 32, 33, 64, 95, 1000, 8191, 8192};
+
+/// The instruction set in use, restored at the end.
+class with_isa {
+public:
+    explicit with_isa(ccoll::isa i) : before_(ccoll::isa_in_use()) { ccoll::use_isa(i); }
+    ~with_isa() { ccoll::use_isa(before_); }
+    with_isa(const with_isa&) = delete;
+    with_isa& operator=(const with_isa&) = delete;
+
+private:
+    ccoll::isa before_;
+};
+template <class What>
+void with_each_isa(What what)
+{
+    for (const ccoll::isa i : ccoll::every_isa)
+        if (ccoll::machine_has(i)) {
+            INFO(ccoll::name_of(i));
+            const with_isa use(i);
+            what();
+        }
+}
+
+/// Exactly these bytes on the heap, so that a sanitizer sees every step beyond.
+struct exactly {
+    std::size_t size;
+    std::unique_ptr<u8[]> data;
+
+    explicit exactly(std::size_t n) : size(n), data(new u8[n]) {}
+    explicit exactly(const bytes& b, std::size_t n) : exactly(n) { std::copy_n(b.begin(), n, data.get()); }
+    const u8* end() const { return data.get() + size; }
+};
+
+template <class Is>
+specials::places places_where(std::size_t n, Is is)
+{
+    specials::places at;
+    at.blocks = specials::blocks_of(n);
+    std::fill_n(at.masks, at.blocks, 0u);
+    for (std::size_t i = 0; i < n; ++i)
+        if (is(i)) {
+            at.masks[i / 32] |= u32{1} << i % 32;
+            ++at.values;
+        }
+    return at;
+}
+inline bool has(const specials::places& at, std::size_t i) { return (at.masks[i / 32] >> i % 32 & 1) != 0; }
+
+/// Places of all kinds, at least one each.
+inline std::vector<specials::places> all_places(std::size_t n, unsigned seed = 1)
+{
+    fields::generator random(seed);
+    std::vector<specials::places> all;
+    const auto add = [&](auto is) {
+        all.push_back(places_where(n, is));
+        if (all.back().values == 0) all.pop_back();
+    };
+    add([](std::size_t) { return true; });
+    add([](std::size_t i) { return i == 0; });
+    add([&](std::size_t i) { return i + 1 == n; });
+    add([](std::size_t i) { return i % 32 >= 5 && i % 32 < 17; });                     // runs
+    add([](std::size_t i) { return i % 32 < 7 || i % 32 > 20; });                      // all but runs
+    add([](std::size_t i) { return i / 32 % 5 == 2; });                                // whole blocks
+    add([](std::size_t i) { return i / 32 % 3 == 1 && (i % 3 == 0 || i % 7 == 0); });  // masks
+    add([](std::size_t i) { return i >= 4000 && i < 5555; });
+    for (const std::size_t one_in : {100u, 10u, 2u}) add([&](std::size_t) { return random.below(one_in) == 0; });
+    add([&](std::size_t i) { return i / 32 % 2 == 0 ? random.below(3) == 0 : random.below(30) != 0; });
+    return all;
+}
+
+template <class T>
+std::vector<T> ordinary(std::size_t n)
+{
+    std::vector<T> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(i % 17) - T(8);
+    return x;
+}
+template <class T>
+T from_bits(fields::word<T> bits)
+{
+    return std::bit_cast<T>(bits);
+}
+/// Value number k of many that differ: fill values, then NaN with payloads.
+template <class T>
+fields::word<T> many(std::size_t k)
+{
+    constexpr T first[] = {T(1e20), std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity(), T(0), -T(0), T(-9999)};
+    if (k < std::size(first)) return std::bit_cast<fields::word<T>>(first[k]);
+    return static_cast<fields::word<T>>(std::bit_cast<fields::word<T>>(std::numeric_limits<T>::infinity()) + k);
+}
+
+}  // namespace exceptions_cases
