@@ -71,7 +71,7 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: adds and decodes every form of an addend"
             for (const bool exceptions : {false, true}) {
                 auto [name, how] = all_forms()[k];
                 auto other = all_forms()[(5 * k + 1) % all_forms().size()];
-                how.own = other.how.own = false;
+                how.own = other.how.own = how.lists = other.how.lists = false;
                 if (n < 200) how.row = how.plane = other.how.row = other.how.plane = 0;
                 INFO(name << " + " << other.name << ", n " << n << (exceptions ? ", exceptional values" : ""));
                 const reference::chunk c = quanta_of_field<T>(n, 3, k % 2 == 0 ? 100 : 1e6, exceptions, true),

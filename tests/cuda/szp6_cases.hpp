@@ -113,7 +113,7 @@ struct named_forms {
 inline const std::vector<named_forms>& all_forms()
 {
     static const std::vector<named_forms> all = [] {
-        std::vector<named_forms> list(12);
+        std::vector<named_forms> list(14);
         auto set = [k = 0u, &list](const char* name, auto change) mutable {
             list[k].name = name;
             change(list[k++].how);
@@ -130,6 +130,8 @@ inline const std::vector<named_forms>& all_forms()
         set("rows, not left", [](f& h) { h.row = 100, h.left = false; });
         set("more planes", [](f& h) { h.more_planes = 12; });
         set("groups mixed", [](f& h) { h.mixed = true, h.runs = false, h.largest_above = 12345; });
+        set("lists", [](f& h) { h.lists = true; });
+        set("lists, rows", [](f& h) { h.lists = true, h.row = 32; });
         set("rows, groups mixed", [](f& h) { h.mixed = true, h.row = 45; });
         return list;
     }();

@@ -83,7 +83,7 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement"
     using T = TestType;
     for (const std::size_t n : {300u, 1100u, 8192u})
         for (const auto& [name, how] : all_forms())
-            for (const double scale : {100.0, 3e6})
+            for (const double scale : {4.0, 100.0, 3e6})
                 for (int what = 0; what < 4; ++what) {
                     INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
                     if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
@@ -115,7 +115,7 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: a frame for movement of which any byte is
 {
     using T = TestType;
     const std::size_t n = 1100;
-    for (const std::size_t form : {0u, 6u, 7u}) {
+    for (const std::size_t form : {0u, 6u, 7u, 11u}) {
         reference::chunk c = quanta_of_field<T>(n, 3, 3, form > 0, false);
         const bytes frame = reference::write_frame<T>({n, 1e-3, 0, {{false, reference::write_chunk<T>(c, all_forms()[form].how)}}});
         INFO(all_forms()[form].name);

@@ -129,14 +129,26 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
         for (std::size_t g = 0; g < groups; ++g) {
             std::size_t at = 16u * in.get<u16>(places + 8 * g);
             const unsigned lowest = in.get<u8>(places + 8 * g + 2), most = is_wide ? 64 : 32;
-            must(in.get<u8>(places + 8 * g + 3) == 0 && lowest <= most, "a place");
+            const unsigned group_form = in.get<u8>(places + 8 * g + 3);
+            const bool lists = group_form == 1;
+            must(group_form <= 1 && lowest <= most && !(lists && (addend || is_wide || lowest != 0)), "a place");
+            const auto code_of = [&](std::size_t b) { return in.get<u8>(16 + 16 * g + b % 32 / 2) >> 4 * (b % 2) & 15u; };
+            std::size_t list = at;  // behind all planes
+            for (std::size_t b = 32 * g; lists && b < std::min(32 * g + 32, r.size() / 32); ++b)
+                list += code_of(b) > 7 ? 4 * (code_of(b) - 7) : 0;
             u64 sum = is_wide ? in.get<u64>(bases + 8 * g) : static_cast<u64>(i64{in.get<std::int32_t>(places + 8 * g + 4)});
             if (g == 0 && row > 0) sum = 0;
             for (std::size_t b = 32 * g; b < std::min(32 * g + 32, r.size() / 32); ++b) {
-                const unsigned w = lowest + (in.get<u8>(16 + 16 * g + b % 32 / 2) >> 4 * (b % 2) & 15);
+                const unsigned code = code_of(b), w = !lists ? lowest + code : code > 7 ? code - 7 : 0;
+                std::array<u64, 32> listed{};
+                for (unsigned k = 0; lists && code <= 7 && k < code; ++k) {
+                    const u8 entry = in.get<u8>(list++);
+                    for (std::size_t i = 0; i < 32; ++i)
+                        if (bit_of_value(i) == (entry & 31)) listed[i] |= static_cast<u64>(static_cast<i64>(u64{entry} << 56) >> 61);
+                }
                 must(w <= most, "a width");
                 for (std::size_t i = 0; i < 32; ++i) {
-                    u64 d = 0;
+                    u64 d = listed[i];
                     for (unsigned k = 0; k < w; ++k) {
                         const u64 bit = in.get<u32>(at + 4 * k) >> bit_of_value(i) & 1;
                         d |= (k + 1 == w ? u64{0} - bit : bit) << k;
@@ -161,6 +173,7 @@ struct forms {
     bool left = true, is_wide = false, flat = false, own = false;
     std::size_t row = 0, plane = 0;
     unsigned more_planes = 0;  ///< than are needed
+    bool lists = false;        ///< in groups where they fit
     bool mixed = false;        ///< groups in reverse order, gaps between them
     bool runs = true;          ///< place runs, where they fit
     u64 largest_above = 0;     ///< the bound of |q| is so much too high
@@ -261,14 +274,31 @@ bytes write_chunk(const chunk& c, const forms& how)
             out[places + 8 * g + 2] = static_cast<u8>(lowest);
             put(out, places + 8 * g + 4, static_cast<u32>(how.is_wide ? 0 : base));
             if (how.is_wide) put(out, bases + 8 * g, base);
+            // Blocks of up to 7 differences in -4..3 as lists, if all others have 1 to 8 planes.
+            std::vector<bytes> lists(widths.size());
+            bool fit = how.lists;
             for (std::size_t b = 0; b < widths.size(); ++b) {
-                out[16 + 16 * g + b / 2] = static_cast<u8>(out[16 + 16 * g + b / 2] | (widths[b] - lowest) << 4 * (b % 2));
+                for (std::size_t i = first + 32 * b; i < first + 32 * b + 32; ++i)
+                    if (d[i] != 0) lists[b].push_back(static_cast<u8>(static_cast<u64>(bit_of_value(i % 32)) | (d[i] & 7) << 5));
+                if (widths[b] > 3 || lists[b].size() > 7) lists[b].clear();
+                fit = fit && widths[b] <= 8;
+            }
+            if (fit) {
+                lowest = 0;
+                put(out, places + 8 * g + 2, u16{256});
+            }
+            for (std::size_t b = 0; b < widths.size(); ++b) {
+                if (fit && !lists[b].empty()) widths[b] = 0;
+                const std::size_t code = !fit ? widths[b] - lowest : widths[b] > 0 ? widths[b] + 7 : lists[b].size();
+                out[16 + 16 * g + b / 2] = static_cast<u8>(out[16 + 16 * g + b / 2] | code << 4 * (b % 2));
                 for (unsigned p = 0; p < widths[b]; ++p) {
                     u32 plane = 0;
                     for (std::size_t i = 0; i < 32; ++i) plane |= static_cast<u32>(d[first + 32 * b + i] >> p & 1) << bit_of_value(i);
                     put(out, out.size(), plane);
                 }
             }
+            for (const bytes& each : lists)
+                if (fit) out.insert(out.end(), each.begin(), each.end());
             out.resize(up_to(out.size(), 16));
         }
     }

@@ -100,34 +100,41 @@ std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
 {
     const std::size_t n = x.size();
     if (!z.usable || n < 256) return x;
+    constexpr bool f32 = law<T>::f32;
+    // The step of rule 1 for the values that are not `far`, or 0.
+    const auto lattice_of = [&](auto far) {
+        int lowest = 5000;
+        double most = 0;
+        for (const T v : x) {
+            const double a = std::fabs(static_cast<double>(v));
+            if (far(v) || a == 0) continue;
+            if (a < static_cast<double>(std::numeric_limits<T>::min())) return 0.0;
+            int e = 0;
+            const auto m = static_cast<u64>(std::ldexp(std::frexp(a, &e), 53));
+            lowest = std::min(lowest, e - 53 + std::countr_zero(m));
+            most = std::max(most, a);
+        }
+        const double l = std::ldexp(1.0, std::min(lowest, f32 ? 126 : 1022));
+        return most > 0 && l > z.step && most < std::ldexp(1.0, lowest) * (f32 ? 0x1p24 : 0x1p53) ? l : 0.0;
+    };
+    const auto not_finite = [&](T v) { return z.is_missing(v) || !std::isfinite(v); };
+    const auto far_usually = [&](T v) { return z.far_in_movement(v); };
+    const bool all_on_lattice = lattice_of(not_finite) > 0;
+    const auto is_far = [&](T v) { return all_on_lattice ? not_finite(v) : far_usually(v); };
     std::size_t changes = 0;
     std::optional<word<T>> before;
     double most = 0;
-    bool denormal = false, any = false;
-    int lowest = 5000;  // L = 2^lowest
     for (const T v : x) {
-        if (z.far_in_movement(v)) {
-            changes += before && *before != bits_of(v);
-            before = bits_of(v);
+        if (!is_far(v)) {
+            most = std::max(most, std::fabs(static_cast<double>(v)));
             continue;
         }
-        const double a = std::fabs(static_cast<double>(v));
-        most = std::max(most, a);
-        if (a == 0) continue;
-        any = true;
-        denormal = denormal || a < static_cast<double>(std::numeric_limits<T>::min());
-        int e = 0;
-        auto m = static_cast<u64>(std::ldexp(std::frexp(a, &e), 53));
-        lowest = std::min(lowest, e - 53 + std::countr_zero(m));
+        changes += before && *before != bits_of(v);
+        before = bits_of(v);
     }
     if (changes > n / 8) return x;
-    constexpr bool f32 = law<T>::f32;
-    double step = 0;
-    int rule = 3;
-    if (any && !denormal) {
-        const double lattice = std::ldexp(1.0, std::min(lowest, f32 ? 126 : 1022));
-        if (lattice > z.step && most < std::ldexp(1.0, lowest) * (f32 ? 0x1p24 : 0x1p53)) step = lattice, rule = 1;
-    }
+    double step = all_on_lattice ? lattice_of(not_finite) : lattice_of(far_usually);
+    int rule = step > 0 ? 1 : 3;
     if (rule == 3 && most < z.step * (f32 ? 0x1p14 : 0x1p30)) rule = 2;
     if (rule == 3) {
         const double r = most + 2 * z.eb;
@@ -139,7 +146,7 @@ std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
     }
     std::vector<T> y = x;
     for (T& v : y) {
-        if (z.far_in_movement(v)) continue;
+        if (is_far(v)) continue;
         if (rule == 2) v = static_cast<T>(static_cast<double>(z.quantum(v)) * z.step);
         else if (std::fabs(v) < std::numeric_limits<T>::min()) v = 0;
         else v = static_cast<T>(static_cast<double>(f32 ? law<T>::row_2(v, step) : law<T>::row_3(v, step)) * step);

@@ -35,26 +35,32 @@ struct call {
 /// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves.
 inline constexpr u32 blocks_of_list = 264;
 
-/// Begins a kernel that may start before the one in front of it on the stream has ended, and waits for that itself.
-template <class... P, class... A>
-cudaError_t launch_early(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
+/// Begins the second kernel. Where its machine code can wait for the kernel in front of it, it may start before that has ended.
+template <operation What, class T>
+cudaError_t launch_list(const list_arguments<T>& a, cudaStream_t stream)
 {
+    constexpr std::size_t shared_bytes = sizeof(list_room<What>);
 #if defined(__CUDACC__)
+    const auto kernel = &work_off<T, What>;
+    static const bool can_wait = [kernel] {
+        cudaFuncAttributes facts{};
+        return cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(kernel)) == cudaSuccess && facts.binaryVersion >= 90;
+    }();
     CCOLL_CUDA_TRY(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(shared_bytes)));
     cudaLaunchAttribute early{};
     early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     early.val.programmaticStreamSerializationAllowed = 1;
     cudaLaunchConfig_t how{};
-    how.gridDim = dim3(blocks);
+    how.gridDim = dim3(a.blocks);
     how.blockDim = dim3(team_threads);
     how.dynamicSmemBytes = shared_bytes;
     how.stream = stream;
     how.attrs = &early;
-    how.numAttrs = 1;
-    return cudaLaunchKernelEx(&how, kernel, arguments...);
+    how.numAttrs = can_wait ? 1 : 0;
+    return cudaLaunchKernelEx(&how, kernel, a);
 #else
-    return launch(kernel, blocks, shared_bytes, stream, arguments...);
+    return launch(&work_off<T, What>, a.blocks, shared_bytes, stream, a);
 #endif
 }
 
@@ -67,7 +73,7 @@ cudaError_t begin_list(list_arguments<T> a, const call<T>& c)
     a.missing = c.missing;
     a.w = c.w;
     a.told = c.told;
-    return launch_early(&work_off<T, What>, a.blocks, sizeof(list_room<What>), c.stream, a);
+    return launch_list<What>(a, c.stream);
 }
 template <class T>
 bool is_aligned(const T* x)

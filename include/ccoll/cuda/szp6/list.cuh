@@ -28,16 +28,16 @@ struct list_arguments {
 
 template <operation What>
 struct list_room {
-    static constexpr bool reads_two = What == operation::add, writes = What != operation::decode, reads = What > operation::encode;
-
     team_room team;
-    i64 q[padded_elements], q_of_b[reads_two ? padded_elements : 1];
-    sections_in of[reads_two ? 2 : 1];
-    section_out out[writes ? 2 : 1];
-    ranked ranks[writes ? 1 : 1];
+    i64 q[padded_elements];
+    u32 masks[chunk_blocks];  ///< exceptional places of values to encode
+    sections_in of[What == operation::add ? 2 : 1];
+    section_out out[2];
+    ranked ranks;
     u32 place;
-    bool failed;
 };
+
+static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thread block may have on all devices from 8.0 on");
 
 // ---- the law ----
 
@@ -96,10 +96,12 @@ struct lattice_range {
         const u32 behind = u32{fields_of<T>::mantissa_bits} - zeros;
         lowest = smaller(lowest, exponent > behind ? exponent - behind : 0);
     }
-    /// @return the step, or 0: there is none above `least`
+    /// The step for the values of all threads, or 0: there is none above `least`.
     template <class T>
-    CCOLL_DEVICE double step(double least) const
+    CCOLL_DEVICE double of_team(double least, team_room& room)
     {
+        top = team_max(top, room.words);
+        lowest = team_min(lowest, room.words);
         constexpr u32 bias = (1u << (fields_of<T>::exponent_bits - 1)) - 1;
         if (top == 0 || lowest < 1 || top - lowest >= static_cast<u32>(std::numeric_limits<T>::digits)) return 0;
         const double s = ldexp(1.0, static_cast<i32>(smaller(lowest, 2 * bias - 1)) - static_cast<i32>(bias));
@@ -159,10 +161,10 @@ CCOLL_DEVICE void get_quanta(const T* x, u32 count, const host::grid<T>& z, cons
 }
 
 /// Places a chunk and writes it with its sections.
-/// @param value  (place) -> wide    @param put  writes a value
+/// @param masks  of this thread, for each section    @param value  (place) -> wide    @param put  writes a value
 template <class T, class Room, class Value, class Put>
-CCOLL_DEVICE void put_whole_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count, const packing& p, u32 scale, double step,
-                                  u32 value_bytes, Value value, Put put)
+CCOLL_DEVICE void put_whole_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count, const packing& p, const u32 (&masks)[2],
+                                  u32 scale, double step, u32 value_bytes, Value value, Put put)
 {
     const u32 sections[2] = {room.out[0].bytes / unit_bytes, room.out[1].bytes / unit_bytes}, both = sections[0] + sections[1];
     if (me() == 0) {
@@ -175,8 +177,9 @@ CCOLL_DEVICE void put_whole_chunk(const list_arguments<T>& a, Room& room, u32 ch
     u8* const to = a.to.unit(room.place);
     put_packed(p, room.q, count, scale, bits_of(step), both > 0 ? p.units : 0, to);
     u8* const at = to + unit_bytes * p.units;
-    put_section(room.out[0], room.ranks[0], count, value_bytes, sections[1] > 0 ? section_follows : 0, put, value, at, room.team);
-    put_section(room.out[1], room.ranks[0], count, value_bytes, section_counts, put, value, at + unit_bytes * sections[0], room.team);
+    put_section(room.out[0], masks[0], room.ranks, count, value_bytes, sections[1] > 0 ? section_follows : 0, put, value, at, room.team);
+    put_section(room.out[1], masks[1], room.ranks, count, value_bytes, section_counts, put, value, at + unit_bytes * sections[0],
+                room.team);
 }
 
 /// Values to a chunk for movement.
@@ -190,51 +193,58 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
         put_raw(a, chunk, count, room.place, [&](u32 i) { return load_as<word_of<T>>(x + i); });
     };
     if (!a.z.usable || count < host::least_values) return keep_all();
-    u32 mask = 0;
+    u32 mask = 0, far = 0;
     word_of<T> most = 0;
-    lattice_range range;
+    lattice_range finite, near;
     for (u32 i = 0; i < there; ++i) {
         const T v = load_as<T>(x + first + i);
-        if (magnitude_of(v) >= a.z.far || (a.has_missing && bits_of(v) == a.missing)) {
+        if (magnitude_of(v) >= fields_of<T>::exponent || (a.has_missing && bits_of(v) == a.missing)) {
             mask |= 1u << i;
+            continue;
+        }
+        finite.add(v);
+        if (magnitude_of(v) >= a.z.far) {
+            far |= 1u << i;
         } else {
             most = larger(most, magnitude_of(v));
-            range.add(v);
+            near.add(v);
         }
     }
-    room.out[0].masks[me()] = mask;
-    room.out[1].masks[me()] = 0;
+    // Far values are ordinary where all finite values are on a lattice.
+    double lattice = finite.template of_team<T>(a.z.common.step, room.team);
+    if (lattice == 0) {
+        mask |= far;
+        lattice = near.template of_team<T>(a.z.common.step, room.team);
+    }
+    most = static_cast<word_of<T>>(team_max(u64{most}, room.team.longs));
+    room.masks[me()] = mask;
     __syncthreads();
-    u32 changes = 0, before = mask != 0 ? last_below(room.out[0].masks, first, true) : ~0u;
+    u32 changes = 0, before = mask != 0 ? last_below(room.masks, first, true) : ~0u;
     for (u32 rest = mask; rest != 0; rest &= rest - 1) {
         const u32 i = first + lowest_bit(rest);
         changes += before != ~0u && load_as<word_of<T>>(x + i) != load_as<word_of<T>>(x + before);
         before = i;
     }
     if (team_sum(changes, room.team.words) > count / 8) return keep_all();
-    most = static_cast<word_of<T>>(team_max(u64{most}, room.team.longs));
-    range.top = team_max(range.top, room.team.words);
-    range.lowest = team_min(range.lowest, room.team.words);
-    const double lattice = range.template step<T>(a.z.common.step);
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
     if (step == 0) return keep_all();
     const host::grid<T> z = common ? a.z.common : own_grid<T>(step);
-    get_quanta(x, count, z, room.out[0].masks, room.q);
+    get_quanta(x, count, z, room.masks, room.q);
     const auto value = [&](u32 i) { return wide{{u64{load_as<word_of<T>>(x + i)}, 0, 0}}; };
-    find_entries(room.out[0], room.ranks[0], 0, count, sizeof(T), value, room.team);
+    find_entries(room.out[0], mask, room.ranks, 0, count, sizeof(T), value, room.team);
     if (me() == 0) room.out[1].bytes = 0;
     __syncthreads();
     const packing p = prepare(room.q, count, room.team);
     if (unit_bytes * p.units + room.out[0].bytes >= count * static_cast<u32>(sizeof(T))) {
         // As it will be decoded.
         put_raw(a, chunk, count, room.place, [&](u32 i) {
-            if ((room.out[0].masks[i / 32] >> i % 32 & 1) != 0) return load_as<word_of<T>>(x + i);
+            if ((room.masks[i / 32] >> i % 32 & 1) != 0) return load_as<word_of<T>>(x + i);
             return bits_of(static_cast<T>(times(static_cast<double>(quantum_on(z, load_as<T>(x + i))), step)));
         });
         return;
     }
-    put_whole_chunk(a, room, chunk, count, p, common ? scale_bound : scale_own, step, sizeof(T), value,
+    put_whole_chunk(a, room, chunk, count, p, {mask, 0}, common ? scale_bound : scale_own, step, sizeof(T), value,
                     [](u8* to, const wide& v) { store_as(to, static_cast<word_of<T>>(v.limb[0])); });
 }
 
@@ -244,22 +254,25 @@ CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_h
 {
     const chunk_place c = find_chunk(f, chunk);
     if (!c.good || c.raw) return status::corrupt;
-    if (const status r = read_quanta<T>(c.at, c.bytes, count, h, q, room); r != status::ok) return r;
+    if (const status r = read_quanta<T>(c.at, c.bytes, count, false, h, q, room); r != status::ok) return r;
     if (h.scale != scale_bound) return status::corrupt;
     return read_sections(c.at, c.bytes, h.exceptions, count, true, wide_bytes, s, room);
 }
-/// The exceptional part of a place: W and no quantum, or both.
-CCOLL_DEVICE bool add_exception(const sections_in& s, u32 i, wide& sum, bool& counts)
-{
-    for (u32 which = 0; which < 2; ++which)
-        if (s.has(which, i)) {
-            sum = sum_of(sum, load_wide(s.value_of(which, i, wide_bytes)));
-            counts = counts || which == 1;
-            return true;
-        }
-    counts = true;
-    return false;
-}
+/// What the operands of a sum have in one place.
+struct term {
+    wide w;                               ///< the sum of the exceptional values
+    u64 q = 0;                            ///< and of the quanta
+    bool is_far = false, counts = false;  ///< is there any exceptional value, and any quantum?
+
+    CCOLL_DEVICE void add(const sections_in& s, u32 i, i64 quantum)
+    {
+        const bool alone = s.has(0, i), with = s.has(1, i);
+        if (alone || with) add_far(load_wide(s.value_of(with, i, wide_bytes)));
+        if (!alone) add_near(quantum);
+    }
+    CCOLL_DEVICE void add_near(i64 quantum) { q += static_cast<u64>(quantum), counts = true; }
+    CCOLL_DEVICE void add_far(const wide& value) { w = sum_of(w, value), is_far = true; }
+};
 
 /// Values, and addends, to an addend.
 template <operation What, class T, class Room>
@@ -269,72 +282,50 @@ CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 c
     const T* const x = a.x + u64{chunk_elements} * chunk;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
     chunk_head h, h_of_b;
+    i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
     if constexpr (has_frame)
         if (const status s = read_addend<T>(a.a, chunk, count, h, room.q, room.of[0], room.team); s != status::ok) return s;
-    if constexpr (What == operation::add)
-        if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q_of_b, room.of[1], room.team); s != status::ok) return s;
-    const auto is_far = [&](T v) { return magnitude_of(v) >= a.z.far_addend || (a.has_missing && bits_of(v) == a.missing); };
+    for (u32 i = 0; has_frame && i < there; ++i) of_a[i] = room.q[padded(first + i)];
+    if constexpr (What == operation::add) {
+        __syncthreads();
+        if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q, room.of[1], room.team); s != status::ok) return s;
+    }
     const auto of_value = [&](T v) {
         if (a.has_missing && bits_of(v) == a.missing) return state(state_missing);
         if (magnitude_of(v) > fields_of<T>::exponent) return state(state_nan);
         if (magnitude_of(v) == fields_of<T>::exponent) return state(v > 0 ? state_inf : state_minus_inf);
         return quotient(static_cast<double>(v), a.z.common.step);
     };
-    // The exceptional part of the sum at a place that has one.
-    const auto exception = [&](u32 i, bool& counts) {
-        wide sum;
-        bool any = false;
-        if constexpr (has_frame) any = add_exception(room.of[0], i, sum, counts);
-        if constexpr (What == operation::add) any = add_exception(room.of[1], i, sum, counts) || any;
+    const auto term_at = [&](u32 i, i64 q_of_a, i64 q_of_b) {
+        term t;
+        if constexpr (has_frame) t.add(room.of[0], i, q_of_a);
+        if constexpr (What == operation::add) t.add(room.of[1], i, q_of_b);
         if constexpr (has_values) {
             const T v = load_as<T>(x + i);
-            if (is_far(v)) sum = sum_of(sum, of_value(v)), any = true;
-            else counts = true;
+            if (magnitude_of(v) >= a.z.far_addend || (a.has_missing && bits_of(v) == a.missing)) t.add_far(of_value(v));
+            else t.add_near(quantum_on(a.z.common, v));
         }
-        return any ? sum : wide{{0, 0, 0}};
+        return t;
     };
-    const auto value = [&](u32 i) {
-        bool counts = false;
-        return exception(i, counts);
-    };
+    const auto value = [&](u32 i) { return term_at(i, 0, 0).w; };
     u32 plain = 0, counted = 0;
     bool beyond = false;
     i64 last = 0;
     for (u32 i = 0; i < there; ++i) {
-        const u32 at = first + i;
-        bool in[2] = {false, false}, both[2] = {false, false};  // exceptional, and with a quantum
-        u64 sum = 0;
-        const auto take = [&](const sections_in& s, i64 q) {
-            const bool alone = s.has(0, at), with = s.has(1, at);
-            in[0] = in[0] || alone || with;
-            both[0] = both[0] || !alone;
-            if (!alone) sum += static_cast<u64>(q);
-        };
-        if constexpr (has_frame) take(room.of[0], room.q[padded(at)]);
-        if constexpr (What == operation::add) take(room.of[1], room.q_of_b[padded(at)]);
-        if constexpr (has_values) {
-            const T v = load_as<T>(x + at);
-            const bool far = is_far(v);
-            in[0] = in[0] || far;
-            both[0] = both[0] || !far;
-            if (!far) sum += static_cast<u64>(quantum_on(a.z.common, v));
-        }
-        if (in[0]) {
-            (both[0] ? counted : plain) |= 1u << i;
-            beyond = beyond || is_too_large(value(at));
-        }
-        if (!in[0] || both[0]) last = static_cast<i64>(sum);
-        room.q[padded(at)] = last;
+        const term t = term_at(first + i, has_frame ? of_a[i] : 0, room.q[padded(first + i)]);
+        if (t.is_far) (t.counts ? counted : plain) |= 1u << i;
+        beyond = beyond || (t.is_far && is_too_large(t.w));
+        if (t.counts) last = static_cast<i64>(t.q);
+        room.q[padded(first + i)] = last;
     }
-    room.out[0].masks[me()] = plain;
-    room.out[1].masks[me()] = counted;
     if (team_any(beyond, room.team.words)) return status::too_large;
     const u64 largest = h.largest + h_of_b.largest;
     if (largest < h.largest || largest >> 62 != 0) return status::too_large;
-    if (!find_entries(room.out[0], room.ranks[0], 0, count, wide_bytes, value, room.team)) return status::too_large;
-    if (!find_entries(room.out[1], room.ranks[0], room.out[0].places, count, wide_bytes, value, room.team)) return status::too_large;
+    if (!find_entries(room.out[0], plain, room.ranks, 0, count, wide_bytes, value, room.team)) return status::too_large;
+    if (!find_entries(room.out[1], counted, room.ranks, room.out[0].places, count, wide_bytes, value, room.team)) return status::too_large;
     const packing p = prepare(room.q, count, room.team);
-    put_whole_chunk(a, room, chunk, count, p, scale_bound, 0, wide_bytes, value, [](u8* to, const wide& v) { store_wide(to, v); });
+    put_whole_chunk(a, room, chunk, count, p, {plain, counted}, scale_bound, 0, wide_bytes, value,
+                    [](u8* to, const wide& v) { store_wide(to, v); });
     return status::ok;
 }
 
@@ -353,7 +344,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
     }
     if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     chunk_head h;
-    if (const status s = read_quanta<T>(c.at, c.bytes, count, h, room.q, room.team); s != status::ok) return s;
+    if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status s = read_sections(c.at, c.bytes, h.exceptions, count, is_addend, value_bytes, room.of[0], room.team); s != status::ok)

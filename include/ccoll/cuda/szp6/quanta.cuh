@@ -41,23 +41,26 @@ CCOLL_DEVICE bool read_head(const u8* c, u32 bytes, u32 count, chunk_head& h)
     return step >= least_normal<T> && step <= largest_number<T> && static_cast<double>(static_cast<T>(step)) == step;
 }
 
-/// The running sums of the differences of a group, or the differences. By a warp. @return false: the group does not lie within the chunk
-CCOLL_DEVICE_RARE bool read_group(const u8* c, u32 bytes, u32 count, const chunk_head& h, u32 g, i64* q)
+/// The running sums of the differences of a group, or the differences. By a warp. @param may_list  lists are allowed
+/// @return false: the group does not lie within the chunk
+CCOLL_DEVICE_RARE bool read_group(const u8* c, u32 bytes, u32 count, const chunk_head& h, u32 g, bool may_list, i64* q)
 {
     const u32 groups = groups_of(count), blocks = blocks_in_group(count, g), most = h.is(form_wide) ? 64 : 32;
     const uint2 place = load_as<uint2>(c + head_bytes + 16 * groups + 8 * g);
-    const u32 lowest = place.x >> 16 & 255, code = c[head_bytes + 16 * g + lane() / 2] >> 4 * (lane() % 2) & 15;
-    const u32 w = lane() < blocks ? lowest + code : 0, up_to = sum_up_to(w), words = __shfl_sync(all_lanes, up_to, 31),
-              widest = warp_max(w), at = unit_bytes * (place.x & 0xffff);
+    const u32 lowest = place.x >> 16 & 255, code = c[head_bytes + 16 * g + lane() / 2] >> 4 * (lane() % 2) & 15, form = place.x >> 24;
+    const bool there = lane() < blocks, lists = form == 1;
+    const u32 w = !there ? 0 : !lists ? lowest + code : code > 7 ? code - 7 : 0, listed = there && lists && code <= 7 ? code : 0;
+    const u32 up_to = sum_up_to(w | listed << 16), all = __shfl_sync(all_lanes, up_to, 31), words = all & 0xffff, widest = warp_max(w),
+              at = unit_bytes * (place.x & 0xffff);
     const u64 base =
         h.is(form_wide) ? load_as<u64>(c + head_bytes + 24 * groups + 8 * g) : static_cast<u64>(i64{static_cast<i32>(place.y)});
-    if (place.x >> 24 != 0 || widest > most || lowest > most || (words > 0 && at + 4 * words > bytes)) return false;
-    const u32* const planes = reinterpret_cast<const u32*>(c + at) + (up_to - w);
+    if (form > 1 || widest > most || lowest > most || (lists && (!may_list || h.is(form_wide) || lowest != 0))) return false;
+    if (all > 0 && at + 4 * words + (all >> 16) > bytes) return false;
+    const u32* const planes = reinterpret_cast<const u32*>(c + at) + ((up_to & 0xffff) - w);
+    const u8* const list = c + at + 4 * words + ((up_to >> 16) - listed);
     const u32 sign = w > 0 ? load_as<u32>(planes + w - 1) : 0, octets = (widest + 7) / 8, rest = octets > 0 ? 64 - 8 * octets : 0;
     i64* const mine = q + padded(group_elements * g + 32 * lane());
-    CCOLL_NO_UNROLL
     for (u32 i = 0; i < 32; ++i) mine[i] = 0;
-    CCOLL_NO_UNROLL
     for (u32 o = 0; o < octets; ++o) {
         u32 b[8];
         CCOLL_UNROLL
@@ -67,9 +70,12 @@ CCOLL_DEVICE_RARE bool read_group(const u8* c, u32 bytes, u32 count, const chunk
         for (u32 j = 0; j < 8; ++j) CCOLL_UNROLL
         for (u32 i = 0; i < 4; ++i) mine[4 * j + i] |= static_cast<i64>(u64{b[octet_place(j)] >> 8 * i & 255} << 8 * o);
     }
+    for (u32 i = 0; i < listed; ++i) {  // bit 8 c + 4 h + k is value 8 k + 4 h + c
+        const u32 bit = list[i] & 31;
+        mine[8 * (bit & 3) + (bit & 4) + bit / 8] |= static_cast<i64>(u64{list[i]} << 56) >> 61;
+    }
     const bool left = h.is(form_left), from_zero = g == 0 && h.row != 0;
     u64 sum = 0;
-    CCOLL_NO_UNROLL
     for (u32 i = 0; i < 32; ++i) {
         const i64 d = static_cast<i64>(static_cast<u64>(mine[i]) << rest) >> rest;
         sum = (left ? sum : 0) + static_cast<u64>(d);
@@ -77,7 +83,6 @@ CCOLL_DEVICE_RARE bool read_group(const u8* c, u32 bytes, u32 count, const chunk
     }
     if (!left) return true;
     const u64 before = warp_inclusive(sum) - sum + (from_zero ? 0 : base);
-    CCOLL_NO_UNROLL
     for (u32 i = 0; i < 32; ++i) mine[i] = static_cast<i64>(static_cast<u64>(mine[i]) + before);
     return true;
 }
@@ -85,10 +90,8 @@ CCOLL_DEVICE_RARE bool read_group(const u8* c, u32 bytes, u32 count, const chunk
 CCOLL_DEVICE void add_above(i64* q, u32 count, u32 distance, u64 before)
 {
     __syncthreads();
-    CCOLL_NO_UNROLL
     for (u32 from = me(); from < distance; from += team_threads) {
         u64 sum = before;
-        CCOLL_NO_UNROLL
         for (u32 i = from; i < count; i += distance) {
             sum += static_cast<u64>(q[padded(i)]);
             q[padded(i)] = static_cast<i64>(sum);
@@ -97,7 +100,7 @@ CCOLL_DEVICE void add_above(i64* q, u32 count, u32 distance, u64 before)
 }
 /// By all threads; there are barriers in here, and one at the end. @return the same for all
 template <class T>
-CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, chunk_head& h, i64* q, team_room& room)
+CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, bool may_list, chunk_head& h, i64* q, team_room& room)
 {
     if (!read_head<T>(c, bytes, count, h)) return status::corrupt;
     const u32 groups = groups_of(count);
@@ -107,7 +110,7 @@ CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, chunk_he
         __syncthreads();
         return status::ok;
     }
-    const bool good = warp() >= groups || read_group(c, bytes, count, h, warp(), q);
+    const bool good = warp() >= groups || read_group(c, bytes, count, h, warp(), may_list, q);
     if (team_any(!good, room.words)) return status::corrupt;
     if (h.row != 0) {
         const u64 base = h.is(form_wide) ? load_as<u64>(c + head_bytes + 24 * groups)
@@ -150,7 +153,6 @@ CCOLL_DEVICE_RARE packing prepare(i64* q, u32 count, team_room& room)
         p.group.base = static_cast<i32>(static_cast<u32>(p.base));
         u64 before = lane() == 0 || values == 0 ? p.base : static_cast<u64>(q[padded(first - 1)]), folded = 0, negative = 0;
         __syncwarp();
-        CCOLL_NO_UNROLL
         for (u32 i = 0; i < 32; ++i) {
             const u64 v = i < values ? static_cast<u64>(q[padded(first + i)]) : before;
             const i64 d = static_cast<i64>(v - before);
@@ -182,7 +184,6 @@ CCOLL_DEVICE_RARE void put_packed(const packing& p, const i64* q, u32 count, u32
     const group_out& o = p.group;
     const u32 blocks = blocks_in_group(count, g);
     u32* const planes = reinterpret_cast<u32*>(c + unit_bytes * p.before) + o.before;
-    CCOLL_NO_UNROLL
     for (u32 octet = 0; 8 * octet < o.width && lane() < blocks; ++octet) {
         const i64* const mine = q + padded(group_elements * g + 32 * lane());
         u32 s[8];

@@ -120,8 +120,7 @@ CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count
 
 /// A section that is about to be written.
 struct section_out {
-    u32 masks[chunk_blocks];
-    wide dictionary[most_entries];
+    u16 dictionary[most_entries];                                      ///< a place of each value
     u32 entries = 0, places = 0, runs = 0, first_rank = 0, bytes = 0;  ///< of all threads the same
     bool own = false;
 };
@@ -131,13 +130,13 @@ struct ranked {
 };
 
 /// Looks for the different values, one after another: there are few. By all threads; there are barriers in here.
-/// @param value     (place) -> wide
+/// @param mask      the places of this thread's block    @param value  (place) -> wide
 /// @param first_rank  places of the section before
 /// @return          false: there are too many, and nothing else is valid but `places`
 template <class Value>
-CCOLL_DEVICE bool find_entries(section_out& s, ranked& all, u32 first_rank, u32 count, u32 value_bytes, Value value, team_room& room)
+CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, ranked& all, u32 first_rank, u32 count, u32 value_bytes, Value value,
+                               team_room& room)
 {
-    const u32 mask = s.masks[me()];
     const scanned<u32> places = team_exclusive(ones_of(mask), room.words);
     u32 left = mask, found = 0;
     bool fits = true;
@@ -148,9 +147,8 @@ CCOLL_DEVICE bool find_entries(section_out& s, ranked& all, u32 first_rank, u32 
             fits = false;
             break;
         }
-        if (first / 32 == me()) s.dictionary[found] = value(first);
-        __syncthreads();
-        const wide entry = s.dictionary[found];
+        if (me() == 0) s.dictionary[found] = static_cast<u16>(first);
+        const wide entry = value(first);
         for (u32 rest = left; rest != 0; rest &= rest - 1) {
             const u32 bit = lowest_bit(rest);
             if (!(value(32 * me() + bit) == entry)) continue;
@@ -185,13 +183,13 @@ CCOLL_DEVICE bool find_entries(section_out& s, ranked& all, u32 first_rank, u32 
 }
 /// Writes it. By all threads; there are barriers in here. @param put  (bytes, value) writes one value
 template <class Put, class Value>
-CCOLL_DEVICE void put_section(const section_out& s, const ranked& all, u32 count, u32 value_bytes, u32 form, Put put, Value value, u8* to,
-                              team_room& room)
+CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const ranked& all, u32 count, u32 value_bytes, u32 form, Put put, Value value,
+                              u8* to, team_room& room)
 {
     if (s.bytes == 0) return;
     for (u32 i = me(); i < s.bytes / unit_bytes; i += team_threads) store_as(to + unit_bytes * i, uint4{0, 0, 0, 0});
     __syncthreads();
-    const u32 blocks = blocks_of(count), mask = s.masks[me()], whole = me() < blocks ? whole_block(count, me()) : 0;
+    const u32 blocks = blocks_of(count), whole = me() < blocks ? whole_block(count, me()) : 0;
     const u32 kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
     u32 kinds = kind << 2 * (me() % 4);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
@@ -221,7 +219,7 @@ CCOLL_DEVICE void put_section(const section_out& s, const ranked& all, u32 count
         u32 rank = team_exclusive(ones_of(mask), room.words).before;
         for (u32 rest = mask; rest != 0; rest &= rest - 1) put(to + at + value_bytes * rank++, value(32 * me() + lowest_bit(rest)));
     } else {
-        for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, s.dictionary[i]);
+        for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, value(s.dictionary[i]));
     }
 }
 

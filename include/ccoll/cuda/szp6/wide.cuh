@@ -87,13 +87,11 @@ CCOLL_DEVICE_RARE wide quotient(double x, double step)
     if (shift > 170) return beyond;
     // v.m 2^(shift + 32), so that nothing is cut: the lowest 32 bits are behind the point.
     const u32 at = static_cast<u32>(shift + 32);
-    CCOLL_NO_UNROLL
     for (u32 i = 0; i < 3; ++i) {
         const u64 part = i == 0 ? v.m << at % 32 & 0xffffffffu : i == 1 ? v.m >> (32 - at % 32) & 0xffffffffu : v.m >> 32 >> (32 - at % 32);
         if (at / 32 + i < 8) limb[at / 32 + i] = static_cast<u32>(part);
     }
     u64 rest = 0;
-    CCOLL_NO_UNROLL
     for (u32 i = 8; i-- > 0;) {
         const u64 two = rest << 32 | limb[i];
         limb[i] = static_cast<u32>(two / s.m);
@@ -118,7 +116,6 @@ CCOLL_DEVICE_RARE T product(const wide& a, double step)
     u32 limb[7];
     u64 carry = 0;
     i32 length = 0;  // in bits
-    CCOLL_NO_UNROLL
     for (u32 i = 0; i < 7; ++i) {
         carry += i < 6 ? (m.limb[i / 2] >> 32 * (i % 2) & 0xffffffffu) * s.m : 0;
         limb[i] = static_cast<u32>(carry);
@@ -128,11 +125,9 @@ CCOLL_DEVICE_RARE T product(const wide& a, double step)
     const auto bit = [&](i32 k) { return limb[k / 32] >> k % 32 & 1; };
     u64 top = 0;
     const i32 cut = length > digits ? length - digits : 0;
-    CCOLL_NO_UNROLL
     for (i32 k = length; k-- > cut;) top = 2 * top + bit(k);
     if (cut > 0 && bit(cut - 1) != 0) {
         bool more = (top & 1) != 0;
-        CCOLL_NO_UNROLL
         for (i32 k = 0; k + 1 < cut; ++k) more = more || bit(k) != 0;
         top += more;
     }
