@@ -60,6 +60,14 @@ TEST_CASE("SZp 6 on a device: quanta at the ends of the rows of the law", "[cuda
         }
         check_terms(reference::read_addend<T>(encode_addend(x.data(), 8192, eb).frame), terms_of(x, z));
         check_movement(x, eb);
+        for (const double q :
+             {0x1p14 - 1, 0x1p14, 0x1p22 - 1, 0x1p22, 0x1p23, 0x1p30 - 1, 0x1p30, 0x1p31 - 1, 0x1p31, 0x1p32 - 1, 0x1p32 + 1, 0x1p33})
+            for (const double sign : {1.0, -1.0}) {
+                INFO("a constant of " << sign * q << " steps");
+                const std::vector<T> constant(1024, static_cast<T>(sign * q * z.step));
+                check_terms(reference::read_addend<T>(encode_addend(constant.data(), 1024, eb).frame), terms_of(constant, z));
+                check_movement(constant, eb);
+            }
     };
     check(0.0f);
     check(0.0);

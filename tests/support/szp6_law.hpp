@@ -47,7 +47,7 @@ inline wide add(const wide& a, const wide& b)
 {
     wide r{};
     unsigned __int128 sum = 0;
-    for (int i = 0; i < 3; ++i) r[i] = static_cast<u64>(sum = (sum >> 64) + a[i] + b[i]);
+    for (std::size_t i = 0; i < 3; ++i) r[i] = static_cast<u64>(sum = (sum >> 64) + a[i] + b[i]);
     return r;
 }
 inline wide widened(i64 q) { return {static_cast<u64>(q), q < 0 ? ~u64{0} : 0, q < 0 ? ~u64{0} : 0}; }

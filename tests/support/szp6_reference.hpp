@@ -181,20 +181,20 @@ T value_of(const law<T>& z, const term& t)
     if (negative) s = negated(s);
     int es = 0;
     const auto m = static_cast<u64>(std::ldexp(std::frexp(z.step, &es), 22));
-    std::vector<int> product(256);
-    for (int i = 0; i < 192; ++i)
-        for (int k = 0; k < 22; ++k) product[i + k] += static_cast<int>((s[i / 64] >> i % 64 & 1) & (m >> k & 1));
-    for (int i = 0; i < 255; ++i) product[i + 1] += product[i] / 2, product[i] %= 2;
-    int top = 255;
+    std::vector<unsigned> product(256);
+    for (std::size_t i = 0; i < 192; ++i)
+        for (std::size_t k = 0; k < 22; ++k) product[i + k] += static_cast<unsigned>((s[i / 64] >> i % 64 & 1) & (m >> k & 1));
+    for (std::size_t i = 0; i < 255; ++i) product[i + 1] += product[i] / 2, product[i] %= 2;
+    std::size_t top = 255;
     while (top > 0 && product[top] == 0) --top;
-    constexpr int digits = std::numeric_limits<T>::digits;
-    const int cut = std::max(0, top + 1 - digits);
+    constexpr std::size_t digits = std::numeric_limits<T>::digits;
+    const std::size_t cut = top + 1 > digits ? top + 1 - digits : 0;
     double r = 0;
-    for (int i = top; i >= cut; --i) r = 2 * r + product[i];
-    const bool half = cut > 0 && product[cut - 1] != 0,
-               more = std::any_of(product.begin(), product.begin() + std::max(0, cut - 1), [](int b) { return b != 0; });
-    if (half && (more || product[cut] != 0)) r += 1;
-    r = std::ldexp(r, cut + es - 22);
+    for (std::size_t i = top + 1; i-- > cut;) r = 2 * r + product[i];
+    bool more = false;
+    for (std::size_t i = 0; i + 1 < cut; ++i) more = more || product[i] != 0;
+    if (cut > 0 && product[cut - 1] != 0 && (more || product[cut] != 0)) r += 1;
+    r = std::ldexp(r, static_cast<int>(cut) + es - 22);
     return static_cast<T>(negative ? -r : r);
 }
 

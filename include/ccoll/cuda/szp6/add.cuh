@@ -47,7 +47,7 @@ struct add_arguments {
 inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
 template <class T>
-__global__ __launch_bounds__(team_threads, 5) void add(const __grid_constant__ add_arguments<T> a)
+__global__ __launch_bounds__(team_threads, many_residents) void add(const __grid_constant__ add_arguments<T> a)
 {
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
@@ -66,7 +66,7 @@ __global__ __launch_bounds__(team_threads, 5) void add(const __grid_constant__ a
             y = p_y.opened<T>(up_to >> 16, words >> 16);
         }
         const bool usual =
-            x.usual && y.usual && x.widest < most_fast_planes && y.widest < most_fast_planes && y.ceiling < fast_limit<T> - x.ceiling;
+            x.usual && y.usual && x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
         if (usual) {
             ceiling = x.ceiling + y.ceiling;
             out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));

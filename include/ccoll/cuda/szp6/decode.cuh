@@ -105,7 +105,7 @@ struct decode_arguments {
 };
 
 template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? 5 : 3) void decode(const __grid_constant__ decode_arguments<T> a)
+__global__ __launch_bounds__(team_threads, is_f32<T> ? many_residents : 3) void decode(const __grid_constant__ decode_arguments<T> a)
 {
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), g = warp();

@@ -33,7 +33,8 @@ inline constexpr double nearest_integer = 0x1.8p52;
 CCOLL_DEVICE u64 quantum_of(double x, double by) { return bits_of(plus(times(x, by), nearest_integer)); }
 template <class T>
 inline constexpr u32 quantum_bias = is_f32<T> ? biased<float>::bias : 0;
-inline constexpr u32 high_of_negative = 0x4337ffffu;  ///< of the sum above, and 1 more of one that is not negative
+/// Of such a sum in double: 0 if the quantum fits 32 bits.
+CCOLL_DEVICE u32 beyond_32_bits(u64 sum) { return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u; }
 
 /// Four quanta of a row.
 CCOLL_DEVICE void get_quanta(shared_address row, u32 j, float by, u32 (&q)[4], u32&)
@@ -52,14 +53,14 @@ CCOLL_DEVICE void get_quanta(shared_address row, u32 j, double by, u32 (&q)[4], 
         const u64 a = quantum_of(number_of(u64{v.y} << 32 | v.x), by), b = quantum_of(number_of(u64{v.w} << 32 | v.z), by);
         q[i] = static_cast<u32>(a);
         q[i + 1] = static_cast<u32>(b);
-        high = larger(larger(high, static_cast<u32>(a >> 32) - high_of_negative), static_cast<u32>(b >> 32) - high_of_negative);
+        high = larger(larger(high, beyond_32_bits(a)), beyond_32_bits(b));
     }
 }
 
 /// The differences of a row, by octets of bytes.
 struct extent {
     i32 most = 0, least = 0;
-    u32 high = 0;  ///< above 1: some quantum does not fit
+    u32 high = 0;  ///< not 0: some quantum does not fit
 
     CCOLL_DEVICE u32 width() const
     {
@@ -130,7 +131,8 @@ CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, 
     for (u32 c = 0; c < tile<T>::pieces; ++c) most = larger(most, largest_in(get_shared<uint4>(row ^ c << 4), T(0)));
     most = warp_max(most);
     if (most >= a.limit) return false;
-    ceiling = static_cast<u32>(rint(times(static_cast<double>(number_of(most)), a.inverse_in_double)));
+    ceiling = static_cast<u32>(rint(times(static_cast<double>(number_of(most)), a.inverse_in_double))) + 1;  // the product in T may be
+                                                                                                             // larger
     if constexpr (MayReplace) {
         if (most >= a.usual) {
             by = 1;
@@ -170,7 +172,7 @@ inline constexpr u32 encode_residents = is_f32<T>               ? 4
 template <class T, encoding What>
 __global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encode(const __grid_constant__ encode_arguments<T> a)
 {
-    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
+    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement, may_replace = is_f32<T> && !moves;
     constexpr u32 octets = moves && is_f32<T> ? 2 : 3, estimated = 1u << (is_f32<T> ? 14 : 30);
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
@@ -203,22 +205,21 @@ __global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encod
             }
             all = {};
             get_differences<true, 0>(row, by, before, s0, s1, all);
-            out.base = static_cast<i32>(before - quantum_bias<T>);
-            const u32 width = all.width(), size = static_cast<u32>(out.base < 0 ? -(out.base + 1) + 1u : out.base);
-            out.widest = warp_max(all.high > 1 ? 32 : width);
+            const u32 width = all.width(), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
+            out.widest = warp_max(all.high > 0 ? 32 : width);
             out.width = width;
             if (looked) break;
             ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << width)) : ~0u;
             if (ceiling < estimated) break;
-            usual = usual && look_at_row < is_f32<T> && !moves > (a, row, ceiling, by);
+            if (usual) usual = look_at_row<may_replace>(a, row, ceiling, by);
             if (!usual || by == a.inverse) break;
         }
-        out.base = __shfl_sync(all_lanes, out.base, 0);
+        out.base = __shfl_sync(all_lanes, static_cast<i32>(before - quantum_bias<T>), 0);
         usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
         if constexpr (adds) {
-            usual = usual && y.usual && y.widest < most_fast_planes && y.ceiling < fast_limit<T> - ceiling;
+            usual = usual && y.usual && y.widest < most_fast_planes && y.ceiling + ceiling < fast_limit<T>;
             ceiling += y.ceiling;
-            out.base += y.base;
+            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
         }

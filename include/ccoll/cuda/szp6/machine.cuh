@@ -7,6 +7,13 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
+/// Thread blocks of small kernels that a multiprocessor is to hold.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
+inline constexpr u32 many_residents = 4;
+#else
+inline constexpr u32 many_residents = 5;
+#endif
+
 /// An address in the shared memory of the block.
 using shared_address = u32;
 
