@@ -1,140 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// szp6_law.hpp - the law of SZp, written from docs/wire_format_6.md alone: what values decode to, in plain and slow code.
+// SZp of wire version 6 as docs/wire_format_6.md says it, value by value and bit by bit: the law, chunks and frames, read and written.
+// Slow, and made from the page alone, so that it can judge codecs.
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <optional>
+#include <stdexcept>
+#include <type_traits>
 #include <vector>
 
-namespace szp6_law {
+namespace szp6_reference {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+using bytes = std::vector<u8>;
+using wide = std::array<u64, 3>;  ///< 192 bits, the lowest limb first
+
+template <class T>
+using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
+template <class T>
+word<T> bits_of(T x)
+{
+    word<T> w;
+    std::memcpy(&w, &x, sizeof w);
+    return w;
+}
+template <class T>
+T number_of(word<T> w)
+{
+    T x;
+    std::memcpy(&x, &w, sizeof x);
+    return x;
+}
+
+inline wide add(const wide& a, const wide& b)
+{
+    wide r{};
+    unsigned __int128 sum = 0;
+    for (std::size_t i = 0; i < 3; ++i) r[i] = static_cast<u64>(sum = (sum >> 64) + a[i] + b[i]);
+    return r;
+}
+inline wide widened(i64 q) { return {static_cast<u64>(q), q < 0 ? ~u64{0} : 0, q < 0 ? ~u64{0} : 0}; }
+inline wide negated(const wide& a) { return add({~a[0], ~a[1], ~a[2]}, {1, 0, 0}); }
+inline wide state(u64 which) { return {which, 0, u64{1} << 63}; }  ///< 0 NaN, 1 +Inf, 2 -Inf, 3 missing
+inline bool is_state(const wide& a) { return a[2] == u64{1} << 63; }
+
+// ---- the law ----
 
 template <class T>
 struct law {
     static constexpr bool f32 = sizeof(T) == 4;
-    static constexpr int digits = std::numeric_limits<T>::digits;
-
-    double e, step, p, f;
+    double eb, step, power, far;
     bool usable;
+    std::optional<word<T>> missing;
 
-    explicit law(double bound)
+    explicit law(double bound, std::optional<word<T>> marker = {}) : missing(marker)
     {
-        e = std::min(bound, f32 ? std::ldexp(1.0, 94) : std::ldexp(1.0, 990));
-        usable = e >= 4 * static_cast<double>(std::numeric_limits<T>::min());
-        int exponent = 0;
-        const int bits = f32 ? 10 : 22;
-        const double mantissa = std::frexp(2 * e / (1 + 1.001 * std::ldexp(1.0, f32 ? -8 : -20)), &exponent);
-        step = std::ldexp(std::floor(std::ldexp(mantissa, bits)), exponent - bits);
-        std::frexp(2 * e, &exponent);
-        p = std::ldexp(1.0, exponent - 1);
-        f = std::ldexp(p, digits);
-        if (f > static_cast<double>(std::numeric_limits<T>::max())) f = std::numeric_limits<double>::infinity();
+        eb = std::min(bound, f32 ? 0x1p94 : 0x1p990);
+        usable = !(eb < 4 * static_cast<double>(std::numeric_limits<T>::min()));
+        int e = 0;
+        const double m = std::frexp(2 * eb / (1 + 1.001 * (f32 ? 0x1p-8 : 0x1p-20)), &e), scale = f32 ? 0x1p10 : 0x1p22;
+        step = std::ldexp(std::floor(m * scale) / scale, e);
+        std::frexp(2 * eb, &e);
+        power = std::ldexp(1.0, e - 1);
+        far = std::ldexp(power, f32 ? 24 : 53);
+        if (!(far <= static_cast<double>(std::numeric_limits<T>::max()))) far = std::numeric_limits<double>::infinity();
     }
-    static bool is_denormal(T x) { return x == 0 || std::fabs(x) < std::numeric_limits<T>::min(); }
-
-    /// Row 1, 2 or 3 of the table.
-    double quantum(T x, double of, int row) const
+    bool is_missing(T x) const { return missing && bits_of(x) == *missing; }
+    bool far_in_movement(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= far; }
+    bool far_in_addend(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= 0x1p45 * step; }
+    static i64 row_2(T x, double s) { return static_cast<i64>(std::nearbyint(static_cast<double>(x) * (1 / s))); }
+    static i64 row_3(T x, double s)
     {
-        if (is_denormal(x)) return 0;
-        const double i = 1 / of, v = static_cast<double>(x);
-        if (row == 1) return static_cast<double>(std::rint(x * static_cast<T>(i)));
-        const double q = std::rint(v * i);
-        return row == 2 ? q : q + std::rint(std::fma(-q, of, v) * i);
+        const double i = 1 / s, q = std::nearbyint(static_cast<double>(x) * i);
+        return static_cast<i64>(q + std::nearbyint(std::fma(-q, s, static_cast<double>(x)) * i));
     }
-    int row_of(T x) const
+    i64 quantum(T x) const
     {
-        const double size = std::fabs(static_cast<double>(x));
-        return size < std::ldexp(step, f32 ? 14 : 30) ? 1 : size < std::ldexp(step, 30) ? 2 : 3;
+        const double a = std::fabs(static_cast<double>(x));
+        if (a < static_cast<double>(std::numeric_limits<T>::min())) return 0;
+        if (a < step * (f32 ? 0x1p14 : 0x1p30)) return static_cast<i64>(std::nearbyint(x * static_cast<T>(1 / step)));
+        return a < step * 0x1p30 ? row_2(x, step) : row_3(x, step);
     }
-    /// Of an addend.
-    double quantum(T x) const { return quantum(x, step, row_of(x)); }
-    bool is_exceptional_in_addend(T x) const { return !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= std::ldexp(step, 45); }
 };
 
+/// What a chunk for movement becomes.
 template <class T>
-bool same_bits(T a, T b)
+std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
 {
-    return std::memcmp(&a, &b, sizeof a) == 0;
-}
-
-/// The greatest power of two of which all are multiples, at most 2^126 (f64: 2^1022); 0 if there is none above `step`, a value is denormal,
-/// or one is 2^24 (f64: 2^53) times it or more.
-template <class T>
-double lattice(const std::vector<T>& x, double step)
-{
-    constexpr int digits = std::numeric_limits<T>::digits;
-    double least = std::numeric_limits<double>::infinity(), most = 0;
-    for (const T v : x) {
-        if (v == 0) continue;
-        if (std::fabs(v) < std::numeric_limits<T>::min()) return 0;
-        int exponent = 0;
-        double mantissa = std::fabs(std::frexp(static_cast<double>(v), &exponent));
-        int bits = 0;
-        while (mantissa != std::floor(mantissa)) {
-            mantissa *= 2;
-            ++bits;
+    const std::size_t n = x.size();
+    if (!z.usable || n < 256) return x;
+    constexpr bool f32 = law<T>::f32;
+    // The step of rule 1 for the values that are not `far`, or 0.
+    const auto lattice_of = [&](auto far) {
+        int lowest = 5000;
+        double most = 0;
+        for (const T v : x) {
+            const double a = std::fabs(static_cast<double>(v));
+            if (far(v) || a == 0) continue;
+            if (a < static_cast<double>(std::numeric_limits<T>::min())) return 0.0;
+            int e = 0;
+            const auto m = static_cast<u64>(std::ldexp(std::frexp(a, &e), 53));
+            lowest = std::min(lowest, e - 53 + std::countr_zero(m));
+            most = std::max(most, a);
         }
-        least = std::min(least, std::ldexp(1.0, exponent - bits));
-        most = std::max(most, std::fabs(static_cast<double>(v)));
-    }
-    if (most == 0 || most >= std::ldexp(least, digits)) return 0;
-    const double step_of = std::min(least, std::ldexp(1.0, digits == 24 ? 126 : 1022));
-    return step_of > step ? step_of : 0;
-}
-
-/// What a chunk for movement decodes to.
-template <class T>
-std::vector<T> moved(const std::vector<T>& x, double bound, std::optional<T> missing = {})
-{
-    const law<T> z(bound);
-    if (!z.usable || x.size() < 256) return x;
-    const auto exceptional = [&](T v, double f) {
-        return (missing && same_bits(v, *missing)) || !std::isfinite(v) || std::fabs(static_cast<double>(v)) >= f;
+        const double l = std::ldexp(1.0, std::min(lowest, f32 ? 126 : 1022));
+        return most > 0 && l > z.step && most < std::ldexp(1.0, lowest) * (f32 ? 0x1p24 : 0x1p53) ? l : 0.0;
     };
-    double f = z.f;
-    std::vector<T> ordinary;
-    const auto collect = [&] {
-        ordinary.clear();
-        for (const T v : x)
-            if (!exceptional(v, f)) ordinary.push_back(v);
-    };
-    f = std::numeric_limits<double>::infinity();
-    collect();
-    double step = lattice(ordinary, z.step);
-    if (step == 0) {
-        f = z.f;
-        collect();
-        step = lattice(ordinary, z.step);
-    }
+    const auto not_finite = [&](T v) { return z.is_missing(v) || !std::isfinite(v); };
+    const auto far_usually = [&](T v) { return z.far_in_movement(v); };
+    const bool all_on_lattice = lattice_of(not_finite) > 0;
+    const auto is_far = [&](T v) { return all_on_lattice ? not_finite(v) : far_usually(v); };
     std::size_t changes = 0;
-    const T* before = nullptr;
-    for (const T& v : x) {
-        if (!exceptional(v, f)) continue;
-        changes += before != nullptr && !same_bits(*before, v);
-        before = &v;
-    }
-    if (changes > x.size() / 8) return x;
+    std::optional<word<T>> before;
     double most = 0;
-    for (const T v : ordinary) most = std::max(most, std::fabs(static_cast<double>(v)));
-    int row = law<T>::f32 ? 2 : 3;
-    if (step == 0 && most < std::ldexp(z.step, law<T>::f32 ? 14 : 30)) {
-        step = z.step;
-        row = 1;
-    } else if (step == 0) {
-        const double r = most + 2 * z.e;
-        if (!(r < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return x;
-        int exponent = 0;
-        std::frexp(r, &exponent);
-        const double ulp = std::ldexp(1.0, exponent - law<T>::digits);
-        step = std::max(z.p, std::floor(2 * z.e * (1 - std::ldexp(1.0, -20)) / ulp) * ulp);
+    for (const T v : x) {
+        if (!is_far(v)) {
+            most = std::max(most, std::fabs(static_cast<double>(v)));
+            continue;
+        }
+        changes += before && *before != bits_of(v);
+        before = bits_of(v);
     }
-    std::vector<T> y;
-    for (const T v : x)
-        y.push_back(exceptional(v, f) ? v : static_cast<T>((z.quantum(v, step, row) + 0.0) * step));  // an integer has no sign of 0
+    if (changes > n / 8) return x;
+    double step = all_on_lattice ? lattice_of(not_finite) : lattice_of(far_usually);
+    int rule = step > 0 ? 1 : 3;
+    if (rule == 3 && most < z.step * (f32 ? 0x1p14 : 0x1p30)) rule = 2;
+    if (rule == 3) {
+        const double r = most + 2 * z.eb;
+        if (!(r < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return x;
+        int k = 0;
+        std::frexp(r, &k);
+        const double ulp = std::ldexp(1.0, k - (f32 ? 24 : 53));
+        step = std::max(z.power, std::floor(2 * z.eb * (1 - 0x1p-20) / ulp) * ulp);
+    }
+    std::vector<T> y = x;
+    for (T& v : y) {
+        if (is_far(v)) continue;
+        if (rule == 2) v = static_cast<T>(static_cast<double>(z.quantum(v)) * z.step);
+        else if (std::fabs(v) < std::numeric_limits<T>::min()) v = 0;
+        else v = static_cast<T>(static_cast<double>(f32 ? law<T>::row_2(v, step) : law<T>::row_3(v, step)) * step);
+    }
     return y;
 }
 
-}  // namespace szp6_law
+}  // namespace szp6_reference

@@ -74,6 +74,9 @@
 struct dim3 {
     unsigned x = 1, y = 1, z = 1;
 };
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
 struct alignas(16) uint4 {
     unsigned x, y, z, w;
 };

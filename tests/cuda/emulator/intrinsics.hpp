@@ -94,6 +94,7 @@ inline float __fadd_rn(float a, float b) { return a + b; }
 inline double __dmul_rn(double a, double b) { return a * b; }
 inline double __dadd_rn(double a, double b) { return a + b; }
 inline double __ddiv_rn(double a, double b) { return a / b; }
+inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 inline unsigned __brev(unsigned v)
 {
@@ -112,4 +113,15 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s)
     unsigned r = 0;
     for (unsigned i = 0; i < 4; ++i) r |= static_cast<unsigned>(v >> 8 * (s >> 4 * i & 7) & 255) << 8 * i;
     return r;
+}
+inline unsigned __dp4a(unsigned a, unsigned b, unsigned c)
+{
+    for (int i = 0; i < 4; ++i) c += (a >> 8 * i & 255) * (b >> 8 * i & 255);
+    return c;
+}
+inline int __dp4a(int a, int b, int c)
+{
+    unsigned r = static_cast<unsigned>(c);
+    for (int i = 0; i < 4; ++i) r += static_cast<unsigned>(static_cast<signed char>(a >> 8 * i) * static_cast<signed char>(b >> 8 * i));
+    return static_cast<int>(r);
 }

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp6/add.cuh - floor 4. Sums of planes, and the fast kernel that adds the addends in two frames. It takes chunks that are usual in
+// both.
+#pragma once
+
+#include <ccoll/cuda/szp6/decode.cuh>
+#include <ccoll/cuda/szp6/place.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
+
+/// 32 additions in two's complement at once, plane by plane from the lowest on.
+struct ripple {
+    u32 carry = 0, last = 0;
+    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
+
+    template <u32 Octet>
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
+    {
+        half<Octet, 0>(s, b);
+        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
+    }
+
+private:
+    template <u32 Octet, u32 From>
+    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    {
+        CCOLL_UNROLL
+        for (u32 k = From; k < From + 4; ++k) {
+            const u32 x = s[k], y = b[k], sum = x ^ y ^ carry;
+            carry = (x & y) | (x & carry) | (y & carry);
+            if (sum != last) width = 8 * Octet + k + 1;
+            last = sum;
+            s[k] = sum;
+        }
+    }
+};
+
+template <class T>
+struct add_arguments {
+    frame_in a, b;
+    u64 n;
+    frame_out to;
+    work* w;
+};
+
+/// Bytes of shared memory that the planes of a group take, with one octet above them.
+inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
+
+template <class T>
+__global__ __launch_bounds__(team_threads, many_residents) void add(const __grid_constant__ add_arguments<T> a)
+{
+    let_next_begin();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address room = shared_begin(), staged = room + g * staged_bytes;
+    placing p{room + team_warps * staged_bytes};
+    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    group_out out;
+    if (g < groups) {
+        blocks = blocks_in_group(count, g);
+        const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
+        group_in x, y;
+        if (has_front(of_x, groups) && has_front(of_y, groups)) {
+            const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+            const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+            x = p_x.opened<T>(up_to & 0xffff, words & 0xffff);
+            y = p_y.opened<T>(up_to >> 16, words >> 16);
+        }
+        const bool usual =
+            x.usual && y.usual && x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
+        if (usual) {
+            ceiling = x.ceiling + y.ceiling;
+            out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+            u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
+            widest += widest > 0;
+            ripple r;
+            if (widest > 0) {
+                get_octet<0>(x.planes, widest, s0, sign_x);
+                get_octet<0>(y.planes, widest, t, sign_y);
+                r.add<0>(s0, t, widest);
+            }
+            if (widest > 8) {
+                get_octet<1>(x.planes, widest, s1, sign_x);
+                get_octet<1>(y.planes, widest, t, sign_y);
+                r.add<1>(s1, t, widest);
+                if (widest > 16) {
+                    get_octet<2>(x.planes, widest, s2, sign_x);
+                    get_octet<2>(y.planes, widest, t, sign_y);
+                    r.add<2>(s2, t, widest);
+                }
+            }
+            lay_out(out, r.width, blocks);
+            found = out.units();
+        } else {
+            found = found_unusual;
+        }
+    }
+    p.tell(found, ceiling);
+    p.sum_up();
+    if ((p.found & (15 * found_unusual)) != 0) {
+        if (me() == 0) list_chunk(a.w, chunk);
+        return;
+    }
+    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
+}
+
+}  // namespace ccoll::detail::device::szp6

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernels of SZp in wire version 6 for movement, under the emulator, beside a reader and writer that were made from the page.
+// Values and quanta are compared, never bytes: how quanta are packed is free.
+#include "szp6_cases.hpp"
+
+namespace szp6_cases {
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: values that have been moved are those of the law", "[cuda][szp6]", float, double)
+{
+    for (const auto& [name, x] : all_fields<TestType>(8192 + 300))
+        for (const double eb : {1e-1, 1e-3, 1e-5, 1e-7}) {
+            INFO(name << ", bound " << eb);
+            check_movement(x, eb);
+        }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: every length around blocks, groups and chunks, from any address", "[cuda][szp6]", float, double)
+{
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 255, 256, 257, 1000, 1024, 1025, 8191, 8192, 8193, 3 * 8192 + 777})
+        for (const auto& x : {fields::smooth<TestType>(n + 1), fields::non_finite<TestType>(n + 1)})
+            for (const std::size_t from : {0u, 1u}) {
+                INFO("n " << n << ", from " << from);
+                check_movement(x, 1e-3, {}, from);
+            }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: a declared missing value survives bit for bit, also where it would have a quantum", "[cuda][szp6]",
+                   float, double)
+{
+    using T = TestType;
+    std::vector<T> x = fields::smooth<T>(2 * 8192 + 500);
+    for (std::size_t i = 0; i < 9000; ++i)
+        if (i % 100 < 30) x[i] = T(-0.5);
+    x[8192 + 2000] = T(-0.5);
+    x[2 * 8192 + 499] = T(-0.5);
+    check_movement<T>(x, 1e-3, reference::bits_of(T(-0.5)));
+    check_movement<T>(x, 1e-6, reference::bits_of(T(-0.5)));
+}
+
+TEST_CASE("SZp 6 on a device: quanta at the ends of the rows of the law", "[cuda][szp6]")
+{
+    const double eb = 1e-3;
+    const auto check = [&](auto zero) {
+        using T = decltype(zero);
+        const reference::law<T> z(eb);
+        std::vector<T> x;
+        fields::generator random(1);
+        for (std::size_t i = 0; i < 8192; ++i) {
+            const double at = std::ldexp(z.step, static_cast<int>(i / 1024 == 0   ? 13
+                                                                  : i / 1024 == 1 ? 14
+                                                                  : i / 1024 == 2 ? 22
+                                                                                  : 29 + i / 1024 - 2));
+            x.push_back(static_cast<T>(at * (i % 2 == 0 ? 1 : -1) + (static_cast<double>(random.below(9)) - 4) * z.step * 0.5));
+        }
+        for (std::size_t from = 0; from < 8192; from += 1024) {  // each range alone, and all together
+            const std::vector<T> part(x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(from + 1024));
+            INFO("from " << from);
+            check_terms(reference::read_addend<T>(encode_addend(part.data(), 1024, eb).frame), terms_of(part, z));
+            check_movement(part, eb);
+        }
+        check_terms(reference::read_addend<T>(encode_addend(x.data(), 8192, eb).frame), terms_of(x, z));
+        check_movement(x, eb);
+        for (const double q :
+             {0x1p14 - 1, 0x1p14, 0x1p22 - 1, 0x1p22, 0x1p23, 0x1p30 - 1, 0x1p30, 0x1p31 - 1, 0x1p31, 0x1p32 - 1, 0x1p32 + 1, 0x1p33})
+            for (const double sign : {1.0, -1.0}) {
+                INFO("a constant of " << sign * q << " steps");
+                const std::vector<T> constant(1024, static_cast<T>(sign * q * z.step));
+                check_terms(reference::read_addend<T>(encode_addend(constant.data(), 1024, eb).frame), terms_of(constant, z));
+                check_movement(constant, eb);
+            }
+    };
+    check(0.0f);
+    check(0.0);
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: bounds at the ends of what there is", "[cuda][szp6]", float, double)
+{
+    for (const double eb : {1e-320, 1e-307, 1e-40, 1e-37, 1e-30, 1e30, 1e38, 9e299})
+        for (const auto& x : {fields::wild<TestType>(1300), fields::smooth<TestType>(1300)}) {
+            INFO("bound " << eb);
+            check_movement(x, eb);
+            const reference::law<TestType> z(eb);
+            const result r = encode_addend(x.data(), x.size(), eb);
+            if (r.told.code == 0) check_terms(reference::read_addend<TestType>(r.frame), terms_of(x, z));
+            else CHECK(r.told.code == static_cast<unsigned>(ccoll::status::too_large));
+        }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement", "[cuda][szp6]", float, double)
+{
+    using T = TestType;
+    for (const std::size_t n : {300u, 1100u, 8192u})
+        for (const auto& [name, how] : all_forms())
+            for (const double scale : {4.0, 100.0, 3e6})
+                for (int what = 0; what < 4; ++what) {
+                    INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
+                    if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
+                    reference::chunk c = quanta_of_field<T>(n, 3, scale, what == 1, false);
+                    c.scale = what == 2 ? 1 : what == 3 ? 2 : 0;
+                    c.step = 0.75;
+                    reference::frame f{n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}};
+                    const bytes frame = reference::write_frame<T>(f, how.mixed);
+                    std::vector<T> out(n, T(-77));
+                    CHECK(decode(frame, out).told.code == 0);
+                    check_same(out, reference::decode_movement<T>(frame));
+                }
+    reference::chunk c;
+    c.q.assign(1000, 77);
+    reference::forms how;
+    how.flat = true;
+    for (const int scale : {0, 1, 2}) {
+        c.scale = scale;
+        c.step = 0.5;
+        const bytes frame = reference::write_frame<T>({1000, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}});
+        std::vector<T> out(1000);
+        CHECK(decode(frame, out).told.code == 0);
+        check_same(out, reference::decode_movement<T>(frame));
+    }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: a frame for movement of which any byte is wrong is read as the page says, or refused",
+                   "[cuda][szp6]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 1100;
+    for (const std::size_t form : {0u, 6u, 7u, 11u}) {
+        reference::chunk c = quanta_of_field<T>(n, 3, 3, form > 0, false);
+        const bytes frame = reference::write_frame<T>({n, 1e-3, 0, {{false, reference::write_chunk<T>(c, all_forms()[form].how)}}});
+        INFO(all_forms()[form].name);
+        damage_each_byte<T>(
+            frame, false,
+            [&](const bytes& f) {
+                reference::must(reference::read_frame<T>(f).n == n, "n");
+                return reference::decode_movement<T>(f);
+            },
+            [&](const bytes& f, const std::vector<T>* expected) {
+                std::vector<T> out(n);
+                const unsigned code = decode(f, out).told.code;
+                if (code == 0 && expected != nullptr) check_same(out, *expected, true);
+                return code;
+            });
+    }
+}
+
+}  // namespace szp6_cases
