@@ -83,7 +83,7 @@ void check_decoded(const bytes& frame, const std::vector<reference::term>& terms
 {
     std::vector<T> out(terms.size(), T(-77)), expected;
     for (const auto& t : terms) expected.push_back(reference::value_of(z, t));
-    CHECK(decode(frame, out, z.missing).told.code == 0);
+    CHECK(decode(frame, out, z.missing()).told.code == 0);
     check_same(out, expected, true);
 }
 

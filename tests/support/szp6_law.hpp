@@ -62,9 +62,11 @@ struct law {
     static constexpr bool f32 = sizeof(T) == 4;
     double eb, step, power, far;
     bool usable;
-    std::optional<word<T>> missing;
+    bool has_missing;
+    word<T> missing_bits;
 
-    explicit law(double bound, std::optional<word<T>> marker = {}) : missing(marker)
+    explicit law(double bound, std::optional<word<T>> marker = {})
+        : has_missing(marker.has_value()), missing_bits(marker.value_or(word<T>{0}))
     {
         eb = std::min(bound, f32 ? 0x1p94 : 0x1p990);
         usable = !(eb < 4 * static_cast<double>(std::numeric_limits<T>::min()));
@@ -76,7 +78,8 @@ struct law {
         far = std::ldexp(power, f32 ? 24 : 53);
         if (!(far <= static_cast<double>(std::numeric_limits<T>::max()))) far = std::numeric_limits<double>::infinity();
     }
-    bool is_missing(T x) const { return missing && bits_of(x) == *missing; }
+    bool is_missing(T x) const { return has_missing && bits_of(x) == missing_bits; }
+    std::optional<word<T>> missing() const { return has_missing ? std::optional<word<T>>(missing_bits) : std::nullopt; }
     bool far_in_movement(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= far; }
     bool far_in_addend(T x) const { return is_missing(x) || !std::isfinite(x) || std::fabs(static_cast<double>(x)) >= 0x1p45 * step; }
     static i64 row_2(T x, double s) { return static_cast<i64>(std::nearbyint(static_cast<double>(x) * (1 / s))); }

@@ -172,7 +172,7 @@ T value_of(const law<T>& z, const term& t)
 {
     if (!t.has_w) return static_cast<T>(static_cast<double>(t.q) * z.step);
     if (is_state(t.w)) {
-        if (t.w[0] == 3 && z.missing) return number_of<T>(*z.missing);
+        if (t.w[0] == 3 && z.has_missing) return number_of<T>(z.missing_bits);
         if (t.w[0] == 0 || t.w[0] == 3) return std::numeric_limits<T>::quiet_NaN();
         return t.w[0] == 1 ? std::numeric_limits<T>::infinity() : -std::numeric_limits<T>::infinity();
     }

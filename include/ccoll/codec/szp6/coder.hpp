@@ -8,6 +8,7 @@
 #include <ccoll/codec/exceptions/addends.hpp>
 #include <ccoll/codec/specials.hpp>
 #include <ccoll/codec/szp6/kernels.hpp>
+#include <ccoll/codec/szp6/sums.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp6 {
 
@@ -94,7 +95,7 @@ struct chunk_coder {
             return with_slack(b, readable_b, [&](const_byte_span second) {
                 chunk_view x, y;
                 if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
-                r = in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
+                r = in_room(n, dst, [&](u8* out) { return sums::add(x, y, out); });
                 return status::ok;
             });
         });
@@ -133,29 +134,6 @@ private:
         return read(const_byte_span(room, src.size()));
     }
 
-    /// Writes the head. @param base  of a flat chunk
-    static encode_result finish(chunk_head head, const packed& all, i64 base, u8* out) noexcept
-    {
-        head.flat = all.flat;
-        head.write(out);
-        if (!all.flat) return {static_cast<std::size_t>(all.end - out)};
-        put(out + head_bytes, base);
-        return {flat_bytes};
-    }
-    /// Where the exceptional values of a chunk go.
-    static u8* behind(const encode_result& r, u8* out) noexcept
-    {
-        std::memset(out + r.bytes, 0, unit);
-        return out + in_units(r.bytes);
-    }
-    static encode_result with_exceptions(u8* at, const u8* end, std::size_t values, u8* out) noexcept
-    {
-        put(out + 6, static_cast<u16>(static_cast<std::size_t>(at - out) / unit));
-        encode_result r{static_cast<std::size_t>(end - out)};
-        r.special_values = values;
-        return r;
-    }
-
     static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
                                 u8* out, std::size_t zero = 0) noexcept
     {
@@ -171,15 +149,6 @@ private:
         alignas(64) i64 q[chunk_elements];
         wide_quantisers<T>.in_use()(in.data(), in.size(), z, q);
         return pack_quanta(q, in.size(), head, out);
-    }
-    static encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
-    {
-        head.above = {};
-        head.left = true;
-        if (head.scale != scale::bits) head.wide = true;
-        const packed all = packers.in_use()(q, n, head.wide, out);
-        if (head.scale == scale::bound) head.largest = all.largest;
-        return finish(head, all, q[0], out);
     }
     static distances above_of(std::span<const T> in, const grid<T>& z, const field_strides& strides) noexcept
     {
@@ -307,122 +276,6 @@ private:
     {
         return read_chunk(src, n, v) == status::ok && v.head.scale == scale::bound;
     }
-    static bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcept
-    {
-        const std::size_t at = v.head.exceptions;
-        return exceptions::read_addend(v.bytes + at, at == 0 ? 0 : v.size - at, v.n, to);
-    }
-    static status read_quanta(const chunk_view& v, i64* to) noexcept
-    {
-        if (v.head.flat) {
-            std::fill_n(to, v.n, v.base);
-            return status::ok;
-        }
-        return v.head.wide ? wide_readers.in_use()(v, to) : narrow_readers.in_use()(v, to);
-    }
-
-    static encode_result sum(const chunk_view& x, const chunk_view& y, u8* out) noexcept
-    {
-        const u64 largest = x.head.largest + y.head.largest;
-        if (largest < x.head.largest || largest >> 62 != 0) return {0, status::too_large};
-        if (x.head.exceptions == 0 && y.head.exceptions == 0) return sum_of_quanta(x, y, largest, out);
-        return sum_of_exceptions(x, y, largest, out);
-    }
-    /// @param largest  not below the magnitude of any sum
-    static encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
-    {
-        chunk_head head;
-        head.largest = largest;
-        const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && x.head.above == y.head.above;
-        const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
-        if (alike && (narrow || (are_whole(x) && are_whole(y)))) {
-            head.above = x.head.above;
-            head.wide = !narrow;
-            const packed all = adders.in_use()(x, y, head.wide, out);
-            if (all.end == nullptr) return {0, status::corrupt};
-            return finish(head, all, 0, out);
-        }
-        if (x.head.flat && x.head.exceptions == 0) return raised(y, x.base, head, out);
-        if (y.head.flat && y.head.exceptions == 0) return raised(x, y.base, head, out);
-        alignas(64) i64 p[chunk_elements], q[chunk_elements];
-        if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
-        return pack_sum(p, q, x.n, out);
-    }
-    static encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noexcept
-    {
-        for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
-        return pack_quanta(p, n, {}, out);
-    }
-    /// Quanta matter only where a place is exceptional in one operand and not in the other.
-    [[gnu::noinline]] static encode_result sum_of_exceptions(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
-    {
-        const std::size_t n = x.n, at_x = x.head.exceptions, at_y = y.head.exceptions;
-        const u8 *const from_x = x.bytes + at_x, *const from_y = y.bytes + at_y;
-        const auto append = [&](const encode_result& r, auto merge) -> encode_result {
-            if (r.code != status::ok) return r;
-            u8* const section = behind(r, out);
-            const exceptions::merged m = merge(section, section + exceptions::most_addend_bytes(n));
-            if (m.code != status::ok) return {0, m.code};
-            return with_exceptions(section, m.end, 0, out);
-        };
-        if (at_x != 0 && at_y != 0 && exceptions::are_alike(from_x, x.size - at_x, from_y, y.size - at_y, n))
-            return append(sum_of_quanta(x, y, largest, out),
-                          [&](u8* to, const u8* end) { return exceptions::merge_alike(from_x, x.size - at_x, from_y, n, to, end); });
-        exceptions::addend a, b;
-        if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
-        if (exceptions::have_same_bridges(a, b, n))
-            return append(sum_of_quanta(x, y, largest, out),
-                          [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, nullptr, nullptr, to, end); });
-        alignas(64) i64 p[chunk_elements], q[chunk_elements];
-        if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
-        // The sections first, because they set bridges to 0.
-        alignas(64) u8 room[exceptions::most_addend_bytes(chunk_elements)];
-        const exceptions::merged m = exceptions::merge(a, b, n, p, q, room, room + sizeof room);
-        if (m.code != status::ok) return {0, m.code};
-        return append(pack_sum(p, q, n, out), [&](u8* to, const u8*) {
-            const auto bytes = static_cast<std::size_t>(m.end - room);
-            std::memcpy(to, room, bytes);
-            return exceptions::merged{to + bytes};
-        });
-    }
-
-    /// Are differences what they are, and not modulo 2^32?
-    static bool are_whole(const chunk_view& v) noexcept
-    {
-        return v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
-    }
-
-    /// The sum of a chunk and a flat one.
-    /// @param head  largest is set
-    static encode_result raised(const chunk_view& v, i64 by, chunk_head head, u8* out) noexcept
-    {
-        const auto plus = [](i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) + static_cast<u64>(b)); };
-        if (v.head.flat) {
-            packed all;
-            all.flat = true;
-            return finish(head, all, plus(v.base, by), out);
-        }
-        if (!v.head.left || v.head.exceptions != 0 || v.size > most_bytes(v.n, v.head.wide) || (!v.head.wide && head.largest >> 31 != 0)) {
-            alignas(64) i64 q[chunk_elements];
-            if (read_quanta(v, q) != status::ok) return {0, status::corrupt};
-            for (std::size_t i = 0; i < v.n; ++i) q[i] = plus(q[i], by);
-            return pack_quanta(q, v.n, head, out);
-        }
-        for (std::size_t g = 0; g < v.groups; ++g)
-            if (group_view one; !v.open(g, one)) return {0, status::corrupt};
-        std::memcpy(out, v.bytes, v.size);
-        head.wide = v.head.wide;
-        head.above = v.head.above;
-        head.write(out);
-        // With distances, later bases are differences, which stay.
-        for (std::size_t g = 0; g < (v.head.above.none() ? v.groups : 1); ++g) {
-            u8* const at = out + (v.head.wide ? bases_at(v.groups) + 8 * g : places_at(v.groups) + 8 * g + 4);
-            if (v.head.wide) put(at, plus(get<i64>(at), by));
-            else put(at, static_cast<i32>(plus(get<i32>(at), by)));
-        }
-        return {v.size};
-    }
-
     /// Values of all quanta, bridges among them.
     /// @param quanta  null, or room for them, which is filled
     static status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp6/survey.inl - floor 2. What an encoder of SZp asks of values before it quantises them. Plain loops, which compilers vectorise,
+// compiled once for each instruction set (szp6/loops.inl).
+
+/// Registers that compilers make for the set.
+typedef i32 vector_of_i32 __attribute__((vector_size(lanes), aligned(4), may_alias));
+template <class T>
+struct vector_of;
+template <>
+struct vector_of<float> {
+    typedef i32 type __attribute__((vector_size(lanes), aligned(4), may_alias));
+};
+template <>
+struct vector_of<double> {
+    typedef i64 type __attribute__((vector_size(lanes), aligned(8), may_alias));
+};
+
+/// Are all values the same bits, or all below `small`? One pass of integer operations.
+/// @param n  a multiple of 128
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool is_flat(const T* x, std::size_t n, T small) noexcept
+{
+    using vector = typename vector_of<T>::type;
+    using word = typename fields_of<T>::signed_word;
+    constexpr std::size_t count = lanes / sizeof(T), step = 256 / sizeof(T);
+    const word first = std::bit_cast<word>(x[0]), least = std::bit_cast<word>(small), magnitude = std::numeric_limits<word>::max();
+    vector differ = {}, large = {};
+    const auto any = [](const vector& v) CCOLL_TARGET {
+        word all = 0;
+        for (std::size_t k = 0; k < count; ++k) all |= v[k];
+        return all != 0;
+    };
+    for (std::size_t i = 0; i < n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        for (std::size_t k = 0; k < step; k += count) {
+            const vector v = *reinterpret_cast<const vector*>(x + i + k);
+            differ |= v ^ first;
+            large |= (v & magnitude) >= least;
+        }
+        if (i % (4 * step) == 0 && any(differ) && any(large)) return false;
+    }
+    return !any(differ) || !any(large);
+}
+
+/// Can all values of a group have one quantum? Four of the first 256 say so of most groups that are not flat.
+template <class T>
+CCOLL_INLINE bool may_be_flat(const T* x, T small) noexcept
+{
+    const auto word = [](T v) CCOLL_TARGET { return fields_of<T>::of(v); };
+    const auto larger = [](T a, T b) CCOLL_TARGET { return std::max(fields_of<T>::magnitude(a), fields_of<T>::magnitude(b)); };
+    return (word(x[31]) == word(x[0]) && word(x[63]) == word(x[0]) && word(x[255]) == word(x[0])) ||
+           std::max(larger(x[0], x[31]), larger(x[63], x[255])) < fields_of<T>::of(small);
+}
+
+/// The largest |q| of n quanta, a multiple of 32.
+CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
+{
+    constexpr std::size_t count = lanes / sizeof(i32);
+    vector_of_i32 high = {}, low = {};
+    for (std::size_t i = 0; i < n; i += count) {
+        const vector_of_i32 v = *reinterpret_cast<const vector_of_i32*>(q + i);
+        high = v > high ? v : high;
+        low = v < low ? v : low;
+    }
+    u32 most = 0;
+    for (std::size_t k = 0; k < count; ++k) most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
+    return most;
+}
+
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+{
+    typename fields_of<T>::signed_word most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto w = fields_of<T>::signed_magnitude(x[i]);
+        most = w > most ? w : most;
+    }
+    return static_cast<typename fields_of<T>::word>(most);
+}
+
+/// Do some values have these bits?
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool has_bits(const T* x, std::size_t n, typename fields_of<T>::word bits) noexcept
+{
+    unsigned char any = 0;
+    for (std::size_t i = 0; i < n; ++i) any |= fields_of<T>::of(x[i]) == bits;
+    return any != 0;
+}
+
+/// How many values, at least, are 0 at the beginning: a multiple of 256.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline std::size_t leading_zeros(const T* x, std::size_t n) noexcept
+{
+    constexpr std::size_t step = 256;
+    std::size_t i = 0;
+    for (; i + step <= n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        vector_of_i32 any = {};
+        for (std::size_t k = 0; k < step * sizeof(T) / lanes; ++k) any |= reinterpret_cast<const vector_of_i32*>(x + i)[k];
+        i32 one = 0;
+        for (std::size_t k = 0; k < lanes / sizeof(i32); ++k) one |= any[k];
+        if (one != 0) break;  // -0 is not asked for
+    }
+    return i;
+}
+
+/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// @param zero  so many values are 0 at the beginning
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, std::size_t zero, double least) noexcept
+{
+    CCOLL_EXACT_BODY
+    bit_range all;
+    T inverse = 0;
+    for (std::size_t i = zero; i < n; i += block_elements) {
+        const std::size_t count = std::min(block_elements, n - i);
+        // A multiple of the power so far, or 0 as long as there is none?
+        unsigned others = 0;
+        if (inverse == T(0)) {
+            typename fields_of<T>::word any = 0;
+            for (std::size_t k = 0; k < count; ++k) any |= fields_of<T>::magnitude(x[i + k]);
+            others = any != 0;
+        } else {
+            for (std::size_t k = 0; k < count; ++k) {
+                const T t = x[i + k] * inverse;
+                others |= !(std::nearbyint(t) == t);
+            }
+        }
+        if (others == 0) continue;
+        for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
+        if (all.top == 0) continue;
+        const double step = all.template lattice<T>(least);
+        if (step == 0) return 0;
+        inverse = static_cast<T>(1 / step);
+    }
+    for (std::size_t i = 0; i < n; ++i)
+        all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
+    return all.top == 0 ? 0 : all.template lattice<T>(least);
+}
