@@ -102,7 +102,7 @@ template <class T>
 std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
 {
     const std::size_t n = x.size();
-    if (!z.usable || n < 256) return x;
+    if (!z.usable || n < 512) return x;
     constexpr bool f32 = law<T>::f32;
     // The step of rule 1 for the values that are not `far`, or 0.
     const auto lattice_of = [&](auto far) {
@@ -135,7 +135,7 @@ std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
         changes += before && *before != bits_of(v);
         before = bits_of(v);
     }
-    if (changes > n / 8) return x;
+    if (changes > n / 32) return x;
     double step = all_on_lattice ? lattice_of(not_finite) : lattice_of(far_usually);
     int rule = step > 0 ? 1 : 3;
     if (rule == 3 && most < z.step * (f32 ? 0x1p14 : 0x1p30)) rule = 2;

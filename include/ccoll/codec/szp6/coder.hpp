@@ -41,8 +41,12 @@ struct chunk_coder {
     {
         const exact_environment<denormals::flush> environment;
         const law<T> z(eb);
-        return in_room(in.size(), dst,
-                       [&](u8* out) { return z.usable && in.size() >= least_values ? movement(in, z, known, out) : kept(in, out); });
+        return in_room(in.size(), dst, [&](u8* out) {
+            if (!z.usable || in.size() < least_values) return kept(in, out);
+            const encode_result r = movement(in, z, known, out);
+            // Only rows that were chosen by mistake make a chunk so long.
+            return r.code == status::ok && r.bytes >= in.size_bytes() ? movement(in, z, {{}, known.missing}, out) : r;
+        });
     }
     /// @param readable  bytes behind src that can be read
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
@@ -218,10 +222,9 @@ private:
         if (r.code != status::ok) return kept(in, out);
         if (at.values == 0) return r;
         u8* const section = behind(r, out);
-        const u8* const end = exceptions::write(in.data(), in.size(), at, section, out + most_room(in.size()), in.size() / 8);
+        const u8* const end = exceptions::write(in.data(), in.size(), at, section, out + most_room(in.size()), most_changes(in.size()));
         if (end == nullptr) return kept(in, out);
-        const encode_result all = with_exceptions(section, end, at.values, out);
-        return all.bytes < in.size_bytes() ? all : encode_result{0, status::unsupported};
+        return with_exceptions(section, end, at.values, out);
     }
     /// @param most  bits of the largest magnitude
     static encode_result on_its_grid(std::span<const T> in, const law<T>& z, const facts& known, word most, double lattice,

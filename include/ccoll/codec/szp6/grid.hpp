@@ -27,8 +27,11 @@ inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
 inline constexpr int narrow_exponent = 30;
 /// Quanta of addends are below: 2^17 ranks can add them in 62 bits.
 inline constexpr int addend_exponent = 45;
-/// Chunks for movement with fewer values are kept.
-inline constexpr std::size_t least_values = 256;
+/// Chunks for movement with fewer values are kept, and so are those in which more exceptional values differ from the one before them. All
+/// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
+/// a thirty-second of the values once more.
+inline constexpr std::size_t least_values = 512;
+constexpr std::size_t most_changes(std::size_t n) noexcept { return n / 32; }
 
 /// The nearest quantum on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so that
 /// |x - q step| <= step / 2 (1 + 2^-40).

@@ -225,7 +225,7 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
         changes += before != ~0u && load_as<word_of<T>>(x + i) != load_as<word_of<T>>(x + before);
         before = i;
     }
-    if (team_sum(changes, room.team.words) > count / 8) return keep_all();
+    if (team_sum(changes, room.team.words) > count / 32) return keep_all();
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
     if (step == 0) return keep_all();
