@@ -173,7 +173,7 @@ inline bool has_valid_runs(const section& s) noexcept
     return sum == s.place_count && highest < s.entries;
 }
 
-inline std::size_t hash(u64 bits) noexcept { return static_cast<std::size_t>(bits * 0x9e3779b97f4a7c15u >> 55); }
+inline std::size_t hash(u64 bits) noexcept { return bits * 0x9e3779b97f4a7c15u >> 55; }
 inline std::size_t hash(const wide& w) noexcept { return hash(w.limb[0] ^ (w.limb[1] * 3) ^ (w.limb[2] * 7)); }
 
 /// What has become of some numbers lately: the entry, plus 1.

@@ -126,7 +126,8 @@ CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(s
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    return width_of(static_cast<u16>(_mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)))));
+    const u16 differs = _mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)));
+    return width_of(differs);
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
 {

@@ -150,7 +150,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         const __m256i groups = transposed(sum, o.transpose[16]);
         const __m256i planes = permuted(o.planes, groups), sign = _mm256_and_si256(permuted(o.sign, groups), half(o.not_last));
         avx2::store_256(out, planes);
-        return width_of(static_cast<u8>(_mm256_cmpneq_epi32_mask(planes, sign)));
+        const u8 differs = _mm256_cmpneq_epi32_mask(planes, sign);
+        return width_of(differs);
     }
     if ((wa | wb) <= 15) [[likely]] {
         const __m512i x = get_groups(o, a, wa, o.transpose_back);

@@ -206,7 +206,7 @@ private:
         word most = largest_in(in);
         double lattice = 0;
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        for (const word limit : {fields::exponent, z.far}) {
+        for (const word limit : {fields::exponent, z.too_large}) {
             if (most >= limit || missing) {
                 specials::rule<T> rule{limit};
                 if (missing) rule.markers[0] = *known.missing;
@@ -215,7 +215,7 @@ private:
                 most = largest_in(ordinary);
             }
             lattice = lattice_of(ordinary, 0, z);
-            if (lattice > 0 || most < z.far) break;
+            if (lattice > 0 || most < z.too_large) break;
         }
         if (at.values > 0) specials::bridge(copy, in.size(), at);
         const encode_result r = on_its_grid(ordinary, z, known, most, lattice, out);
@@ -256,10 +256,10 @@ private:
     [[gnu::noinline]] static encode_result unusual_addend(std::span<const T> in, const law<T>& z, const facts& known, bool missing,
                                                           u8* out) noexcept
     {
-        if (!missing && largest_in(in) < z.far_addend) return wide(in, z.common, {}, out);
+        if (!missing && largest_in(in) < z.too_large_addend) return wide(in, z.common, {}, out);
         T copy[chunk_elements];
         specials::places at;
-        specials::rule<T> rule{z.far_addend};
+        specials::rule<T> rule{z.too_large_addend};
         if (missing) rule.markers[0] = *known.missing;
         specials::split(in.data(), in.size(), rule, at, copy);
         specials::bridge(copy, in.size(), at);

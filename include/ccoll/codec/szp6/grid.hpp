@@ -99,10 +99,10 @@ struct law {
 
     double eb = 0;
     grid<T> common;
-    double power = 0;     ///< P, the largest power of two that is within the bound as a step
-    word far = 0;         ///< bits of the least |x| that is exceptional in movement
-    word far_addend = 0;  ///< the same for addends
-    bool usable = false;  ///< no: the bound is below 4 times the smallest normal number
+    double power = 0;           ///< P, the largest power of two that is within the bound as a step
+    word too_large = 0;         ///< bits of the least |x| that is exceptional in movement
+    word too_large_addend = 0;  ///< the same for addends
+    bool usable = false;        ///< no: the bound is below 4 times the smallest normal number
 
     explicit law(double bound) noexcept
     {
@@ -116,12 +116,12 @@ struct law {
         int exponent = 0;
         std::frexp(2 * eb, &exponent);
         power = std::ldexp(1.0, exponent - 1);
-        far = grid<T>(power, false).steps(digits);
-        far_addend = common.steps(addend_exponent);
+        too_large = grid<T>(power, false).steps(digits);
+        too_large_addend = common.steps(addend_exponent);
     }
 
     /// The grid of a chunk for movement, if it is not that of the bound.
-    /// @param most    bits of the largest |x| of the ordinary values, below `far`    @param lattice  their greatest power of two, or 0
+    /// @param most    bits of the largest |x| of the ordinary values, below `too_large`    @param lattice  their greatest power of two, or 0
     /// @return        step 0: there is none, the chunk is kept
     grid<T> own(word most, double lattice) const noexcept
     {

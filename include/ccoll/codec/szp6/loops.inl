@@ -97,7 +97,7 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
-    const T small = static_cast<T>(0.4999 * z.step);
+    const T least = static_cast<T>(0.4999 * z.step);
     alignas(64) i32 space[16 + group_elements];
     i32* const q = space + 16;
     packed all;
@@ -112,9 +112,9 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
             to.close_flat(0);
             continue;
         }
-        if (left && count == group_elements && may_be_flat(from, small)) [[unlikely]] {
+        if (left && count == group_elements && may_be_flat(from, least)) [[unlikely]] {
             const i64 q0 = fields_of<T>::magnitude(from[0]) < z.narrow ? z.quantum(from[0]) : i64{1} << narrow_exponent;
-            if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, small)) {
+            if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, least)) {
                 const i32 base = static_cast<i32>(q0);
                 to.close_flat(base);
                 all.largest = std::max<u64>(all.largest, magnitude(base));

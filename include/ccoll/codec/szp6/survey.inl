@@ -15,15 +15,15 @@ struct vector_of<double> {
     typedef i64 type __attribute__((vector_size(lanes), aligned(8), may_alias));
 };
 
-/// Are all values the same bits, or all below `small`? One pass of integer operations.
+/// Are all values the same bits, or all below `limit`? One pass of integer operations.
 /// @param n  a multiple of 128
 template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline bool is_flat(const T* x, std::size_t n, T small) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline bool is_flat(const T* x, std::size_t n, T limit) noexcept
 {
     using vector = typename vector_of<T>::type;
     using word = typename fields_of<T>::signed_word;
     constexpr std::size_t count = lanes / sizeof(T), step = 256 / sizeof(T);
-    const word first = std::bit_cast<word>(x[0]), least = std::bit_cast<word>(small), magnitude = std::numeric_limits<word>::max();
+    const word first = std::bit_cast<word>(x[0]), least = std::bit_cast<word>(limit), magnitude = std::numeric_limits<word>::max();
     vector differ = {}, large = {};
     const auto any = [](const vector& v) CCOLL_TARGET {
         word all = 0;
@@ -44,12 +44,12 @@ template <class T>
 
 /// Can all values of a group have one quantum? Four of the first 256 say so of most groups that are not flat.
 template <class T>
-CCOLL_INLINE bool may_be_flat(const T* x, T small) noexcept
+CCOLL_INLINE bool may_be_flat(const T* x, T limit) noexcept
 {
     const auto word = [](T v) CCOLL_TARGET { return fields_of<T>::of(v); };
     const auto larger = [](T a, T b) CCOLL_TARGET { return std::max(fields_of<T>::magnitude(a), fields_of<T>::magnitude(b)); };
     return (word(x[31]) == word(x[0]) && word(x[63]) == word(x[0]) && word(x[255]) == word(x[0])) ||
-           std::max(larger(x[0], x[31]), larger(x[63], x[255])) < fields_of<T>::of(small);
+           std::max(larger(x[0], x[31]), larger(x[63], x[255])) < fields_of<T>::of(limit);
 }
 
 /// The largest |q| of n quanta, a multiple of 32.

@@ -27,11 +27,11 @@ CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i
             q[i] = fields::signed_magnitude(x[i]) < usual ? in_t : q[i];
         }
     // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them. Not by floor, which g++ 12 does not vectorise.
-    constexpr double near = 0x1.8p52;
+    constexpr double origin = 0x1.8p52;
     for (std::size_t i = 0; i < block_elements; ++i) {
         const double high = __builtin_nearbyint(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
-        const u64 upper = std::bit_cast<u64>(high + near) - std::bit_cast<u64>(near);
-        to[i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + near) - std::bit_cast<u64>(near)));
+        const u64 upper = std::bit_cast<u64>(high + origin) - std::bit_cast<u64>(origin);
+        to[i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + origin) - std::bit_cast<u64>(origin)));
     }
 }
 /// @param to  whole blocks

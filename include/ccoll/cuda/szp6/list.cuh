@@ -193,9 +193,9 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
         put_raw(a, chunk, count, room.place, [&](u32 i) { return load_as<word_of<T>>(x + i); });
     };
     if (!a.z.usable || count < host::least_values) return keep_all();
-    u32 mask = 0, far = 0;
+    u32 mask = 0, large = 0;
     word_of<T> most = 0;
-    lattice_range finite, near;
+    lattice_range finite, others;
     for (u32 i = 0; i < there; ++i) {
         const T v = load_as<T>(x + first + i);
         if (magnitude_of(v) >= fields_of<T>::exponent || (a.has_missing && bits_of(v) == a.missing)) {
@@ -203,18 +203,18 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
             continue;
         }
         finite.add(v);
-        if (magnitude_of(v) >= a.z.far) {
-            far |= 1u << i;
+        if (magnitude_of(v) >= a.z.too_large) {
+            large |= 1u << i;
         } else {
             most = larger(most, magnitude_of(v));
-            near.add(v);
+            others.add(v);
         }
     }
     // Far values are ordinary where all finite values are on a lattice.
     double lattice = finite.template of_team<T>(a.z.common.step, room.team);
     if (lattice == 0) {
-        mask |= far;
-        lattice = near.template of_team<T>(a.z.common.step, room.team);
+        mask |= large;
+        lattice = others.template of_team<T>(a.z.common.step, room.team);
     }
     most = static_cast<word_of<T>>(team_max(u64{most}, room.team.longs));
     room.masks[me()] = mask;
@@ -302,7 +302,7 @@ CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 c
         if constexpr (What == operation::add) t.add(room.of[1], i, q_of_b);
         if constexpr (has_values) {
             const T v = load_as<T>(x + i);
-            if (magnitude_of(v) >= a.z.far_addend || (a.has_missing && bits_of(v) == a.missing)) t.add_far(of_value(v));
+            if (magnitude_of(v) >= a.z.too_large_addend || (a.has_missing && bits_of(v) == a.missing)) t.add_far(of_value(v));
             else t.add_near(quantum_on(a.z.common, v));
         }
         return t;
