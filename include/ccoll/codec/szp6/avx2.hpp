@@ -11,7 +11,7 @@
 #include <ccoll/codec/szp6/portable.hpp>
 #include <ccoll/codec/szp6/x86.hpp>
 
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define CCOLL_ALL_FOUR _Pragma("GCC unroll 4")  // else g++ 12 keeps arrays of registers in memory
 #else
 #define CCOLL_ALL_FOUR

@@ -121,8 +121,9 @@ struct law {
     }
 
     /// The grid of a chunk for movement, if it is not that of the bound.
-    /// @param most    bits of the largest |x| of the ordinary values, below `too_large`    @param lattice  their greatest power of two, or 0
-    /// @return        step 0: there is none, the chunk is kept
+    /// @param most     bits of the largest |x| of the ordinary values, below `too_large`
+    /// @param lattice  their greatest power of two, or 0
+    /// @return         step 0: there is none, the chunk is kept
     grid<T> own(word most, double lattice) const noexcept
     {
         CCOLL_EXACT_BODY

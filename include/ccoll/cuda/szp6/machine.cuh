@@ -62,14 +62,14 @@ CCOLL_DEVICE uint2 get_constant_pair(const void* p)
     asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
     return v;
 }
-/// p[I] where `has`, else anything. Without a branch, so that several loads are under way at once.
-template <u32 I>
+/// p[At] where `has`, else anything. Without a branch, so that several loads are under way at once.
+template <u32 At>
 CCOLL_DEVICE u32 get_if(bool has, const u32* p)
 {
     u32 v;
     asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
                  : "=r"(v)
-                 : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * I));
+                 : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * At));
     return v;
 }
 /// Begins to fetch what is read soon, without a register that waits for it.
@@ -128,10 +128,10 @@ inline void put_shared(shared_address a, u32 v) { store_as(&emulator::shared<u8>
 inline uint4 get_once(const void* p) { return load_as<uint4>(p); }
 inline u32 get_constant(const void* p) { return load_as<u32>(p); }
 inline uint2 get_constant_pair(const void* p) { return load_as<uint2>(p); }
-template <u32 I>
+template <u32 At>
 u32 get_if(bool has, const u32* p)
 {
-    return has ? load_as<u32>(p + I) : 0xdeadbeefu;
+    return has ? load_as<u32>(p + At) : 0xdeadbeefu;
 }
 inline void fetch(const void*) {}
 inline void keep(const u32*&) {}
