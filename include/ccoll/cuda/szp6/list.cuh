@@ -279,7 +279,7 @@ template <operation What, class T, class Room>
 CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
     constexpr bool has_values = What != operation::add, has_frame = What != operation::encode;
-    const T* const x = a.x + u64{chunk_elements} * chunk;
+    const T* const x = has_values ? a.x + u64{chunk_elements} * chunk : nullptr;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
     chunk_head h, h_of_b;
     i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
