@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// SZp of wire version 6 as docs/wire_format_6.md says it, value by value and bit by bit: the law, chunks and frames, read and written.
-// Slow, and made from the page alone, so that it can judge codecs.
+// The law of SZp in wire version 6 as docs/wire_format_6.md says it, value by value. szp6_chunks.hpp and szp6_reference.hpp have the rest
+// of the page. Slow, and made from it alone, so that it can judge codecs.
 #pragma once
 
 #include <algorithm>

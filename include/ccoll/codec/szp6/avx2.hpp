@@ -79,26 +79,15 @@ CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q)
 
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept { CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) store_256(to + 8 * i, q.v[i]); }
 CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = load_256(from + 8 * i); }
-CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
-{
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(load_256(from + 8 * i), load_256(from + 8 * i - 1));
-}
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
-{
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(q.v[i], load_256(from + 8 * i));
-}
 CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
 {
     CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(q.v[i], from.v[i]);
-}
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
-{
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_add_epi32(q.v[i], load_256(from + 8 * i));
 }
 CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
 {
     CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_add_epi32(q.v[i], from.v[i]);
 }
+#include <ccoll/codec/szp6/registers.inl>
 
 /// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
 CCOLL_INLINE __m256i zigzag(__m256i words) noexcept

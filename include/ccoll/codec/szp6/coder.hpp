@@ -163,11 +163,23 @@ private:
     {
         return lattice_finders<T>.in_use()(in.data(), in.size(), zero, z.common.step);
     }
+    static bool has_missing(std::span<const T> in, const facts& known) noexcept
+    {
+        return known.missing != nullptr && bit_finders<T>.in_use()(in.data(), in.size(), *known.missing);
+    }
+    /// Which values are exceptional, and a copy of the others with 0 in their places.
+    /// @param limit    bits of the least |x| that is exceptional    @param missing  are missing values among them?
+    static void split(std::span<const T> in, word limit, bool missing, const facts& known, specials::places& at, T* copy) noexcept
+    {
+        specials::rule<T> rule{limit};
+        if (missing) rule.markers[0] = *known.missing;
+        specials::split(in.data(), in.size(), rule, at, copy);
+    }
     static word largest_in(std::span<const T> in) noexcept { return magnitude_finders<T>.in_use()(in.data(), in.size()); }
 
     static encode_result movement(std::span<const T> in, const law<T>& z, const facts& known, u8* out) noexcept
     {
-        const bool missing = known.missing != nullptr && bit_finders<T>.in_use()(in.data(), in.size(), *known.missing);
+        const bool missing = has_missing(in, known);
         const std::size_t zero = zero_counters<T>.in_use()(in.data(), in.size());
         if (!missing && lattice_of(in, zero, z) == 0) {
             const encode_result r = on_common_grid(in, z, known, zero, out);
@@ -209,9 +221,7 @@ private:
         const word limits[] = {fields::exponent, z.too_large};
         for (const word limit : limits) {
             if (most >= limit || missing) {
-                specials::rule<T> rule{limit};
-                if (missing) rule.markers[0] = *known.missing;
-                specials::split(in.data(), in.size(), rule, at, copy);
+                split(in, limit, missing, known, at, copy);
                 ordinary = std::span<const T>(copy, in.size());
                 most = largest_in(ordinary);
             }
@@ -244,7 +254,7 @@ private:
 
     static encode_result addend(std::span<const T> in, const law<T>& z, const facts& known, u8* out) noexcept
     {
-        const bool missing = known.missing != nullptr && bit_finders<T>.in_use()(in.data(), in.size(), *known.missing);
+        const bool missing = has_missing(in, known);
         if (!missing) {
             chunk_head head;
             head.above = above_of(in, z.common, known.strides);
@@ -260,9 +270,7 @@ private:
         if (!missing && largest_in(in) < z.too_large_addend) return wide(in, z.common, {}, out);
         T copy[chunk_elements];
         specials::places at;
-        specials::rule<T> rule{z.too_large_addend};
-        if (missing) rule.markers[0] = *known.missing;
-        specials::split(in.data(), in.size(), rule, at, copy);
+        split(in, z.too_large_addend, missing, known, at, copy);
         specials::bridge(copy, in.size(), at);
         const std::span<const T> ordinary(copy, in.size());
         chunk_head head;

@@ -59,13 +59,9 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
 template <class T>
 CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, stores how) noexcept
 {
-    if (!v.lists) [[likely]] {
-        if (left) restore_group<true>(v, count, step, to, how);
-        else restore_group<false>(v, count, step, to, how);
-        return;
-    }
     group_planes planes;
-    get_lists(v, planes);
+    if (v.lists) [[unlikely]]
+        get_lists(v, planes);
     if (left) restore_group<true>(v, count, step, to, how);
     else restore_group<false>(v, count, step, to, how);
 }

@@ -57,17 +57,19 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
 #include <ccoll/codec/szp6/lists.inl>
 
 /// Packs the differences of a group.
+/// @param x            its values: those of the next group are fetched meanwhile
 /// @param lists        may there be lists?
 /// @param differences  (offset, quanta&)
-template <class Differences>
-CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, bool lists, unsigned& highest,
-                             const Differences& differences) noexcept
+/// @return             the width of the widest block
+template <class T, class Differences>
+CCOLL_INLINE unsigned pack_group(writer& to, const T* x, std::size_t blocks, i32 base, bool lists, const Differences& differences) noexcept
 {
     group_widths w;
     u8* p = to.planes;
-    unsigned lowest = widest_wide;
-    highest = 0;
+    unsigned lowest = widest_wide, highest = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
+        fetch<2>(x + block_elements * b, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+        fetch(x + block_elements * b, group_elements * sizeof(T), block_elements * sizeof(T));
         fetch_ahead(p, 1);
         quanta d;
         differences(block_elements * b, d);
@@ -80,9 +82,10 @@ CCOLL_INLINE void pack_group(writer& to, std::size_t blocks, i32 base, bool list
     if (lists && highest <= widest_beside && highest > 0)
         if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
             to.close_lists(end, w, blocks, base);
-            return;
+            return highest;
         }
     to.close(p, w, blocks, lowest, highest, base);
+    return highest;
 }
 
 /// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
@@ -131,33 +134,31 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
             u32 most = magnitude(base);
             const writer before = to;
             if (left) {
-                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-                    fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
-                    difference(q + i, d);
-                    most = std::max(most, magnitude(q[i + block_elements - 1]));
-                });
+                highest =
+                    pack_group(to, from, blocks, base, lists, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        difference(q + i, d);
+                        most = std::max(most, magnitude(q[i + block_elements - 1]));
+                    });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                pack_group(to, blocks, base, lists, highest, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-                    fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
-                    load(q + i, d);
-                });
+                highest = pack_group(to, from, blocks, base, lists,
+                                     [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
                 most = highest > 0 ? u32{1} << (highest - 1) : 0;
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
                 // An upper bound only: look. A value below the limit may have been rounded up to it.
                 most = largest_of(q, block_elements * blocks);
-                if (most < quantum_limit<T>(how) ||
-                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow))) {
-                } else if (how != unusual) {
+                const bool is_held =
+                    most < quantum_limit<T>(how) ||
+                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
+                if (!is_held && how == unusual) {
+                    all.held = false;
+                    return all;
+                }
+                if (!is_held) {
                     to = before;
                     how = unusual;
                     continue;
-                } else {
-                    all.held = false;
-                    return all;
                 }
             }
             all.largest = std::max<u64>(all.largest, most);
@@ -201,12 +202,9 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
         const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
         // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
         const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
-        unsigned highest = 0;
         const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-            pack_group(to, blocks, g == 0 ? front : before, lists, highest,
+            pack_group(to, from, blocks, g == 0 ? front : before, lists,
                        [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                           fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-                           fetch(from + i, group_elements * sizeof(T), block_elements * sizeof(T));
                            difference(q + i, d);
                            quanta e;
                            difference(row + i, e);
@@ -221,7 +219,6 @@ CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>
         };
         if (above.plane != 0) pack(std::true_type{});
         else pack(std::false_type{});
-        (void)highest;
     }
     all.end = to.planes;
     return all;

@@ -86,28 +86,32 @@ struct writer {
             lowest = highest - 15;
             end = widen(planes, w, blocks, lowest);
         }
-        for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
-        write_widths(w, lowest, codes);
-        const auto at = static_cast<std::size_t>(planes - chunk);
-        put(places, static_cast<u16>(at / unit));
-        places[2] = static_cast<u8>(lowest);
-        places[3] = 0;
-        put(places + 4, base);
-        std::memset(end, 0, unit);
-        planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
-        codes += 16;
-        places += 8;
+        close(end, w, blocks, lowest, false, base);
     }
     void close_lists(u8* end, group_widths& codes_of_lists, std::size_t blocks, i32 base) noexcept
     {
-        close(end, codes_of_lists, blocks, 0, 0, base);
-        places[3 - 8] = 1;
+        close(end, codes_of_lists, blocks, 0, true, base);
     }
     void close_flat(i32 base) noexcept
     {
         std::memset(codes, 0, 16);
+        next(0, false, base);
+    }
+
+private:
+    void close(u8* end, group_widths& w, std::size_t blocks, unsigned lowest, bool lists, i32 base) noexcept
+    {
+        for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
+        write_widths(w, lowest, codes);
+        next(lowest, lists, base);
+        std::memset(end, 0, unit);
+        planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
+    }
+    void next(unsigned lowest, bool lists, i32 base) noexcept
+    {
         put(places, static_cast<u16>(static_cast<std::size_t>(planes - chunk) / unit));
-        put(places + 2, u16{0});
+        places[2] = static_cast<u8>(lowest);
+        places[3] = lists;
         put(places + 4, base);
         codes += 16;
         places += 8;
