@@ -317,7 +317,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp version 6 that is not kept is shorter than it
                 std::vector<T> x = fields::random<T>(n, static_cast<unsigned>(n));
                 for (T& v : x) v = static_cast<T>(v * largest);
                 const auto infinity = bits_of(std::numeric_limits<T>::infinity());
-                for (std::size_t k = 0; k <= n / 32; ++k)
+                for (std::size_t k = 0; k <= (n - 1) / 32; ++k)
                     fields::set_bits(x[(k * 31 + 3) % n], static_cast<fields::word<T>>(infinity + 1 + k));
                 INFO(n << " values, row " << row);
                 const bytes chunk = moved(x, eb, {ccoll::field_strides(row)});
@@ -325,6 +325,28 @@ TEMPLATE_TEST_CASE("a chunk of SZp version 6 that is not kept is shorter than it
                 CHECK(chunk.size() < n * sizeof(T));
                 CHECK(equal_but_zeros(decoded<T>(chunk, n, eb), law_values(x, eb)));
             }
+    });
+}
+
+TEMPLATE_TEST_CASE("a chunk of SZp version 6 can have runs of 256 different exceptional values, and with 257 it is kept", "[codec][szp6]",
+                   float, double)
+{
+    using T = TestType;
+    constexpr std::size_t n = 8192, run = 31;
+    const double eb = 1e-3;
+    const auto infinity = bits_of(std::numeric_limits<T>::infinity());
+    with_each_set([&] {
+        for (const std::size_t different : {std::size_t{256}, std::size_t{257}}) {
+            std::vector<T> x = fields::random<T>(n, 7);
+            for (std::size_t i = 0; i < n - 20; ++i)
+                fields::set_bits(x[i], static_cast<fields::word<T>>(infinity + 1 + std::min(i / run, different - 1)));
+            INFO(different << " different values");
+            const std::vector<T> law = law_values(x, eb);
+            CHECK(equal(law, x) == (different == 257));
+            const bytes chunk = moved(x, eb);
+            REQUIRE((different == 257 || !chunk.empty()));
+            if (!chunk.empty()) CHECK(equal_but_zeros(decoded<T>(chunk, n, eb), law));
+        }
     });
 }
 

@@ -135,7 +135,7 @@ std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
         changes += before && *before != bits_of(v);
         before = bits_of(v);
     }
-    if (changes > n / 32) return x;
+    if (changes > (n - 1) / 32) return x;
     double step = all_on_lattice ? lattice_of(not_finite) : lattice_of(far_usually);
     int rule = step > 0 ? 1 : 3;
     if (rule == 3 && most < z.step * (f32 ? 0x1p14 : 0x1p30)) rule = 2;

@@ -29,9 +29,9 @@ inline constexpr int narrow_exponent = 30;
 inline constexpr int addend_exponent = 45;
 /// Chunks for movement with fewer values are kept, and so are those in which more exceptional values differ from the one before them. All
 /// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
-/// a thirty-second of the values once more.
+/// a thirty-second of the values once more, which a dictionary can hold.
 inline constexpr std::size_t least_values = 512;
-constexpr std::size_t most_changes(std::size_t n) noexcept { return n / 32; }
+constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
 
 /// The nearest quantum on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so that
 /// |x - q step| <= step / 2 (1 + 2^-40).
