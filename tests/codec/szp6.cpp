@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "support/fields.hpp"
-#include "support/szp6_law.hpp"
+#include "support/szp6_chunks.hpp"
 
 #include <ccoll/codec/szp6/coder.hpp>
 
@@ -346,6 +346,31 @@ TEMPLATE_TEST_CASE("a chunk of SZp version 6 can have runs of 256 different exce
             const bytes chunk = moved(x, eb);
             REQUIRE((different == 257 || !chunk.empty()));
             if (!chunk.empty()) CHECK(equal_but_zeros(decoded<T>(chunk, n, eb), law));
+        }
+    });
+}
+
+TEMPLATE_TEST_CASE("addends of SZp version 6 have no lists", "[codec][szp6]", float, double)
+{
+    using T = TestType;
+    constexpr std::size_t n = 3000;
+    const double eb = 1e-3;
+    std::vector<T> x(n), y(n);
+    for (std::size_t i = 5; i < n; i += 40) x[i] = T(0.002);
+    const bytes chunk = moved(x, eb), usual = addend(x, eb), flat = addend(std::vector<T>(n, T(1)), eb),
+                filled = addend(with_land(x, T(1e20)), eb);
+    const szp6_reference::chunk page =
+        szp6_reference::read_chunk<T>(reinterpret_cast<const std::uint8_t*>(chunk.data()), chunk.size(), n, false);
+    REQUIRE(page.scale == 0);  // as an addend has it
+    with_each_set([&] {
+        bytes to(coder<T>::max_addend_bytes(n));
+        const auto sum_of = [&](const bytes& a, const bytes& b) { return coder<T>::add_chunks(a, 0, b, 0, n, to).code; };
+        CHECK(coder<T>::decode_chunk(chunk, y, eb, 0, ccoll::stores::cached) == status::ok);
+        CHECK(coder<T>::decode_addend(chunk, y, eb, 0, ccoll::stores::cached) == status::corrupt);
+        for (const bytes& other : {usual, flat, filled}) {
+            CHECK(sum_of(usual, other) == status::ok);
+            CHECK(sum_of(chunk, other) == status::corrupt);
+            CHECK(sum_of(other, chunk) == status::corrupt);
         }
     });
 }

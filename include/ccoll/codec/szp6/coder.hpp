@@ -286,7 +286,7 @@ private:
 
     static bool is_addend(const_byte_span src, std::size_t n, chunk_view& v) noexcept
     {
-        return read_chunk(src, n, v) == status::ok && v.head.scale == scale::bound;
+        return read_chunk(src, n, v) == status::ok && v.head.scale == scale::bound && !v.has_lists();
     }
     /// Values of all quanta, bridges among them.
     /// @param quanta  null, or room for them, which is filled

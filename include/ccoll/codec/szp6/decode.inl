@@ -165,7 +165,7 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
     });
 }
 
-/// The sum of two chunks that are predicted alike, of which neither is flat.
+/// The sum of two chunks that are predicted alike, of which neither is flat or has lists.
 /// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
 /// @return      end: null if one of them is corrupt
 CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
@@ -174,7 +174,7 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wi
     writer to(chunk, a.n, wide);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
-        if (!a.open(g, x) || !b.open(g, y) || x.lists || y.lists) return {};
+        if (!a.open(g, x) || !b.open(g, y)) return {};
         const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);

@@ -179,6 +179,13 @@ struct chunk_view {
         std::memcpy(&s, &head.largest, sizeof s);
         return s;
     }
+    /// Has any group lists?
+    bool has_lists() const noexcept
+    {
+        u8 any = 0;
+        for (std::size_t g = 0; !head.flat && g < groups; ++g) any |= bytes[places_at(groups) + 8 * g + 3];
+        return any != 0;
+    }
     /// @return false: the group does not lie within the chunk
     bool open(std::size_t g, group_view& v) const noexcept
     {
@@ -195,6 +202,7 @@ struct chunk_view {
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
         if (place[3] > 1 || lowest > most) return false;
         v.lists = place[3] == 1;
+        if (v.lists && (head.wide || lowest != 0)) return false;
         const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.planes = bytes + at;
@@ -205,7 +213,7 @@ struct chunk_view {
                 const unsigned code = v.widths.of[k];
                 of_lists += code <= 7 ? code : 4 * (code - 7);
             }
-            return !head.wide && lowest == 0 && at <= size && of_lists <= size - at;
+            return at <= size && of_lists <= size - at;
         }
         if (lowest + 15 > most)
             for (std::size_t k = 0; k < v.blocks; ++k)
