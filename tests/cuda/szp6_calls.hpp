@@ -7,8 +7,7 @@
 #include <ccoll/cuda/szp6/launch.cuh>
 
 #include "support/catch.hpp"
-#include "support/fields.hpp"
-#include "support/szp6_reference.hpp"
+#include "szp6_fields.hpp"
 
 #include <memory>
 #include <string>
@@ -19,6 +18,7 @@ namespace device = ccoll::detail::device;
 namespace szp6 = ccoll::detail::device::szp6;
 namespace reference = szp6_reference;
 using reference::bytes;
+using szp6_fields::marker;
 
 /// Bytes at a multiple of 16, and not one more than these.
 class exact_memory {
@@ -36,11 +36,7 @@ private:
 struct result {
     bytes frame;
     device::outcome told;
-    unsigned listed = 0;  ///< chunks that the second kernel has got; of a decoder, once for each group
 };
-
-template <class T>
-using marker = std::optional<reference::word<T>>;
 
 /// Runs a call. @param begin  (call) begins it
 template <class T, class Begin>
@@ -54,9 +50,7 @@ result run(std::size_t n, exact_memory* frame, const marker<T>& missing, Begin b
     REQUIRE(begin(c) == cudaSuccess);
     REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
     CHECK(w->units + w->listed + w->blocks_done + w->code + w->raw_chunks + w->special_values == 0);
-    while (r.listed < 8 * chunks &&
-           memory[(offsetof(szp6::work, list) + 4 * r.listed) / 8] >> (offsetof(szp6::work, list) + 4 * r.listed) % 8 * 8 != 0)
-        ++r.listed;
+    for (std::size_t i = 0; i < chunks; ++i) CHECK(w->list[i].is_listed == 0);
     if (frame != nullptr) r.frame.assign(frame->data(), frame->data() + r.told.bytes);
     return r;
 }

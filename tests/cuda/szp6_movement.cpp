@@ -37,6 +37,19 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: a declared missing value survives bit for
     check_movement<T>(x, 1e-6, reference::bits_of(T(-0.5)));
 }
 
+TEMPLATE_TEST_CASE("SZp 6 on a device: a chunk with 255 changes of exceptional values is moved, with 256 it is kept", "[cuda][szp6]", float,
+                   double)
+{
+    using T = TestType;
+    for (const std::size_t different : {255u, 256u, 257u}) {
+        std::vector<T> x = fields::smooth<T>(8192);
+        for (std::size_t i = 0; i < different; ++i) x[32 * (i % 256) + i / 256] = static_cast<T>(1e20 * (1 + static_cast<double>(i)));
+        INFO(different);
+        check_movement(x, 1e-3);
+        CHECK(encode(x.data(), x.size(), 1e-3).told.raw_chunks == (different > 256));
+    }
+}
+
 TEST_CASE("SZp 6 on a device: quanta at the ends of the rows of the law", "[cuda][szp6]")
 {
     const double eb = 1e-3;
@@ -84,6 +97,20 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: bounds at the ends of what there is", "[c
             if (r.told.code == 0) check_terms(reference::read_addend<TestType>(r.frame), terms_of(x, z));
             else CHECK(r.told.code == static_cast<unsigned>(ccoll::status::too_large));
         }
+    bytes frame = encode(fields::smooth<TestType>(1300).data(), 1300, 1e-3).frame;
+    const double none = 1e-320;  // below the least bound there are only kept chunks
+    std::memcpy(frame.data() + 16, &none, 8);
+    std::vector<TestType> out(1300);
+    CHECK(decode(frame, out).told.code == static_cast<unsigned>(ccoll::status::corrupt));
+    CHECK_THROWS(reference::decode_movement<TestType>(frame));
+    reference::chunk kept;
+    kept.scale = 2;
+    for (std::int64_t i = 0; i < 1300; ++i) kept.q.push_back(i % 77 << 20);
+    reference::forms how;
+    how.is_wide = sizeof(TestType) == 8;
+    frame = reference::write_frame<TestType>({1300, none, 0, {{false, reference::write_chunk<TestType>(kept, how)}}});
+    CHECK(decode(frame, out).told.code == 0);
+    check_same(out, reference::decode_movement<TestType>(frame));
 }
 
 TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement", "[cuda][szp6]", float, double)

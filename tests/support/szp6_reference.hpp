@@ -83,8 +83,8 @@ std::vector<T> decode_movement(const bytes& from)
             continue;
         }
         const law<T> z(f.bound);
-        must(z.usable, "the bound");
         const chunk c = read_chunk<T>(data.data(), data.size(), n, false);
+        must(z.usable || c.scale == 2, "the bound");
         for (std::size_t k = 0; k < n; ++k) {
             constexpr word<T> sign = word<T>{1} << (8 * sizeof(T) - 1);
             if (c.bits.count(k) != 0) {

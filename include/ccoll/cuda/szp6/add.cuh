@@ -47,7 +47,7 @@ struct add_arguments {
 inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
 template <class T>
-__global__ __launch_bounds__(team_threads, many_residents) void add(const __grid_constant__ add_arguments<T> a)
+__global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ add_arguments<T> a)
 {
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();

@@ -105,14 +105,14 @@ struct decode_arguments {
 };
 
 template <class T>
-__global__ __launch_bounds__(team_threads, is_f32<T> ? many_residents : 3) void decode(const __grid_constant__ decode_arguments<T> a)
+__global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ decode_arguments<T> a)
 {
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), g = warp();
     if (group_elements * g >= count) return;
     const group_in in = open_group<T>(a.from, chunk, g, groups_of(count), blocks_in_group(count, g));
     const T step = static_cast<T>(step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16))));
-    if (!in.usual || !(step < biased<T>::most)) {
+    if (!in.usual || !(step >= static_cast<T>(4 * least_normal<T>) && step < biased<T>::most)) {
         if (lane() == 0) list_chunk(a.w, chunk);
         return;
     }

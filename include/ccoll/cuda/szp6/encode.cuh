@@ -165,12 +165,8 @@ CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
 }
 
 template <class T, encoding What>
-inline constexpr u32 encode_residents = is_f32<T>               ? 4
-                                        : What == encoding::sum ? 2
-                                                                : 3;
-
-template <class T, encoding What>
-__global__ __launch_bounds__(team_threads, encode_residents<T, What>) void encode(const __grid_constant__ encode_arguments<T> a)
+__global__ __launch_bounds__(team_threads,
+                             encoder_residents<sizeof(T), What == encoding::sum>) void encode(const __grid_constant__ encode_arguments<T> a)
 {
     constexpr bool adds = What == encoding::sum, moves = What == encoding::movement, may_replace = is_f32<T> && !moves;
     constexpr u32 octets = moves && is_f32<T> ? 2 : 3, estimated = 1u << (is_f32<T> ? 14 : 30);

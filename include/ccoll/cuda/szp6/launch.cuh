@@ -32,9 +32,6 @@ struct call {
     word_of<T> missing = 0;  ///< the bits of the value that stands for a missing one
 };
 
-/// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves.
-inline constexpr u32 blocks_of_list = 264;
-
 /// Begins the second kernel. Where its machine code can wait for the kernel in front of it, it may start before that has ended.
 template <operation What, class T>
 cudaError_t launch_list(const list_arguments<T>& a, cudaStream_t stream)
@@ -68,7 +65,7 @@ template <operation What, class T>
 cudaError_t begin_list(list_arguments<T> a, const call<T>& c)
 {
     a.chunks = chunks_of(a.n);
-    a.blocks = std::min(std::max(a.chunks, 1u), blocks_of_list);
+    a.blocks = std::min(std::max(a.chunks, 1u), list_blocks);
     a.has_missing = c.has_missing;
     a.missing = c.missing;
     a.w = c.w;

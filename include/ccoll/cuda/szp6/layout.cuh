@@ -54,18 +54,25 @@ CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_by
 
 constexpr u64 payload_begin(u64 chunks) { return index_begin + (8 * chunks + 15) / 16 * 16; }
 
-/// What thread blocks and kernels of one call tell each other. All 0 before a call, and again behind it, but for the list.
+/// What thread blocks and kernels of one call tell each other. All 0 before a call, and again behind it, but for the chunks on the list.
 struct work {
     u32 units;   ///< of the payload that have been given away
     u32 listed;  ///< chunks for the second kernel
     u32 blocks_done, code, raw_chunks, unused;
     unsigned long long special_values;
-    u32 list[1];
+    struct entry {
+        u32 chunk;      ///< entry k of the list
+        u32 is_listed;  ///< entry k: is chunk k on the list?
+    };
+    entry list[1];
 
-    /// A decoder may list a chunk once for each group.
-    static constexpr std::size_t bytes_of(std::size_t chunks) { return sizeof(work) + 4 * chunk_groups * chunks; }
+    static constexpr std::size_t bytes_of(std::size_t chunks) { return sizeof(work) + sizeof(entry) * chunks; }
 };
-CCOLL_DEVICE void list_chunk(work* w, u32 chunk) { w->list[atomicAdd(&w->listed, 1u)] = chunk; }
+/// Warps need not agree on who lists their chunk.
+CCOLL_DEVICE void list_chunk(work* w, u32 chunk)
+{
+    if (atomicMax(&w->list[chunk].is_listed, 1u) == 0) w->list[atomicAdd(&w->listed, 1u)].chunk = chunk;
+}
 CCOLL_DEVICE void report(work* w, status s) { atomicMax(&w->code, static_cast<u32>(s)); }
 
 /// A frame that is read. It begins at a multiple of 16 bytes.

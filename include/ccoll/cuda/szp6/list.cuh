@@ -111,19 +111,21 @@ struct lattice_range {
 
 // ---- chunks ----
 
-/// The elements of a chunk as they are.
-template <class T, class Bits>
-CCOLL_DEVICE void put_raw(const list_arguments<T>& a, u32 chunk, u32 count, u32& room, Bits bits)
+/// A kept chunk: its elements as they are.
+template <class T>
+CCOLL_DEVICE void keep(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
 {
     constexpr u32 per_unit = unit_bytes / sizeof(T);
     const u32 units = (count + per_unit - 1) / per_unit;
     if (me() == 0) {
         room = atomicAdd(&a.w->units, units);
         a.to.put_entry(chunk, room, count * static_cast<u32>(sizeof(T)), true);
+        atomicAdd(&a.w->raw_chunks, 1u);
     }
     __syncthreads();
     u8* const to = a.to.unit(room);
-    for (u32 i = me(); i < units * per_unit; i += team_threads) store_as(to + sizeof(T) * i, i < count ? bits(i) : word_of<T>{0});
+    for (u32 i = me(); i < units * per_unit; i += team_threads)
+        store_as(to + sizeof(T) * i, i < count ? load_as<word_of<T>>(x + i) : word_of<T>{0});
 }
 
 /// The last place below `i` whose bit is `is_set`, or ~0. @param masks  of whole blocks
@@ -188,11 +190,7 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
 {
     const T* const x = a.x + u64{chunk_elements} * chunk;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
-    const auto keep_all = [&] {
-        if (me() == 0) atomicAdd(&a.w->raw_chunks, 1u);
-        put_raw(a, chunk, count, room.place, [&](u32 i) { return load_as<word_of<T>>(x + i); });
-    };
-    if (!a.z.usable || count < host::least_values) return keep_all();
+    if (!a.z.usable || count < host::least_values) return keep(a, x, chunk, count, room.place);
     u32 mask = 0, large = 0;
     word_of<T> most = 0;
     lattice_range finite, others;
@@ -225,10 +223,10 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
         changes += before != ~0u && load_as<word_of<T>>(x + i) != load_as<word_of<T>>(x + before);
         before = i;
     }
-    if (team_sum(changes, room.team.words) > count / 32) return keep_all();
+    if (team_sum(changes, room.team.words) > (count - 1) / 32) return keep(a, x, chunk, count, room.place);
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
-    if (step == 0) return keep_all();
+    if (step == 0) return keep(a, x, chunk, count, room.place);
     const host::grid<T> z = common ? a.z.common : own_grid<T>(step);
     get_quanta(x, count, z, room.masks, room.q);
     const auto value = [&](u32 i) { return wide{{u64{load_as<word_of<T>>(x + i)}, 0, 0}}; };
@@ -236,14 +234,6 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
     if (me() == 0) room.out[1].bytes = 0;
     __syncthreads();
     const packing p = prepare(room.q, count, room.team);
-    if (unit_bytes * p.units + room.out[0].bytes >= count * static_cast<u32>(sizeof(T))) {
-        // As it will be decoded.
-        put_raw(a, chunk, count, room.place, [&](u32 i) {
-            if ((room.masks[i / 32] >> i % 32 & 1) != 0) return load_as<word_of<T>>(x + i);
-            return bits_of(static_cast<T>(times(static_cast<double>(quantum_on(z, load_as<T>(x + i))), step)));
-        });
-        return;
-    }
     put_whole_chunk(a, room, chunk, count, p, {mask, 0}, common ? scale_bound : scale_own, step, sizeof(T), value,
                     [](u8* to, const wide& v) { store_as(to, static_cast<word_of<T>>(v.limb[0])); });
 }
@@ -342,10 +332,10 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
         for (u32 i = me(); i < count; i += team_threads) store_as(x + i, load_as<word_of<T>>(c.at + sizeof(T) * i));
         return status::ok;
     }
-    if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     chunk_head h;
     if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
+    if (h.scale != scale_bits && !(bound >= 4 * least_normal<T>)) return status::corrupt;
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status s = read_sections(c.at, c.bytes, h.exceptions, count, is_addend, value_bytes, room.of[0], room.team); s != status::ok)
         return s;
@@ -409,9 +399,11 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
     double bound = a.bound;
     const status of_call = check_call<T, What>(a, bound);
     if (of_call != status::ok && blockIdx.x == 0 && me() == 0) report(a.w, of_call);
-    const u32 listed = of_call == status::ok ? a.w->listed : 0;
+    const u32 listed = a.w->listed;
     for (u32 k = blockIdx.x; k < listed; k += a.blocks) {
-        const u32 chunk = a.w->list[k], count = values_of_chunk(a.n, chunk);
+        const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.n, chunk);
+        if (me() == 0) a.w->list[chunk].is_listed = 0;
+        if (of_call != status::ok) continue;
         status s = status::ok;
         if constexpr (What == operation::move) move_chunk(a, room, chunk, count);
         else if constexpr (What == operation::decode) s = decode_chunk(a, room, chunk, count);

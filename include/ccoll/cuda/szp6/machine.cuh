@@ -7,12 +7,22 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
-/// Thread blocks of small kernels that a multiprocessor is to hold.
+// Thread blocks that a multiprocessor is to hold, of each of the fast kernels for elements of so many bytes: more of them hide more of the
+// memory's latency, and have fewer registers each.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
-inline constexpr u32 many_residents = 4;
+inline constexpr u32 most_residents = 4;
 #else
-inline constexpr u32 many_residents = 5;
+inline constexpr u32 most_residents = 5;
 #endif
+inline constexpr u32 adder_residents = most_residents;
+template <u32 Bytes>
+inline constexpr u32 decoder_residents = Bytes == 4 ? most_residents : 3;
+template <u32 Bytes, bool Adds>
+inline constexpr u32 encoder_residents = Bytes == 4 ? 4
+                                         : Adds     ? 2
+                                                    : 3;
+/// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves.
+inline constexpr u32 list_blocks = 264;
 
 /// An address in the shared memory of the block.
 using shared_address = u32;

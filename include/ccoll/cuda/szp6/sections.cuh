@@ -122,7 +122,6 @@ CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count
 struct section_out {
     u16 dictionary[most_entries];                                      ///< a place of each value
     u32 entries = 0, places = 0, runs = 0, first_rank = 0, bytes = 0;  ///< of all threads the same
-    bool own = false;
 };
 /// Numbers of entries, by the place in the order of places, of both sections.
 struct ranked {
@@ -132,21 +131,17 @@ struct ranked {
 /// Looks for the different values, one after another: there are few. By all threads; there are barriers in here.
 /// @param mask      the places of this thread's block    @param value  (place) -> wide
 /// @param first_rank  places of the section before
-/// @return          false: there are too many, and nothing else is valid but `places`
+/// @return          false: there are too many, and nothing else counts
 template <class Value>
 CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, ranked& all, u32 first_rank, u32 count, u32 value_bytes, Value value,
                                team_room& room)
 {
     const scanned<u32> places = team_exclusive(ones_of(mask), room.words);
     u32 left = mask, found = 0;
-    bool fits = true;
     for (;; ++found) {
         const u32 first = team_min(left != 0 ? 32 * me() + lowest_bit(left) : ~0u, room.words);
         if (first == ~0u) break;
-        if (found == most_entries) {
-            fits = false;
-            break;
-        }
+        if (found == most_entries) return false;
         if (me() == 0) s.dictionary[found] = static_cast<u16>(first);
         const wide entry = value(first);
         for (u32 rest = left; rest != 0; rest &= rest - 1) {
@@ -159,27 +154,23 @@ CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, ranked& all, u32 first_
     __syncthreads();
     // A run begins where the entry differs, and at every 256th place, so that none is too long.
     u32 starts = 0;
-    if (fits)
-        for (u32 r = 32 * me(); r < smaller(32 * me() + 32, places.all); ++r) {
-            const u8* const e = all.entry + first_rank + r;
-            starts += r % 256 == 0 || e[0] != e[-1];
-        }
+    for (u32 r = 32 * me(); r < smaller(32 * me() + 32, places.all); ++r) {
+        const u8* const e = all.entry + first_rank + r;
+        starts += r % 256 == 0 || e[0] != e[-1];
+    }
     const u32 runs = team_sum(starts, room.words);
     const u32 blocks = blocks_of(count), whole = me() < blocks ? whole_block(count, me()) : 0;
     const u32 masks = team_sum(mask != 0 && mask != whole, room.words);
     if (me() == 0) {
         s.entries = found;
         s.places = places.all;
-        s.runs = fits ? runs : 0;
+        s.runs = runs;
         s.first_rank = first_rank;
-        s.own = !fits;
         const u32 front = 4 + (blocks + 15) / 16 * 4 + 4 * masks;
-        s.bytes = places.all == 0
-                      ? 0
-                      : up_to_multiple(up_to_multiple(front + 2 * s.runs, 8) + value_bytes * (fits ? found : places.all), unit_bytes);
+        s.bytes = places.all == 0 ? 0 : up_to_multiple(up_to_multiple(front + 2 * s.runs, 8) + value_bytes * found, unit_bytes);
     }
     __syncthreads();
-    return fits;
+    return true;
 }
 /// Writes it. By all threads; there are barriers in here. @param put  (bytes, value) writes one value
 template <class Put, class Value>
@@ -195,7 +186,7 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const ranked& all,
     kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 2);
     if (me() % 4 == 0 && me() < blocks) to[4 + me() / 4] = static_cast<u8>(kinds);
-    if (me() == 0) store_as(to, (s.own ? 0 : s.entries - 1) | (form | (s.own ? section_own : 0)) << 8 | s.runs << 16);
+    if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
     u32 at = 4 + (blocks + 15) / 16 * 4;
     const scanned<u32> masks = team_exclusive(kind == kind_mask ? 1u : 0u, room.words);
     if (kind == kind_mask) store_as(to + at + 4 * masks.before, mask);
@@ -203,7 +194,7 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const ranked& all,
     u32 starts = 0;
     const u8* const e = all.entry + s.first_rank;
     const auto begins = [&](u32 r) { return r % 256 == 0 || e[r] != e[r - 1]; };
-    const u32 last = s.own ? 0 : smaller(32 * me() + 32, s.places);
+    const u32 last = smaller(32 * me() + 32, s.places);
     for (u32 r = 32 * me(); r < last; ++r) starts += begins(r);
     u32 run = team_exclusive(starts, room.words).before;
     for (u32 r = 32 * me(); r < last; ++r) {
@@ -215,12 +206,7 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const ranked& all,
         ++run;
     }
     at = up_to_multiple(at + 2 * s.runs, 8);
-    if (s.own) {
-        u32 rank = team_exclusive(ones_of(mask), room.words).before;
-        for (u32 rest = mask; rest != 0; rest &= rest - 1) put(to + at + value_bytes * rank++, value(32 * me() + lowest_bit(rest)));
-    } else {
-        for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, value(s.dictionary[i]));
-    }
+    for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, value(s.dictionary[i]));
 }
 
 }  // namespace ccoll::detail::device::szp6
