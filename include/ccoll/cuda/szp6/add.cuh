@@ -46,6 +46,65 @@ struct add_arguments {
 /// Bytes of shared memory that the planes of a group take, with one octet above them.
 inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
+/// Exceptional values of two addends, in the memory that planes take later.
+struct pair_room {
+    team_room team;
+    sections_in<1> of[2];
+    section_out out;
+};
+static_assert(sizeof(pair_room) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
+
+/// Entry i of the sum.
+CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i)
+{
+    const auto of = [&](u32 k) { return load_wide(r.of[k].values[0] + wide_bytes * (r.of[k].entries[0] == 1 ? 0 : i)); };
+    return sum_of(of(0), of(1));
+}
+/// Exceptional values in the same places of both, and the same runs of them, or one value alone. By all threads; there are barriers in
+/// here.
+/// @return false: the chunk is for the list
+template <class T>
+CCOLL_DEVICE_RARE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
+{
+    auto& r = shared_memory<pair_room>();
+    for (u32 k = 0; k < 2; ++k) {
+        const frame_in& f = k == 0 ? a.a : a.b;
+        const chunk_place c = find_chunk(f, chunk);
+        if (!has_front(c, groups_of(count))) return false;
+        const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
+        if (at == 0 || read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, r.of[k], r.team) != status::ok) return false;
+    }
+    const u32 mask = r.of[0].masks[0][me()], of_x = r.of[0].entries[0], of_y = r.of[1].entries[0], entries = larger(of_x, of_y);
+    bool good = mask == r.of[1].masks[0][me()] && (of_x == 1 || of_y == 1 || of_x == of_y);
+    if (of_x > 1 && of_y > 1) {
+        const u32 first = r.of[0].before[0][me()];
+        for (u32 i = first; i < first + ones_of(mask); ++i) good = good && r.of[0].entry[i] == r.of[1].entry[i];
+    }
+    if (team_any(!good, r.team.words)) return false;
+    good = me() >= entries || !is_too_large(sum_of_entries(r, me()));
+    if (team_any(!good, r.team.words)) return false;
+    if (me() == 0) r.out.entries = entries;
+    __syncthreads();
+    measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, r.team);
+    return true;
+}
+/// Finds the place of the sum, and writes its exceptional values.
+template <class T>
+CCOLL_DEVICE_RARE void put_beside(const add_arguments<T>& a, placing p, u32 count)
+{
+    const auto& r = shared_memory<pair_room>();
+    u8* const at = place_beside(p, r.out, a.to, a.w, in_units(front_bytes(groups_of(count), false)));
+    const u8* const entry = r.of[r.of[0].entries[0] > 1 ? 0 : 1].entry;
+    put_section(
+        r.out, r.of[0].masks[0][me()], entry, count, wide_bytes, 0, [&](u8* to, u32 i) { store_wide(to, sum_of_entries(r, i)); }, at,
+        shared_memory<pair_room>().team);
+    if (me() == 0) {
+        put_shared(p.exceptions(), r.out.bytes / unit_bytes);
+        put_shared(p.step(), u64{0});
+    }
+    __syncthreads();
+}
+
 template <class T>
 __global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ add_arguments<T> a)
 {
@@ -53,53 +112,58 @@ __global__ __launch_bounds__(team_threads, adder_residents) void add(const __gri
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
     const shared_address room = shared_begin(), staged = room + g * staged_bytes;
     placing p{room + team_warps * staged_bytes};
-    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    u32 s0[8], s1[8], s2[8], blocks = 0;
     group_out out;
-    if (g < groups) {
-        blocks = blocks_in_group(count, g);
-        const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
-        group_in x, y;
-        if (has_front(of_x, groups) && has_front(of_y, groups)) {
-            const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
-            const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
-            x = p_x.opened<T>(up_to & 0xffff, words & 0xffff);
-            y = p_y.opened<T>(up_to >> 16, words >> 16);
-        }
-        const bool usual =
-            x.usual && y.usual && x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
-        if (usual) {
-            ceiling = x.ceiling + y.ceiling;
-            out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
-            u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
-            widest += widest > 0;
-            ripple r;
-            if (widest > 0) {
-                get_octet<0>(x.planes, widest, s0, sign_x);
-                get_octet<0>(y.planes, widest, t, sign_y);
-                r.add<0>(s0, t, widest);
+    for (;; p.adjusted = true) {
+        u32 ceiling = 0, found = 0;
+        if (g < groups) {
+            blocks = blocks_in_group(count, g);
+            const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
+            group_in x, y;
+            if (has_front(of_x, groups) && has_front(of_y, groups)) {
+                const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+                const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+                x = p_x.opened<T>(up_to & 0xffff, words & 0xffff);
+                y = p_y.opened<T>(up_to >> 16, words >> 16);
             }
-            if (widest > 8) {
-                get_octet<1>(x.planes, widest, s1, sign_x);
-                get_octet<1>(y.planes, widest, t, sign_y);
-                r.add<1>(s1, t, widest);
-                if (widest > 16) {
-                    get_octet<2>(x.planes, widest, s2, sign_x);
-                    get_octet<2>(y.planes, widest, t, sign_y);
-                    r.add<2>(s2, t, widest);
+            const bool usual = (p.adjusted || (x.exceptions | y.exceptions) == 0) && x.step + y.step == 0 && x.usual && y.usual &&
+                               x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
+            if (usual) {
+                ceiling = x.ceiling + y.ceiling;
+                out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+                u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
+                widest += widest > 0;
+                ripple r;
+                if (widest > 0) {
+                    get_octet<0>(x.planes, widest, s0, sign_x);
+                    get_octet<0>(y.planes, widest, t, sign_y);
+                    r.add<0>(s0, t, widest);
                 }
+                if (widest > 8) {
+                    get_octet<1>(x.planes, widest, s1, sign_x);
+                    get_octet<1>(y.planes, widest, t, sign_y);
+                    r.add<1>(s1, t, widest);
+                    if (widest > 16) {
+                        get_octet<2>(x.planes, widest, s2, sign_x);
+                        get_octet<2>(y.planes, widest, t, sign_y);
+                        r.add<2>(s2, t, widest);
+                    }
+                }
+                lay_out(out, r.width, blocks);
+                found = out.units();
+            } else {
+                found = found_unusual;
             }
-            lay_out(out, r.width, blocks);
-            found = out.units();
-        } else {
-            found = found_unusual;
+        }
+        p.tell(found, ceiling);
+        p.sum_up();
+        if ((p.found & (15 * found_unusual)) == 0) break;
+        if (p.adjusted || !adjust(a, chunk, count)) {
+            if (me() == 0) list_chunk(a.w, chunk);
+            return;
         }
     }
-    p.tell(found, ceiling);
-    p.sum_up();
-    if ((p.found & (15 * found_unusual)) != 0) {
-        if (me() == 0) list_chunk(a.w, chunk);
-        return;
-    }
+    if (p.adjusted) put_beside(a, p, count);
     put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
 }
 

@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szp6/decode.cuh - floor 4. The fast kernel that decodes usual chunks, of frames for movement and of addends. All others go to the
-// list. A warp does a group, and nothing is shared between warps.
+// list. A warp does a group, and nothing is shared between warps but exceptional values, which come last.
 #pragma once
 
-#include <ccoll/cuda/szp6/planes.cuh>
+#include <ccoll/cuda/szp6/law.cuh>
+#include <ccoll/cuda/szp6/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
-/// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0, and has
-/// a product with a step below `most`.
+/// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0, and its product with a step below `most` is
+/// exact if the bits `zeros` of the step are 0.
 template <class T>
 struct biased;
 template <>
 struct biased<float> {
     static constexpr u32 bias = 0x4b400000u;
     static constexpr float offset = 12582912.0f, most = 0x1p96f;
+    static constexpr u32 zeros = 3;
     CCOLL_DEVICE static float number(u32 bits) { return number_of(bits); }
 };
 template <>
 struct biased<double> {
     static constexpr u32 bias = 0x80000000u;
     static constexpr double offset = 0x1p52 + 0x1p31, most = 0x1p960;
+    static constexpr u64 zeros = (u64{1} << 22) - 1;
     CCOLL_DEVICE static double number(u32 bits) { return number_of(u64{0x43300000u} << 32 | bits); }
 };
 
@@ -47,8 +50,9 @@ CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], doubl
 }
 
 /// Octets of bytes of differences to values. Sums of bytes are dot products with ones.
+/// @return the quantum in front of the row
 template <u32 Octets, class T>
-CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8], i32 base, T step, T minus, shared_address row)
+CCOLL_DEVICE i32 restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8], i32 base, T step, T minus, shared_address row)
 {
     constexpr u32 ones = 0x01010101u;
     u32 low = 0, middle = 0;
@@ -60,7 +64,8 @@ CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2
         high = __dp4a(static_cast<int>(Octets == 1 ? s0[j] : Octets == 2 ? s1[j] : s2[j]), static_cast<int>(ones), high);
     }
     const u32 sum = low + (middle << 8) + (static_cast<u32>(high) << 8 * (Octets - 1));
-    low = sum_up_to(sum) - sum + static_cast<u32>(base) + biased<T>::bias;
+    const u32 before = sum_up_to(sum) - sum + static_cast<u32>(base);
+    low = before + biased<T>::bias;
     middle = 0;
     high = 0;
     if (Octets == 1) high = static_cast<i32>(low);
@@ -78,6 +83,7 @@ CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2
         }
         put_values(row, j, q, step, minus);
     }
+    return static_cast<i32>(before);
 }
 
 /// The values of a group. @param values  that there are    @param is_whole  all, and `to` is a multiple of 16 bytes
@@ -102,47 +108,102 @@ struct decode_arguments {
     u64 n;
     work* w;
     bool is_aligned;  ///< x is a multiple of 16 bytes
+    bool has_missing;
+    word_of<T> missing;
 };
+
+/// Exceptional values of a chunk whose other values have been written.
+template <class T>
+struct exceptions_room {
+    team_room team;
+    sections_in<1> far;
+    word_of<T> value[most_entries];
+};
+/// Puts them in their places. By all threads; there are barriers in here. @return false: the chunk is for the list
+template <class T>
+CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u32 count, double step)
+{
+    auto& room = shared_memory<exceptions_room<T>>();
+    const sections_in<1>& s = room.far;
+    const chunk_place c = find_chunk(a.from, chunk);
+    const bool is_addend = a.from.frame[7] != 0;
+    const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16), value_bytes = is_addend ? wide_bytes : sizeof(T);
+    if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.far, room.team) != status::ok) return false;
+    if (me() < s.entries[0]) {
+        const u8* const v = s.values[0] + value_bytes * me();
+        room.value[me()] = is_addend ? value_of_wide<T>(load_wide(v), step, a.has_missing, a.missing) : load_as<word_of<T>>(v);
+    }
+    __syncthreads();
+    const u32 mask = s.masks[0][me()], before = s.before[0][me()];
+    T* const x = a.x + (u64{chunk_elements} * chunk + group_elements * warp() + lane());
+    for (u32 rows = __ballot_sync(all_lanes, mask != 0); rows != 0; rows &= rows - 1) {
+        const u32 r = lowest_bit(rows), m = __shfl_sync(all_lanes, mask, r), first = __shfl_sync(all_lanes, before, r);
+        if ((m >> lane() & 1) == 0) continue;
+        const u32 i = s.number_at(0, first + ones_of(m & ones_below(lane())));
+        store_as(x + 32 * r, s.entries[0] == 0 ? load_as<word_of<T>>(s.values[0] + sizeof(T) * i) : room.value[i]);
+    }
+    return true;
+}
 
 template <class T>
 __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ decode_arguments<T> a)
 {
     let_next_begin();
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), g = warp();
-    if (group_elements * g >= count) return;
-    const group_in in = open_group<T>(a.from, chunk, g, groups_of(count), blocks_in_group(count, g));
-    const T step = static_cast<T>(step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16))));
-    if (!in.usual || !(step >= static_cast<T>(4 * least_normal<T>) && step < biased<T>::most)) {
-        if (lane() == 0) list_chunk(a.w, chunk);
-        return;
-    }
-    const T minus = times(-biased<T>::offset, step);
-    const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
-    u32 s0[8], s1[8], s2[8], sign = 0;
-    if (in.widest == 0) {
-        const u32 q = static_cast<u32>(in.base) + biased<T>::bias, all[4] = {q, q, q, q};
-        CCOLL_UNROLL
-        for (u32 j = 0; j < 8; ++j) put_values(row, j, all, step, minus);
-    } else {
-        get_octet<0>(in.planes, in.widest, s0, sign);
-        if (in.widest <= 8) {
-            transpose(s0);
-            restore<1>(s0, s1, s2, in.base, step, minus, row);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    // Warps without a group have those of the last one, and write nothing: they are here for exceptional values.
+    const bool writes = g < groups;
+    const u32 group = writes ? g : groups - 1;
+    const group_in in = open_group<T>(a.from, chunk, group, groups, blocks_in_group(count, group));
+    if (!writes && in.exceptions == 0) return;
+    double step = number_of(in.step);
+    bool usual = in.usual;
+    if (in.step == 0) step = step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16)));
+    else usual = usual && static_cast<double>(static_cast<T>(step)) == step && a.from.frame[7] == 0;
+    const T in_t = static_cast<T>(step);
+    usual = usual && in_t >= static_cast<T>(4 * least_normal<T>) && in_t < biased<T>::most && (bits_of(in_t) & biased<T>::zeros) == 0;
+    if (usual) {
+        const T minus = times(-biased<T>::offset, in_t);
+        const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
+        u32 s0[8], s1[8], s2[8], sign = 0;
+        i32 before = in.base;
+        if (in.widest == 0) {
+            const u32 q = static_cast<u32>(in.base) + biased<T>::bias, all[4] = {q, q, q, q};
+            CCOLL_UNROLL
+            for (u32 j = 0; j < 8; ++j) put_values(row, j, all, in_t, minus);
         } else {
-            get_octet<1>(in.planes, in.widest, s1, sign);
-            transpose(s0);
-            transpose(s1);
-            if (in.widest <= 16) {
-                restore<2>(s0, s1, s2, in.base, step, minus, row);
+            get_octet<0>(in.planes, in.widest, s0, sign);
+            if (in.widest <= 8) {
+                transpose(s0);
+                before = restore<1>(s0, s1, s2, in.base, in_t, minus, row);
             } else {
-                get_octet<2>(in.planes, in.widest, s2, sign);
-                transpose(s2);
-                restore<3>(s0, s1, s2, in.base, step, minus, row);
+                get_octet<1>(in.planes, in.widest, s1, sign);
+                transpose(s0);
+                transpose(s1);
+                if (in.widest <= 16) {
+                    before = restore<2>(s0, s1, s2, in.base, in_t, minus, row);
+                } else {
+                    get_octet<2>(in.planes, in.widest, s2, sign);
+                    transpose(s2);
+                    before = restore<3>(s0, s1, s2, in.base, in_t, minus, row);
+                }
             }
         }
+        if (in.step != 0) {  // nothing else says how large quanta are
+            const u32 size = before < 0 ? 0 - static_cast<u32>(before) : static_cast<u32>(before);
+            usual = warp_max(size) < fast_limit<T> / 2 && in.widest < (is_f32<T> ? 17 : 24);
+        }
+        const u32 values = smaller(count - group_elements * group, group_elements);
+        if (writes)
+            put_tile(to, values, a.is_aligned && values == group_elements, a.x + (u64{chunk_elements} * chunk + group_elements * g));
     }
-    const u32 values = smaller(count - group_elements * g, group_elements);
-    put_tile(to, values, a.is_aligned && values == group_elements, a.x + (u64{chunk_elements} * chunk + group_elements * g));
+    if (in.exceptions != 0) {
+        auto& room = shared_memory<team_room>();
+        __syncthreads();
+        usual = !team_any(!usual, room.words);
+        __syncthreads();
+        usual = usual && put_exceptions(a, chunk, count, step);
+    }
+    if (!usual && lane() == 0) list_chunk(a.w, chunk);
 }
 
 }  // namespace ccoll::detail::device::szp6

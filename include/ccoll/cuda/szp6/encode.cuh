@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szp6/encode.cuh - floor 4. The fast kernel that encodes values: for movement, as an addend, or added to the addend in a frame. It
-// takes chunks whose quanta are small on the grid of the bound. All others go to the list.
+// takes chunks whose quanta are small. All others go to the list.
 #pragma once
 
 #include <ccoll/cuda/szp6/add.cuh>
+#include <ccoll/cuda/szp6/adjust.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
-
-enum class encoding { movement, addend, sum };
-
-template <class T>
-struct encode_arguments {
-    const T* x;
-    u64 n;
-    bool is_aligned;  ///< x is a multiple of 16 bytes
-    T inverse;        ///< 1 / step
-    double inverse_in_double;
-    T lattice;         ///< 1 / L, where L is the least power of two above the step
-    word_of<T> usual;  ///< bits of the least |x| whose quotient is computed in double
-    word_of<T> limit;  ///< bits of the least |x| that is not for this kernel; 0: none is
-    bool has_missing;
-    word_of<T> missing;  ///< bits of the value that stands for a missing one
-    frame_in other;      ///< of a sum
-    frame_out to;
-    work* w;
-};
 
 /// rint(x by) for |x by| < 2^22 (f64: 2^31), as an integer plus `bias`. Anything larger is farther away from 0 than that; of f64 `high`
 /// tells.
@@ -103,161 +85,147 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
     }
 }
 
-/// The largest magnitude in a row, as bits.
-CCOLL_DEVICE u32 largest_in(uint4 v, float)
-{
-    constexpr u32 m = ~fields_of<float>::sign;
-    return larger(larger(v.x & m, v.y & m), larger(v.z & m, v.w & m));
-}
-CCOLL_DEVICE u64 largest_in(uint4 v, double)
-{
-    constexpr u64 m = ~fields_of<double>::sign;
-    return larger((u64{v.y} << 32 | v.x) & m, (u64{v.w} << 32 | v.z) & m);
-}
-/// The quantum of any value that has one in 32 bits, as a float.
-CCOLL_DEVICE u32 as_quantum(u32 x, u32 usual, float inverse, double inverse_in_double)
-{
-    const float v = number_of(x);
-    if ((x & ~fields_of<float>::sign) >= usual) return bits_of(static_cast<float>(rint(times(static_cast<double>(v), inverse_in_double))));
-    return bits_of(rintf(times(v, inverse)));
-}
-/// Looks at values, where the estimate of their quanta says nothing.
-/// @return no: they are not for the fast kernel    @param by  set to 1 where the row has been replaced by its quanta
-template <bool MayReplace, class T>
-CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling, T& by)
+/// Looks at values, where the estimate of their quanta says nothing. @return no: some are not usual
+template <class T>
+CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling)
 {
     word_of<T> most = 0;
-    CCOLL_NO_UNROLL
-    for (u32 c = 0; c < tile<T>::pieces; ++c) most = larger(most, largest_in(get_shared<uint4>(row ^ c << 4), T(0)));
+    each_in_row<T>(row, [&](u32, word_of<T> w) {
+        most = larger(most, w & ~fields_of<T>::sign);
+        return w;
+    });
     most = warp_max(most);
-    if (most >= a.limit) return false;
-    ceiling = static_cast<u32>(rint(times(static_cast<double>(number_of(most)), a.inverse_in_double))) + 1;  // the product in T may be
-                                                                                                             // larger
-    if constexpr (MayReplace) {
-        if (most >= a.usual) {
-            by = 1;
-            CCOLL_NO_UNROLL
-            for (u32 c = 0; c < tile<T>::pieces; ++c) {
-                const uint4 v = get_shared<uint4>(row ^ c << 4);
-                put_shared(row ^ c << 4, uint4{as_quantum(v.x, a.usual, a.inverse, a.inverse_in_double),
-                                               as_quantum(v.y, a.usual, a.inverse, a.inverse_in_double),
-                                               as_quantum(v.z, a.usual, a.inverse, a.inverse_in_double),
-                                               as_quantum(v.w, a.usual, a.inverse, a.inverse_in_double)});
-            }
-            __syncwarp();
-        }
-    }
+    if (most >= a.z.common.usual) return false;
+    // The product in T may be larger.
+    ceiling = static_cast<u32>(rint(times(static_cast<double>(number_of(most)), a.z.common.inverse))) + 1;
     return true;
 }
-
 /// Has the warp's group a missing value?
 template <class T>
 CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
 {
     bool found = false;
-    CCOLL_NO_UNROLL
-    for (u32 c = 0; c < tile<T>::pieces; ++c) {
-        const uint4 v = get_shared<uint4>(row ^ c << 4);
-        if constexpr (is_f32<T>) found = found || v.x == a.missing || v.y == a.missing || v.z == a.missing || v.w == a.missing;
-        else found = found || (u64{v.y} << 32 | v.x) == a.missing || (u64{v.w} << 32 | v.z) == a.missing;
-    }
+    each_in_row<T>(row, [&](u32, word_of<T> w) {
+        found = found || w == a.missing;
+        return w;
+    });
     return __any_sync(all_lanes, found) != 0;
+}
+
+/// Finds the place of a chunk that has been adjusted, and writes what it has beside its planes.
+template <encoding What, class T>
+CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count, beside& b)
+{
+    constexpr u32 value_bytes = What == encoding::movement ? sizeof(T) : wide_bytes;
+    u8* const at = place_beside(p, b.out, a.to, a.w, in_units(front_bytes(groups_of(count), false)));
+    const auto put = [&](u8* to, u32 i) {
+        if constexpr (What != encoding::movement) store_wide(to, far_value<What>(a, b, chunk, i));
+        else store_as(to, load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[i]));
+    };
+    put_section(b.out, b.far.masks[0][me()], b.far.entry, count, value_bytes, 0, put, at, b.team);
 }
 
 template <class T, encoding What>
 __global__ __launch_bounds__(team_threads,
                              encoder_residents<sizeof(T), What == encoding::sum>) void encode(const __grid_constant__ encode_arguments<T> a)
 {
-    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement, may_replace = is_f32<T> && !moves;
-    constexpr u32 octets = moves && is_f32<T> ? 2 : 3, estimated = 1u << (is_f32<T> ? 14 : 30);
+    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
+    constexpr u32 estimated = 1u << (is_f32<T> ? 14 : 30), tiles = team_warps * tile<T>::bytes;
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
     const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
-    placing p{room + team_warps * tile<T>::bytes};
-    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    placing p{room + tiles};
+    beside& b = reinterpret_cast<beside&>((&shared_memory<u8>())[tiles + control_bytes]);
+    u32 s0[8], s1[8], s2[8], blocks = 0;
+    group_in y;
     group_out out;
     if (g < groups) {
         blocks = blocks_in_group(count, g);
         const u32 there = smaller(count - group_elements * g, group_elements);
         get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, values);
-        group_in y;
-        u32 y0[8], sign = 0;
         if constexpr (adds) {
             y = open_group<T>(a.other, chunk, g, groups, blocks);
             if (y.planes.width > 0) fetch(y.planes.at);
         }
         wait_for_copies();
         __syncwarp();
-        bool usual = a.limit > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row));
-        T by = a.inverse;
-        extent all;
-        u32 before = 0;
-        for (bool looked = false;; looked = true) {
+    }
+    for (;; p.adjusted = true) {
+        u32 found = 0, ceiling = 0;
+        if (g < groups) {
+            u32 y0[8], sign = 0;
+            bool usual =
+                p.adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
+            const T by = p.adjusted ? static_cast<T>(number_of(b.by)) : a.z.common.inverse_in_t;
+            extent all;
             const T x = number_of(get_shared<word_of<T>>(lane() == 0 ? values : values + tile<T>::of_value(32 * lane() - 1)));
-            before = static_cast<u32>(quantum_of(x, by));
+            const u32 before = static_cast<u32>(quantum_of(x, by));
             if constexpr (moves) {
                 const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
                 if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
             }
-            all = {};
             get_differences<true, 0>(row, by, before, s0, s1, all);
             const u32 width = all.width(), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
             out.widest = warp_max(all.high > 0 ? 32 : width);
             out.width = width;
-            if (looked) break;
-            ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << width)) : ~0u;
-            if (ceiling < estimated) break;
-            if (usual) usual = look_at_row<may_replace>(a, row, ceiling, by);
-            if (!usual || by == a.inverse) break;
-        }
-        out.base = __shfl_sync(all_lanes, static_cast<i32>(before - quantum_bias<T>), 0);
-        usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
-        if constexpr (adds) {
-            usual = usual && y.usual && y.widest < most_fast_planes && y.ceiling + ceiling < fast_limit<T>;
-            ceiling += y.ceiling;
-            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
-            out.widest = larger(out.widest, y.widest);
-            out.widest += out.widest > 0;
-        }
-        if (usual) {
-            if (out.widest > 8) {
-                if (octets > 2 && out.widest > 16) {
-                    get_differences<false, 2>(row, by, before, s2, s2, all);
-                    transpose(s2);
-                }
-                if (out.widest > 12) transpose(s1);
-                else transpose_low(s1);
+            if (!p.adjusted) {
+                ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << width)) : ~0u;
+                if (ceiling >= estimated && usual) usual = look_at_row(a, row, ceiling);
+            } else {
+                ceiling = b.ceiling;
             }
-            transpose(s0);
+            out.base = __shfl_sync(all_lanes, static_cast<i32>(before - quantum_bias<T>), 0);
+            usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
             if constexpr (adds) {
-                ripple r;
-                get_octet<0>(y.planes, y.widest, y0, sign);
-                r.add<0>(s0, y0, out.widest);
-                if (out.widest > 8) {
-                    get_octet<1>(y.planes, y.widest, y0, sign);
-                    r.add<1>(s1, y0, out.widest);
-                    if (out.widest > 16) {
-                        get_octet<2>(y.planes, y.widest, y0, sign);
-                        r.add<2>(s2, y0, out.widest);
-                    }
-                }
-                out.width = r.width;
+                usual = usual && y.usual && y.step == 0 && (p.adjusted || y.exceptions == 0) && y.widest < most_fast_planes &&
+                        y.ceiling + ceiling < fast_limit<T>;
+                ceiling += y.ceiling;
+                out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
+                out.widest = larger(out.widest, y.widest);
+                out.widest += out.widest > 0;
             }
-            lay_out(out, out.width, blocks);
-            found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
-        } else {
-            found = found_unusual;
+            if (usual) {
+                if (out.widest > 8) {
+                    if (out.widest > 16) {
+                        get_differences<false, 2>(row, by, before, s2, s2, all);
+                        transpose(s2);
+                    }
+                    if (out.widest > 12) transpose(s1);
+                    else transpose_low(s1);
+                }
+                transpose(s0);
+                if constexpr (adds) {
+                    ripple r;
+                    get_octet<0>(y.planes, y.widest, y0, sign);
+                    r.add<0>(s0, y0, out.widest);
+                    if (out.widest > 8) {
+                        get_octet<1>(y.planes, y.widest, y0, sign);
+                        r.add<1>(s1, y0, out.widest);
+                        if (out.widest > 16) {
+                            get_octet<2>(y.planes, y.widest, y0, sign);
+                            r.add<2>(s2, y0, out.widest);
+                        }
+                    }
+                    out.width = r.width;
+                }
+                lay_out(out, out.width, blocks);
+                found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
+            } else {
+                found = found_unusual;
+            }
+        }
+        p.tell(found, ceiling);
+        p.sum_up();
+        // Quanta of 0 are not on a lattice: values are 0, or less than a step.
+        const bool may_be_on_lattice = moves && !p.adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
+        if ((p.found & (15 * found_unusual)) == 0 && !may_be_on_lattice) break;
+        if (p.adjusted || !adjust<What>(a, chunk, count, room, b, p)) {
+            if (me() == 0) list_chunk(a.w, chunk);
+            return;
         }
     }
-    p.tell(found, ceiling);
-    p.sum_up();
-    // Quanta of 0 are not on a lattice: values are 0, or less than a step.
-    const bool may_be_on_lattice = moves && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
-    if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) {
-        if (me() == 0) list_chunk(a.w, chunk);
-        return;
-    }
-    put_chunk<octets>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
+    if (p.adjusted) put_beside<What>(a, p, chunk, count, b);
+    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
 }
 
 }  // namespace ccoll::detail::device::szp6

@@ -87,25 +87,23 @@ template <encoding What, operation Rest, class T>
 cudaError_t begin_encoding(const T* x, std::size_t n, double eb, const frame_in& other, void* to, const call<T>& c)
 {
     const law<T> z(eb);
-    encode_arguments<T> a{};
+    encode_arguments<T> a;
     a.x = x;
     a.n = n;
     a.is_aligned = is_aligned(x);
-    a.inverse = z.common.inverse_in_t;
-    a.inverse_in_double = z.common.inverse;
-    a.usual = z.common.usual;
+    a.z = z;
     if (z.usable) {
         int exponent = 0;
         std::frexp(z.common.step, &exponent);
         a.lattice = static_cast<T>(std::ldexp(1.0, -exponent));
-        a.limit = is_f32<T> && What != encoding::movement ? z.common.steps(22) : z.common.usual;
+        a.beyond = z.common.steps(187);
     }
     a.has_missing = c.has_missing;
     a.missing = c.missing;
     a.other = other;
     a.to = frame_to<T>(to, n);
     a.w = c.w;
-    constexpr std::size_t shared_bytes = team_warps * tile<T>::bytes + control_bytes;
+    constexpr std::size_t shared_bytes = team_warps * tile<T>::bytes + control_bytes + sizeof(beside);
     const bool can_begin = n > 0 && (What != encoding::sum || other.has_index());
     if (can_begin) CCOLL_CUDA_TRY(launch(&encode<T, What>, chunks_of(n), shared_bytes, c.stream, a));
     list_arguments<T> rest;
@@ -153,7 +151,7 @@ cudaError_t begin_add(const_byte_span a, const_byte_span b, std::size_t n, void*
 template <class T>
 cudaError_t begin_decode(const_byte_span from, T* x, std::size_t n, const call<T>& c)
 {
-    const decode_arguments<T> f{{from.data(), from.size(), chunks_of(n)}, x, n, c.w, is_aligned(x)};
+    const decode_arguments<T> f{{from.data(), from.size(), chunks_of(n)}, x, n, c.w, is_aligned(x), c.has_missing, c.missing};
     if (n > 0 && f.from.has_index()) CCOLL_CUDA_TRY(launch(&decode<T>, chunks_of(n), team_warps * tile<T>::bytes, c.stream, f));
     list_arguments<T> rest;
     rest.out = x;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <ccoll/cuda/szp6/frame.cuh>
+#include <ccoll/cuda/szp6/law.cuh>
 #include <ccoll/cuda/szp6/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
@@ -31,83 +32,13 @@ struct list_room {
     team_room team;
     i64 q[padded_elements];
     u32 masks[chunk_blocks];  ///< exceptional places of values to encode
-    sections_in of[What == operation::add ? 2 : 1];
+    sections_in<2> of[What == operation::add ? 2 : 1];
     section_out out[2];
-    ranked ranks;
+    u8 entry[chunk_elements];  ///< of the places of both sections
     u32 place;
 };
 
 static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thread block may have on all devices from 8.0 on");
-
-// ---- the law ----
-
-template <class T>
-CCOLL_DEVICE word_of<T> magnitude_of(T x)
-{
-    return bits_of(x) & ~fields_of<T>::sign;
-}
-CCOLL_DEVICE float nearest(float x) { return rintf(x); }
-CCOLL_DEVICE double nearest(double x) { return rint(x); }
-/// The quantum of an ordinary value. Denormals count as 0.
-template <class T>
-CCOLL_DEVICE i64 quantum_on(const host::grid<T>& z, T x)
-{
-    const word_of<T> w = magnitude_of(x);
-    if (w < fields_of<T>::exponent_one) return 0;
-    if (w < z.usual) return static_cast<i64>(nearest(times(x, z.inverse_in_t)));
-    const double v = static_cast<double>(x), q = rint(times(v, z.inverse));
-    if (w < z.narrow) return static_cast<i64>(q);
-    return static_cast<i64>(plus(q, rint(times(__fma_rn(-q, z.step, v), z.inverse))));
-}
-/// A grid without bounds between the rows of the law.
-template <class T>
-CCOLL_DEVICE host::grid<T> own_grid(double step)
-{
-    host::grid<T> z;
-    z.step = step;
-    z.inverse = __ddiv_rn(1.0, step);
-    z.narrow = is_f32<T> ? fields_of<T>::exponent : 0;
-    return z;
-}
-/// The grid of a chunk whose values lie beyond that of the bound. Step 0: the chunk is kept.
-template <class T>
-CCOLL_DEVICE double own_step(const law<T>& z, word_of<T> most)
-{
-    const double reach = plus(static_cast<double>(number_of(most)), times(2, z.eb));
-    if (!(reach < largest_number<T> / 2)) return 0;
-    const i32 exponent = static_cast<i32>(bits_of(reach) >> 52) - 1022;
-    const double ulp = ldexp(1.0, exponent - std::numeric_limits<T>::digits);
-    const double all = times(floor(__ddiv_rn(times(times(2, z.eb), 1 - 0x1p-20), ulp)), ulp);
-    return z.power > all ? z.power : all;
-}
-/// Of some values: what says whether they are on a lattice.
-struct lattice_range {
-    u32 top = 0, lowest = 0x10000;  ///< exponents, as in the bits
-
-    template <class T>
-    CCOLL_DEVICE void add(T x)
-    {
-        const word_of<T> w = magnitude_of(x), mantissa = w & (fields_of<T>::exponent_one - 1);
-        if (w == 0) return;
-        const u32 exponent = static_cast<u32>(w >> fields_of<T>::mantissa_bits);
-        const u32 low = static_cast<u32>(mantissa), high = static_cast<u32>(u64{mantissa} >> 32);
-        const u32 zeros = low != 0 ? lowest_bit(low) : high != 0 ? 32 + lowest_bit(high) : u32{fields_of<T>::mantissa_bits};
-        top = larger(top, exponent);
-        const u32 behind = u32{fields_of<T>::mantissa_bits} - zeros;
-        lowest = smaller(lowest, exponent > behind ? exponent - behind : 0);
-    }
-    /// The step for the values of all threads, or 0: there is none above `least`.
-    template <class T>
-    CCOLL_DEVICE double of_team(double least, team_room& room)
-    {
-        top = team_max(top, room.words);
-        lowest = team_min(lowest, room.words);
-        constexpr u32 bias = (1u << (fields_of<T>::exponent_bits - 1)) - 1;
-        if (top == 0 || lowest < 1 || top - lowest >= static_cast<u32>(std::numeric_limits<T>::digits)) return 0;
-        const double s = ldexp(1.0, static_cast<i32>(smaller(lowest, 2 * bias - 1)) - static_cast<i32>(bias));
-        return s > least ? s : 0;
-    }
-};
 
 // ---- chunks ----
 
@@ -163,10 +94,10 @@ CCOLL_DEVICE void get_quanta(const T* x, u32 count, const host::grid<T>& z, cons
 }
 
 /// Places a chunk and writes it with its sections.
-/// @param masks  of this thread, for each section    @param value  (place) -> wide    @param put  writes a value
-template <class T, class Room, class Value, class Put>
+/// @param masks  of this thread, for each section    @param put  (to, place) writes a value
+template <class T, class Room, class Put>
 CCOLL_DEVICE void put_whole_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count, const packing& p, const u32 (&masks)[2],
-                                  u32 scale, double step, u32 value_bytes, Value value, Put put)
+                                  u32 scale, double step, u32 value_bytes, Put put)
 {
     const u32 sections[2] = {room.out[0].bytes / unit_bytes, room.out[1].bytes / unit_bytes}, both = sections[0] + sections[1];
     if (me() == 0) {
@@ -179,9 +110,13 @@ CCOLL_DEVICE void put_whole_chunk(const list_arguments<T>& a, Room& room, u32 ch
     u8* const to = a.to.unit(room.place);
     put_packed(p, room.q, count, scale, bits_of(step), both > 0 ? p.units : 0, to);
     u8* const at = to + unit_bytes * p.units;
-    put_section(room.out[0], masks[0], room.ranks, count, value_bytes, sections[1] > 0 ? section_follows : 0, put, value, at, room.team);
-    put_section(room.out[1], masks[1], room.ranks, count, value_bytes, section_counts, put, value, at + unit_bytes * sections[0],
-                room.team);
+    for (u32 k = 0; k < 2; ++k)
+        put_section(
+            room.out[k], masks[k], room.entry + (k == 0 ? 0 : room.out[0].places), count, value_bytes,
+            k != 0            ? section_counts
+            : sections[1] > 0 ? section_follows
+                              : 0,
+            [&](u8* value, u32 i) { put(value, u32{room.out[k].dictionary[i]}); }, at + (k == 0 ? 0 : unit_bytes * sections[0]), room.team);
 }
 
 /// Values to a chunk for movement.
@@ -217,30 +152,25 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
     most = static_cast<word_of<T>>(team_max(u64{most}, room.team.longs));
     room.masks[me()] = mask;
     __syncthreads();
-    u32 changes = 0, before = mask != 0 ? last_below(room.masks, first, true) : ~0u;
-    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-        const u32 i = first + lowest_bit(rest);
-        changes += before != ~0u && load_as<word_of<T>>(x + i) != load_as<word_of<T>>(x + before);
-        before = i;
-    }
-    if (team_sum(changes, room.team.words) > (count - 1) / 32) return keep(a, x, chunk, count, room.place);
+    const auto key = [&](u32 i) { return load_as<word_of<T>>(x + i); };
+    if (!find_entries(room.out[0], mask, room.entry, key, room.team)) return keep(a, x, chunk, count, room.place);
+    measure_section(room.out[0], mask, room.entry, count, sizeof(T), room.team);
+    if (room.out[0].changes > (count - 1) / 32) return keep(a, x, chunk, count, room.place);
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
     if (step == 0) return keep(a, x, chunk, count, room.place);
     const host::grid<T> z = common ? a.z.common : own_grid<T>(step);
     get_quanta(x, count, z, room.masks, room.q);
-    const auto value = [&](u32 i) { return wide{{u64{load_as<word_of<T>>(x + i)}, 0, 0}}; };
-    find_entries(room.out[0], mask, room.ranks, 0, count, sizeof(T), value, room.team);
     if (me() == 0) room.out[1].bytes = 0;
     __syncthreads();
     const packing p = prepare(room.q, count, room.team);
-    put_whole_chunk(a, room, chunk, count, p, {mask, 0}, common ? scale_bound : scale_own, step, sizeof(T), value,
-                    [](u8* to, const wide& v) { store_as(to, static_cast<word_of<T>>(v.limb[0])); });
+    put_whole_chunk(a, room, chunk, count, p, {mask, 0}, common ? scale_bound : scale_own, step, sizeof(T),
+                    [&](u8* to, u32 i) { store_as(to, key(i)); });
 }
 
 /// The quanta and sections of an addend. @return the same for all
 template <class T>
-CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_head& h, i64* q, sections_in& s, team_room& room)
+CCOLL_DEVICE status read_addend(const frame_in& f, u32 chunk, u32 count, chunk_head& h, i64* q, sections_in<2>& s, team_room& room)
 {
     const chunk_place c = find_chunk(f, chunk);
     if (!c.good || c.raw) return status::corrupt;
@@ -254,7 +184,7 @@ struct term {
     u64 q = 0;                            ///< and of the quanta
     bool is_far = false, counts = false;  ///< is there any exceptional value, and any quantum?
 
-    CCOLL_DEVICE void add(const sections_in& s, u32 i, i64 quantum)
+    CCOLL_DEVICE void add(const sections_in<2>& s, u32 i, i64 quantum)
     {
         const bool alone = s.has(0, i), with = s.has(1, i);
         if (alone || with) add_far(load_wide(s.value_of(with, i, wide_bytes)));
@@ -280,19 +210,14 @@ CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 c
         __syncthreads();
         if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q, room.of[1], room.team); s != status::ok) return s;
     }
-    const auto of_value = [&](T v) {
-        if (a.has_missing && bits_of(v) == a.missing) return state(state_missing);
-        if (magnitude_of(v) > fields_of<T>::exponent) return state(state_nan);
-        if (magnitude_of(v) == fields_of<T>::exponent) return state(v > 0 ? state_inf : state_minus_inf);
-        return quotient(static_cast<double>(v), a.z.common.step);
-    };
     const auto term_at = [&](u32 i, i64 q_of_a, i64 q_of_b) {
         term t;
         if constexpr (has_frame) t.add(room.of[0], i, q_of_a);
         if constexpr (What == operation::add) t.add(room.of[1], i, q_of_b);
         if constexpr (has_values) {
             const T v = load_as<T>(x + i);
-            if (magnitude_of(v) >= a.z.too_large_addend || (a.has_missing && bits_of(v) == a.missing)) t.add_far(of_value(v));
+            const bool is_missing = a.has_missing && bits_of(v) == a.missing;
+            if (is_missing || magnitude_of(v) >= a.z.too_large_addend) t.add_far(wide_of(v, a.z.common.step, is_missing));
             else t.add_near(quantum_on(a.z.common, v));
         }
         return t;
@@ -311,11 +236,15 @@ CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 c
     if (team_any(beyond, room.team.words)) return status::too_large;
     const u64 largest = h.largest + h_of_b.largest;
     if (largest < h.largest || largest >> 62 != 0) return status::too_large;
-    if (!find_entries(room.out[0], plain, room.ranks, 0, count, wide_bytes, value, room.team)) return status::too_large;
-    if (!find_entries(room.out[1], counted, room.ranks, room.out[0].places, count, wide_bytes, value, room.team)) return status::too_large;
+    for (u32 k = 0; k < 2; ++k) {
+        const u32 mask = k == 0 ? plain : counted;
+        u8* const entry = room.entry + (k == 0 ? 0 : room.out[0].places);
+        if (!find_entries(room.out[k], mask, entry, value, room.team)) return status::too_large;
+        measure_section(room.out[k], mask, entry, count, wide_bytes, room.team);
+    }
     const packing p = prepare(room.q, count, room.team);
-    put_whole_chunk(a, room, chunk, count, p, {plain, counted}, scale_bound, 0, wide_bytes, value,
-                    [](u8* to, const wide& v) { store_wide(to, v); });
+    put_whole_chunk(a, room, chunk, count, p, {plain, counted}, scale_bound, 0, wide_bytes,
+                    [&](u8* to, u32 i) { store_wide(to, value(i)); });
     return status::ok;
 }
 
@@ -340,7 +269,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
     if (const status s = read_sections(c.at, c.bytes, h.exceptions, count, is_addend, value_bytes, room.of[0], room.team); s != status::ok)
         return s;
     const double step = h.scale == scale_own ? number_of(h.largest) : step_of<T>(bound);
-    const sections_in& s = room.of[0];
+    const sections_in<2>& s = room.of[0];
     for (u32 i = me(); i < count; i += team_threads) {
         const i64 q = room.q[padded(i)];
         const u32 which = s.has(1, i);
@@ -348,13 +277,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
         if (which != 0 || s.has(0, i)) {
             const u8* const at = s.value_of(which, i, value_bytes);
             if (is_addend) {
-                const wide w = sum_of(load_wide(at), which != 0 ? widened(q) : wide{});
-                bits = bits_of(product<T>(w, step));
-                if (is_state(w)) {
-                    bits = fields::exponent | (w.limb[0] == state_minus_inf ? fields::sign : 0);
-                    if (w.limb[0] != state_inf && w.limb[0] != state_minus_inf) bits |= fields::exponent_one >> 1;
-                    if (w.limb[0] == state_missing && a.has_missing) bits = a.missing;
-                }
+                bits = value_of_wide<T>(sum_of(load_wide(at), which != 0 ? widened(q) : wide{}), step, a.has_missing, a.missing);
             } else {
                 bits = load_as<word_of<T>>(at);
             }

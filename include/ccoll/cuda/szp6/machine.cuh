@@ -187,5 +187,21 @@ struct tile {
         return i / 32 * row_bytes + ((i / in_piece % pieces ^ (i / 32 & 7)) << 4) + i % in_piece * static_cast<u32>(sizeof(T));
     }
 };
+/// Calls f (place in the row, bits) for each value of a row. @tparam Replaces  what it returns takes the place of the value
+template <class T, bool Replaces = false, class F>
+CCOLL_DEVICE void each_in_row(shared_address row, F f)
+{
+    CCOLL_NO_UNROLL
+    for (u32 c = 0; c < tile<T>::pieces; ++c) {
+        uint4 v = get_shared<uint4>(row ^ c << 4);
+        if constexpr (sizeof(T) == 4) {
+            v = {f(4 * c, v.x), f(4 * c + 1, v.y), f(4 * c + 2, v.z), f(4 * c + 3, v.w)};
+        } else {
+            const u64 a = f(2 * c, u64{v.y} << 32 | v.x), b = f(2 * c + 1, u64{v.w} << 32 | v.z);
+            v = {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)};
+        }
+        if (Replaces) put_shared(row ^ c << 4, v);
+    }
+}
 
 }  // namespace ccoll::detail::device::szp6

@@ -7,7 +7,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
-/// What warps tell each other: two words of each, and the place of the chunk.
+/// What warps tell each other: two words of each, and of the chunk its place, the units of its exceptional values, and its step.
 inline constexpr u32 control_bytes = 8 * team_warps + 16;
 
 /// Bits of a warp's first word above the units of its group: what it found. Sums of eight do not run over.
@@ -41,8 +41,13 @@ CCOLL_DEVICE void lay_out(group_out& r, u32 width, u32 blocks)
 /// A chunk of which all groups are known.
 struct placing {
     shared_address control;
-    u64 told = 0;   ///< the words of warp lane % 8
-    u32 found = 0;  ///< the sum of all first words
+    u64 told = 0;           ///< the words of warp lane % 8
+    u32 found = 0;          ///< the sum of all first words
+    bool adjusted = false;  ///< the chunk has a step of its own or exceptional values, and its place is known
+
+    CCOLL_DEVICE shared_address place() const { return control + 8 * team_warps; }
+    CCOLL_DEVICE shared_address exceptions() const { return place() + 4; }
+    CCOLL_DEVICE shared_address step() const { return place() + 8; }
 
     /// By all warps; `first` is the units of the group, and what was found.
     CCOLL_DEVICE void tell(u32 first, u32 ceiling)
@@ -78,7 +83,7 @@ template <u32 Octets>
 CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, u32 blocks, const group_out& g,
                             shared_address tile, const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8])
 {
-    const u32 front = in_units(front_bytes(groups, false)), mine = p.ask(w, front);
+    const u32 front = in_units(front_bytes(groups, false)), mine = p.adjusted ? 0 : p.ask(w, front);
     const bool writes = warp() < groups;
     if (writes) {
         const shared_address at = tile + 4 * g.before;
@@ -87,19 +92,19 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
         if (Octets > 2 && g.widest > 16) stage_octet<2>(s2, g, at);
         if (lane() < 4 * g.units() - g.words) put_shared(tile + 4 * (g.words + lane()), 0u);
     }
-    if (me() == 0) put_shared(p.control + 8 * team_warps, mine);
+    if (me() == 0 && !p.adjusted) put_shared(p.place(), mine);
     __syncthreads();
     if (!writes) return;
-    const u32 place = get_shared<u32>(p.control + 8 * team_warps);
+    const u32 place = get_shared<u32>(p.place());
     const u32 before = front + warp_sum(lane() < warp() ? static_cast<u32>(p.told) & 0xffff : 0);
     u8* const chunk_at = to.unit(place);
     u8* const planes = chunk_at + unit_bytes * (before + lane());
-    const u32 units = g.units();
+    const u32 of_group = g.units();
     const shared_address from = tile + unit_bytes * lane();
-    if (lane() < units) store_as(planes, get_shared<uint4>(from));
-    if (lane() + 32 < units) store_as(planes + 512, get_shared<uint4>(from + 512));
+    if (lane() < of_group) store_as(planes, get_shared<uint4>(from));
+    if (lane() + 32 < of_group) store_as(planes + 512, get_shared<uint4>(from + 512));
     CCOLL_NO_UNROLL
-    for (u32 i = 64; i + lane() < units; i += 32) store_as(planes + 16 * i, get_shared<uint4>(from + 16 * i));
+    for (u32 i = 64; i + lane() < of_group; i += 32) store_as(planes + 16 * i, get_shared<uint4>(from + 16 * i));
 
     u32 code = lane() < blocks ? (g.width - g.lowest) << 4 * (lane() & 7) : 0;
     code |= __shfl_xor_sync(all_lanes, code, 1);
@@ -111,9 +116,12 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     if (warp() != 0) return;
     const u32 largest = warp_max(static_cast<u32>(p.told >> 32));
     if (lane() == 0) {
-        store_as(chunk_at, uint4{form_left << 8, 0, largest, 0});
+        const u32 units = front + (p.found & 0xffff), exceptions = p.adjusted ? get_shared<u32>(p.exceptions()) : 0;
+        const u64 step = p.adjusted ? get_shared<u64>(p.step()) : 0, word = step != 0 ? step : largest;
+        store_as(chunk_at, uint4{form_left << 8 | (step != 0 ? scale_own : scale_bound), exceptions > 0 ? units << 16 : 0,
+                                 static_cast<u32>(word), static_cast<u32>(word >> 32)});
         if (groups % 2 != 0) store_as(chunk_at + front_bytes(groups, false), u64{0});
-        to.put_entry(chunk, place, unit_bytes * (front + (p.found & 0xffff)), false);
+        to.put_entry(chunk, place, unit_bytes * (units + exceptions), false);
     }
 }
 

@@ -80,12 +80,14 @@ CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& s
     }
 }
 
-/// A group of a chunk that the fast kernels take: narrow, on the grid of the bound, predicted from the left neighbour alone.
+/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
 struct group_in {
     planes_in planes;
     u32 widest = 0;  ///< of the group
     i32 base = 0;
-    u32 ceiling = 0;  ///< not below any |q| of the chunk
+    u32 ceiling = 0;     ///< on the grid of the bound: not below any |q| of the chunk
+    u64 step = 0;        ///< of the chunk's own grid, or 0
+    u32 exceptions = 0;  ///< where they stand in the chunk, in units
     bool usual = false;
 };
 /// Does the chunk have a front? Else nothing of it is read here.
@@ -109,12 +111,15 @@ struct group_front {
     CCOLL_DEVICE group_in opened(u32 up_to, u32 words) const
     {
         const u32 at = unit_bytes * (place.x & 0xffff), widest = warp_max(width);
-        const bool is_plain = ((head.x ^ form_left << 8) | head.y | head.w | place.x >> 24) == 0 && head.z < fast_limit<T>;
+        const bool own = head.x == (form_left << 8 | scale_own), common = head.x == form_left << 8 && head.w == 0 && head.z < fast_limit<T>;
+        const bool is_plain = (own || common) && (head.y & 0xffff) == 0 && place.x >> 24 == 0;
         const bool usual = is_plain && widest <= most_fast_planes && (words == 0 || at + 4 * words <= bytes);
         group_in r{{reinterpret_cast<const u32*>(chunk + at) + (up_to - width), usual ? width : 0},
                    widest,
                    static_cast<i32>(place.y),
                    head.z,
+                   own ? u64{head.w} << 32 | head.z : 0,
+                   head.y >> 16,
                    usual};
         keep(r.planes.at);
         return r;

@@ -83,25 +83,29 @@ CCOLL_DEVICE_RARE wide quotient(double x, double step)
     const wide beyond{{0, 0, u64{1} << 62}};
     const factored v = factors_of(x), s = factors_of_step(step);
     const i32 shift = v.exponent - s.exponent;  // not below -53 + 22
-    u32 limb[8] = {};
     if (shift > 170) return beyond;
     // v.m 2^(shift + 32), so that nothing is cut: the lowest 32 bits are behind the point.
-    const u32 at = static_cast<u32>(shift + 32);
-    for (u32 i = 0; i < 3; ++i) {
-        const u64 part = i == 0 ? v.m << at % 32 & 0xffffffffu : i == 1 ? v.m >> (32 - at % 32) & 0xffffffffu : v.m >> 32 >> (32 - at % 32);
-        if (at / 32 + i < 8) limb[at / 32 + i] = static_cast<u32>(part);
-    }
+    const u32 at = static_cast<u32>(shift + 32), low = at % 32;
+    const u64 parts = v.m << low, top = v.m >> 32 >> (32 - low);
+    const double inverse = __ddiv_rn(1.0, static_cast<double>(s.m));
+    u32 limb[8] = {};
     u64 rest = 0;
+    CCOLL_UNROLL
     for (u32 i = 8; i-- > 0;) {
-        const u64 two = rest << 32 | limb[i];
-        limb[i] = static_cast<u32>(two / s.m);
-        rest = two % s.m;
+        const u32 k = i - at / 32, part = static_cast<u32>(k == 0 ? parts : k == 1 ? parts >> 32 : k == 2 ? top : 0);
+        // The estimate is off by one at most.
+        const u64 two = rest << 32 | part;
+        u64 q = static_cast<u64>(times(static_cast<double>(two), inverse));
+        i64 r = static_cast<i64>(two - q * s.m);
+        if (r < 0) --q, r += static_cast<i64>(s.m);
+        if (r >= static_cast<i64>(s.m)) ++q, r -= static_cast<i64>(s.m);
+        limb[i] = static_cast<u32>(q);
+        rest = static_cast<u64>(r);
     }
-    const bool odd = (limb[1] & 1) != 0, above_half = limb[0] > 0x80000000u || (limb[0] == 0x80000000u && rest > 0);
-    const bool up = above_half || (limb[0] == 0x80000000u && rest == 0 && odd);
-    if (limb[7] != 0) return beyond;
+    const bool odd = (limb[1] & 1) != 0, half = limb[0] == 0x80000000u;
+    const bool up = limb[0] > 0x80000000u || (half && (rest > 0 || odd));
     wide r{{limb[1] | u64{limb[2]} << 32, limb[3] | u64{limb[4]} << 32, limb[5] | u64{limb[6]} << 32}};
-    if (r.limb[2] >> 62 != 0) return beyond;
+    if (limb[7] != 0 || r.limb[2] >> 62 != 0) return beyond;
     if (up) r = plain_sum(r, {{1, 0, 0}});
     return bits_of(x) >> 63 != 0 ? negative(r) : r;
 }
@@ -110,28 +114,35 @@ CCOLL_DEVICE_RARE wide quotient(double x, double step)
 template <class T>
 CCOLL_DEVICE_RARE T product(const wide& a, double step)
 {
-    constexpr i32 digits = std::numeric_limits<T>::digits;
+    constexpr u32 digits = std::numeric_limits<T>::digits;
     const factored s = factors_of_step(step);
     const wide m = is_negative(a) ? negative(a) : a;
-    u32 limb[7];
-    u64 carry = 0;
-    i32 length = 0;  // in bits
-    for (u32 i = 0; i < 7; ++i) {
-        carry += i < 6 ? (m.limb[i / 2] >> 32 * (i % 2) & 0xffffffffu) * s.m : 0;
-        limb[i] = static_cast<u32>(carry);
-        carry >>= 32;
-        if (limb[i] != 0) length = static_cast<i32>(32 * i + highest_bit(limb[i]) + 1);
+    u64 limb[4], carry = 0;  // of m s.m
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 3; ++i) {
+        const u64 low = (m.limb[i] & 0xffffffffu) * s.m + carry, high = (m.limb[i] >> 32) * s.m + (low >> 32);
+        limb[i] = high << 32 | (low & 0xffffffffu);
+        carry = high >> 32;
     }
-    const auto bit = [&](i32 k) { return limb[k / 32] >> k % 32 & 1; };
-    u64 top = 0;
-    const i32 cut = length > digits ? length - digits : 0;
-    for (i32 k = length; k-- > cut;) top = 2 * top + bit(k);
-    if (cut > 0 && bit(cut - 1) != 0) {
-        bool more = (top & 1) != 0;
-        for (i32 k = 0; k + 1 < cut; ++k) more = more || bit(k) != 0;
-        top += more;
+    limb[3] = carry;
+    u32 k = 3;  // the highest limb that is not 0
+    while (k > 0 && limb[k] == 0) --k;
+    u64 top = 0, next = 0, rest = 0;
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 4; ++i) {
+        if (i == k) top = limb[i];
+        else if (i + 1 == k) next = limb[i];
+        else if (i < k) rest |= limb[i];
     }
-    const double r = ldexp(static_cast<double>(top), cut + s.exponent);
+    if (top == 0) return T(0);
+    const u32 high = static_cast<u32>(top >> 32), zeros = high != 0 ? 31 - highest_bit(high) : 63 - highest_bit(static_cast<u32>(top));
+    rest |= next << zeros;
+    top = top << zeros | next >> 1 >> (63 - zeros);
+    constexpr u32 cut = 64 - digits;
+    const u64 behind = top & ((u64{1} << cut) - 1), half = u64{1} << (cut - 1);
+    top >>= cut;
+    if (behind > half || (behind == half && (rest != 0 || (top & 1) != 0))) ++top;
+    const double r = ldexp(static_cast<double>(top), static_cast<i32>(64 * k + cut - zeros) + s.exponent);
     return static_cast<T>(is_negative(a) ? -r : r);
 }
 
