@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of SZp in wire version 6 on a GPU, beside the host's coder and the reader that was made from the page: values, quanta and
-// exceptional values are the same. How they are packed may differ. Arguments: 'brief' for a sanitizer.
+// exceptional values are the same. How they are packed may differ. Arguments: 'brief' or 'coasts' for
+// a sanitizer.
 #include "szp6_host.hpp"
 #include "szp6_on_gpu.hpp"
 
@@ -113,6 +114,18 @@ void all_operations(const std::vector<fields::named<T>>& list, const std::vector
             const named_case<T> c{list[k].name, eb, {}};
             movement(c, list[k].values, shift);
             addends(c, list[k].values, list[(k + 2) % list.size()].values, shift, closely);
+        }
+}
+template <class T>
+void coasts(bool brief)
+{
+    for (const double eb : {1e-1, 1e-3, 1e-5, 1e-6})  // in the same places of both operands
+        for (int land = 0; land < 4; ++land) {
+            const named_case<T> c{"a coast", eb, {}};
+            const std::vector<T> x = szp6_fields::with_coast<T>(8192 + 1700, 1, land), y = szp6_fields::with_coast<T>(x.size(), 2, land);
+            movement(c, x, 0);
+            addends(c, x, y, 0, !brief);
+            if (!brief) addends(c, x, szp6_fields::with_coast<T>(x.size(), 2, (land + 1) % 3), 1, true);
         }
 }
 template <class T>
@@ -313,6 +326,8 @@ void all(bool brief)
                     std::chrono::duration<double>(now - std::exchange(begin, now)).count(), gpu::checks, gpu::failures);
         std::fflush(stdout);
     };
+    coasts<T>(brief);
+    part("coasts");
     lengths<T>(brief);
     part("lengths and fields");
     if (!brief) edges<T>();
@@ -327,9 +342,14 @@ void all(bool brief)
 
 }  // namespace
 
-int main(int argc, char**)
+int main(int argc, char** argv)
 {
     gpu::need_gpu();
+    if (argc > 1 && std::string(argv[1]) == "coasts") {
+        coasts<float>(true);
+        coasts<double>(true);
+        return gpu::report();
+    }
     all<float>(argc > 1);
     all<double>(argc > 1);
     return gpu::report();

@@ -42,6 +42,31 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: addends have the quanta of the law, and s
         }
 }
 
+TEMPLATE_TEST_CASE("SZp 6 on a device: addends with coasts in the same places are not for the second kernel", "[cuda][szp6]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 2 * 8192 + 1700;
+    for (int i = 0; i < 4; ++i)
+        for (int k = 0; k < 4; ++k)
+            for (const double eb : {1e-1, 1e-3, 1e-5, 1e-6}) {
+                if ((i == 3) != (k == 3)) continue;
+                INFO("land " << i << " + " << k << ", bound " << eb);
+                const reference::law<T> z(eb);
+                const std::vector<T> x = with_coast<T>(n, 1, i), y = with_coast<T>(n, 2, k);
+                const result a = encode_addend(x.data(), n, eb), b = encode_addend(y.data(), n, eb);
+                const result sum = add<T>(a.frame, b.frame, n), fused = encode_add(x.data(), n, eb, b.frame);
+                const auto expected = sums_of(terms_of(x, z), terms_of(y, z));
+                check_terms(reference::read_addend<T>(a.frame), terms_of(x, z));
+                check_terms(reference::read_addend<T>(sum.frame), expected);
+                check_terms(reference::read_addend<T>(fused.frame), expected);
+                check_decoded(sum.frame, expected, z);
+                CHECK(a.listed + b.listed + sum.listed == 0);
+                if (i != 2 || k != 2) CHECK(fused.listed == 0);
+                std::vector<T> out(n);
+                CHECK(decode(sum.frame, out).listed == 0);
+            }
+}
+
 TEMPLATE_TEST_CASE("SZp 6 on a device: sums of exceptional values have no order", "[cuda][szp6]", float, double)
 {
     using T = TestType;

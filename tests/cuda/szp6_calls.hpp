@@ -36,6 +36,7 @@ private:
 struct result {
     bytes frame;
     device::outcome told;
+    std::size_t listed = 0;  ///< chunks that the fast kernel has left to the second one
 };
 
 /// Runs a call. @param begin  (call) begins it
@@ -46,11 +47,15 @@ result run(std::size_t n, exact_memory* frame, const marker<T>& missing, Begin b
     std::vector<std::uint64_t> memory(szp6::work::bytes_of(chunks) / 8 + 1);
     auto* const w = reinterpret_cast<szp6::work*>(memory.data());
     result r;
+    for (std::size_t i = 0; i < chunks; ++i) w->list[i].chunk = ~0u;
     szp6::call<T> c{w, &r.told, nullptr, missing.has_value(), missing.value_or(0)};
     REQUIRE(begin(c) == cudaSuccess);
     REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
     CHECK(w->units + w->listed + w->blocks_done + w->code + w->raw_chunks + w->special_values == 0);
-    for (std::size_t i = 0; i < chunks; ++i) CHECK(w->list[i].is_listed == 0);
+    for (std::size_t i = 0; i < chunks; ++i) {
+        CHECK(w->list[i].is_listed == 0);
+        r.listed += w->list[i].chunk != ~0u;
+    }
     if (frame != nullptr) r.frame.assign(frame->data(), frame->data() + r.told.bytes);
     return r;
 }

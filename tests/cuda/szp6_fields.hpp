@@ -71,6 +71,20 @@ std::vector<std::vector<T>> operands(std::size_t n)
     return all;
 }
 
+/// A smooth field with coasts in always the same places. @param land  0 one value, 1 NaN, 2 several values, 3 none
+template <class T>
+std::vector<T> with_coast(std::size_t n, unsigned seed, int land)
+{
+    std::vector<T> x = fields::smooth<T>(n, seed);
+    for (std::size_t i = 0; i < n && land < 3; ++i) {
+        if ((i + i / 512 * 3) % 512 >= 51 && i / 2000 % 9 != 4 && i % 8192 > 40) continue;
+        if (land == 0) x[i] = T(1e20);
+        else if (land == 1 || i / 40 % 7 == 0) x[i] = std::numeric_limits<T>::quiet_NaN();
+        else x[i] = i / 300 % 5 == 0 ? std::numeric_limits<T>::infinity() : static_cast<T>(1e20 * (1 + static_cast<double>(i / 1000 % 3)));
+    }
+    return x;
+}
+
 struct named_forms {
     const char* name;
     reference::forms how;

@@ -37,6 +37,25 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: a declared missing value survives bit for
     check_movement<T>(x, 1e-6, reference::bits_of(T(-0.5)));
 }
 
+TEMPLATE_TEST_CASE("SZp 6 on a device: coasts, steps of a chunk's own and multiples of a power of two are not for the second kernel",
+                   "[cuda][szp6]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 2 * 8192 + 1700;
+    for (int land = 0; land < 4; ++land)
+        for (const bool multiples : {false, true})
+            for (const double eb : {1e-1, 1e-3, 1e-5, 1e-6}) {
+                std::vector<T> x = with_coast<T>(n, 1, land);
+                for (T& v : x)
+                    if (multiples && std::isfinite(v) && v < T(1e10)) v = std::nearbyint(v * 64) / 4;
+                INFO("land " << land << (multiples ? ", multiples of 1/4" : "") << ", bound " << eb);
+                check_movement(x, eb);
+                const result r = encode(x.data(), n, eb);
+                CHECK(r.listed == 0);
+                CHECK(decode(r.frame, x).listed == 0);
+            }
+}
+
 TEMPLATE_TEST_CASE("SZp 6 on a device: a chunk with 255 changes of exceptional values is moved, with 256 it is kept", "[cuda][szp6]", float,
                    double)
 {

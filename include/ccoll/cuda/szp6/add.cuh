@@ -64,7 +64,7 @@ CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i)
 /// here.
 /// @return false: the chunk is for the list
 template <class T>
-CCOLL_DEVICE_RARE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
+CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
 {
     auto& r = shared_memory<pair_room>();
     for (u32 k = 0; k < 2; ++k) {
@@ -88,83 +88,96 @@ CCOLL_DEVICE_RARE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
     measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, r.team);
     return true;
 }
-/// Finds the place of the sum, and writes its exceptional values.
+/// Finds the place of the sum, and writes its exceptional values before planes take their room.
 template <class T>
 CCOLL_DEVICE_RARE void put_beside(const add_arguments<T>& a, placing p, u32 count)
 {
-    const auto& r = shared_memory<pair_room>();
-    u8* const at = place_beside(p, r.out, a.to, a.w, in_units(front_bytes(groups_of(count), false)));
-    const u8* const entry = r.of[r.of[0].entries[0] > 1 ? 0 : 1].entry;
-    put_section(
-        r.out, r.of[0].masks[0][me()], entry, count, wide_bytes, 0, [&](u8* to, u32 i) { store_wide(to, sum_of_entries(r, i)); }, at,
-        shared_memory<pair_room>().team);
+    auto& r = shared_memory<pair_room>();
+    if (me() == 0) put_shared(p.exceptions(), r.out.bytes / unit_bytes), put_shared(p.step(), u64{0});
+    const u32 front = in_units(front_bytes(groups_of(count), false)), place = p.ask(a.w, front);
     if (me() == 0) {
-        put_shared(p.exceptions(), r.out.bytes / unit_bytes);
-        put_shared(p.step(), u64{0});
+        put_shared(p.place(), place);
+        atomicAdd(&a.w->special_values, static_cast<unsigned long long>(r.out.places));
     }
     __syncthreads();
+    u8* const at = a.to.unit(get_shared<u32>(p.place()) + front + (p.found & 0xffff));
+    const auto put = [&](u8* to, u32 i) { store_wide(to, sum_of_entries(r, i)); };
+    put_section(r.out, r.of[0].masks[0][me()], r.of[r.of[0].entries[0] > 1 ? 0 : 1].entry, count, wide_bytes, 0, put, at, r.team);
+    __syncthreads();
+}
+
+/// The chunk of this thread block. @tparam Adjusted  exceptional values have been read    @return false: it is not for this way
+template <bool Adjusted, class T>
+CCOLL_DEVICE bool add_chunk(const add_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address room = shared_begin(), staged = room + g * staged_bytes;
+    placing p{room + team_warps * staged_bytes};
+    p.adjusted = Adjusted;
+    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    group_out out;
+    if (g < groups) {
+        blocks = blocks_in_group(count, g);
+        const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
+        group_in x, y;
+        if (has_front(of_x, groups) && has_front(of_y, groups)) {
+            const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+            const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+            x = p_x.template opened<T>(up_to & 0xffff, words & 0xffff);
+            y = p_y.template opened<T>(up_to >> 16, words >> 16);
+        }
+        const bool usual = (Adjusted || (x.exceptions | y.exceptions) == 0) && (x.step | y.step) == 0 && x.usual && y.usual &&
+                           x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
+        if (usual) {
+            ceiling = x.ceiling + y.ceiling;
+            out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+            u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
+            widest += widest > 0;
+            ripple r;
+            if (widest > 0) {
+                get_octet<0>(x.planes, widest, s0, sign_x);
+                get_octet<0>(y.planes, widest, t, sign_y);
+                r.add<0>(s0, t, widest);
+            }
+            if (widest > 8) {
+                get_octet<1>(x.planes, widest, s1, sign_x);
+                get_octet<1>(y.planes, widest, t, sign_y);
+                r.add<1>(s1, t, widest);
+                if (widest > 16) {
+                    get_octet<2>(x.planes, widest, s2, sign_x);
+                    get_octet<2>(y.planes, widest, t, sign_y);
+                    r.add<2>(s2, t, widest);
+                }
+            }
+            lay_out(out, r.width, blocks);
+            found = out.units();
+        } else {
+            found = found_unusual;
+        }
+    }
+    p.tell(found, ceiling);
+    p.sum_up();
+    if ((p.found & (15 * found_unusual)) != 0) return false;
+    if (Adjusted) {
+        put_beside(a, p, count);
+        p.is_known = true;
+    }
+    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
+    return true;
+}
+template <class T>
+CCOLL_DEVICE_RARE void add_unusual(const add_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x;
+    if (adjust(a, chunk, values_of_chunk(a.n, chunk)) && add_chunk<true>(a)) return;
+    if (me() == 0) list_chunk(a.w, chunk);
 }
 
 template <class T>
 __global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ add_arguments<T> a)
 {
     let_next_begin();
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address room = shared_begin(), staged = room + g * staged_bytes;
-    placing p{room + team_warps * staged_bytes};
-    u32 s0[8], s1[8], s2[8], blocks = 0;
-    group_out out;
-    for (;; p.adjusted = true) {
-        u32 ceiling = 0, found = 0;
-        if (g < groups) {
-            blocks = blocks_in_group(count, g);
-            const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
-            group_in x, y;
-            if (has_front(of_x, groups) && has_front(of_y, groups)) {
-                const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
-                const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
-                x = p_x.opened<T>(up_to & 0xffff, words & 0xffff);
-                y = p_y.opened<T>(up_to >> 16, words >> 16);
-            }
-            const bool usual = (p.adjusted || (x.exceptions | y.exceptions) == 0) && x.step + y.step == 0 && x.usual && y.usual &&
-                               x.widest < most_fast_planes && y.widest < most_fast_planes && x.ceiling + y.ceiling < fast_limit<T>;
-            if (usual) {
-                ceiling = x.ceiling + y.ceiling;
-                out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
-                u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
-                widest += widest > 0;
-                ripple r;
-                if (widest > 0) {
-                    get_octet<0>(x.planes, widest, s0, sign_x);
-                    get_octet<0>(y.planes, widest, t, sign_y);
-                    r.add<0>(s0, t, widest);
-                }
-                if (widest > 8) {
-                    get_octet<1>(x.planes, widest, s1, sign_x);
-                    get_octet<1>(y.planes, widest, t, sign_y);
-                    r.add<1>(s1, t, widest);
-                    if (widest > 16) {
-                        get_octet<2>(x.planes, widest, s2, sign_x);
-                        get_octet<2>(y.planes, widest, t, sign_y);
-                        r.add<2>(s2, t, widest);
-                    }
-                }
-                lay_out(out, r.width, blocks);
-                found = out.units();
-            } else {
-                found = found_unusual;
-            }
-        }
-        p.tell(found, ceiling);
-        p.sum_up();
-        if ((p.found & (15 * found_unusual)) == 0) break;
-        if (p.adjusted || !adjust(a, chunk, count)) {
-            if (me() == 0) list_chunk(a.w, chunk);
-            return;
-        }
-    }
-    if (p.adjusted) put_beside(a, p, count);
-    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
+    if (!add_chunk<false>(a)) add_unusual(a);
 }
 
 }  // namespace ccoll::detail::device::szp6

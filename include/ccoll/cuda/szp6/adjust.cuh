@@ -39,6 +39,12 @@ CCOLL_DEVICE bool is_missing(const encode_arguments<T>& a, word_of<T> bits)
 {
     return a.has_missing && bits == a.missing;
 }
+template <class T>
+CCOLL_DEVICE beside& beside_of()
+{
+    return reinterpret_cast<beside&>((&shared_memory<u8>())[team_warps * tile<T>::bytes + control_bytes]);
+}
+
 /// What tells exceptional values apart: in addends, all NaN are the same.
 template <bool Moves, class T>
 CCOLL_DEVICE word_of<T> key_of(const encode_arguments<T>& a, word_of<T> bits)
@@ -91,17 +97,18 @@ CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u
     return !team_any(!good, b.team.words);
 }
 
-/// By all threads; there are barriers in here. @param values, row  of the tile of the warp, and of this lane
-/// @return false: the chunk is for the list
+/// By all threads; there are barriers in here. @return false: the chunk is for the list
 template <encoding What, class T>
-CCOLL_DEVICE_RARE bool adjust(const encode_arguments<T>& a, u32 chunk, u32 count, shared_address tiles, beside& b, placing p)
+CCOLL_DEVICE bool adjust(const encode_arguments<T>& a, u32 chunk, u32 count)
 {
     constexpr bool moves = What == encoding::movement;
     using fields = fields_of<T>;
     using word = word_of<T>;
     const host::grid<T>& z = a.z.common;
     if (z.usual == 0 || (moves && count < host::least_values)) return false;
-    const shared_address row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
+    const shared_address tiles = shared_begin(), row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
+    const placing p{tiles + team_warps * tile<T>::bytes};
+    beside& b = beside_of<T>();
     const bool there = warp() < groups_of(count);
 
     // What is in the row. What stands behind the last value is a copy of it.

@@ -112,120 +112,130 @@ CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
     return __any_sync(all_lanes, found) != 0;
 }
 
-/// Finds the place of a chunk that has been adjusted, and writes what it has beside its planes.
+/// Behind the planes of a chunk.
 template <encoding What, class T>
-CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count, beside& b)
+CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count)
 {
     constexpr u32 value_bytes = What == encoding::movement ? sizeof(T) : wide_bytes;
-    u8* const at = place_beside(p, b.out, a.to, a.w, in_units(front_bytes(groups_of(count), false)));
+    beside& b = beside_of<T>();
+    u8* const at = a.to.unit(get_shared<u32>(p.place()) + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
     const auto put = [&](u8* to, u32 i) {
         if constexpr (What != encoding::movement) store_wide(to, far_value<What>(a, b, chunk, i));
         else store_as(to, load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[i]));
     };
+    if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
     put_section(b.out, b.far.masks[0][me()], b.far.entry, count, value_bytes, 0, put, at, b.team);
+}
+
+/// The chunk of this thread block. @tparam Adjusted  the tiles have been filled and adjusted    @return false: it is not for this way
+template <encoding What, bool Adjusted, class T>
+CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a)
+{
+    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
+    constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
+    placing p{room + team_warps * tile<T>::bytes};
+    p.adjusted = Adjusted;
+    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    group_out out;
+    if (g < groups) {
+        blocks = blocks_in_group(count, g);
+        const u32 there = smaller(count - group_elements * g, group_elements);
+        if (!Adjusted)
+            get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, values);
+        group_in y;
+        u32 y0[8], sign = 0;
+        if constexpr (adds) {
+            y = open_group<T>(a.other, chunk, g, groups, blocks);
+            if (y.planes.width > 0) fetch(y.planes.at);
+        }
+        if (!Adjusted) wait_for_copies();
+        __syncwarp();
+        bool usual =
+            Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
+        const T by = Adjusted ? static_cast<T>(number_of(beside_of<T>().by)) : a.z.common.inverse_in_t;
+        extent all;
+        const T x = number_of(get_shared<word_of<T>>(lane() == 0 ? values : values + tile<T>::of_value(32 * lane() - 1)));
+        const u32 before = static_cast<u32>(quantum_of(x, by));
+        if constexpr (moves && !Adjusted) {
+            const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
+            if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
+        }
+        get_differences<true, 0>(row, by, before, s0, s1, all);
+        const u32 width = all.width(), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
+        out.widest = warp_max(all.high > 0 ? 32 : width);
+        out.width = width;
+        if constexpr (Adjusted) {
+            ceiling = beside_of<T>().ceiling;
+        } else {
+            ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << width)) : ~0u;
+            if (ceiling >= estimated && usual) usual = look_at_row(a, row, ceiling);
+        }
+        out.base = __shfl_sync(all_lanes, static_cast<i32>(before - quantum_bias<T>), 0);
+        usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
+        if constexpr (adds) {
+            usual = usual && y.usual && y.step == 0 && (Adjusted || y.exceptions == 0) && y.widest < most_fast_planes &&
+                    y.ceiling + ceiling < fast_limit<T>;
+            ceiling += y.ceiling;
+            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
+            out.widest = larger(out.widest, y.widest);
+            out.widest += out.widest > 0;
+        }
+        if (usual) {
+            if (out.widest > 8) {
+                if (octets > 2 && out.widest > 16) {
+                    get_differences<false, 2>(row, by, before, s2, s2, all);
+                    transpose(s2);
+                }
+                if (out.widest > 12) transpose(s1);
+                else transpose_low(s1);
+            }
+            transpose(s0);
+            if constexpr (adds) {
+                ripple r;
+                get_octet<0>(y.planes, y.widest, y0, sign);
+                r.add<0>(s0, y0, out.widest);
+                if (out.widest > 8) {
+                    get_octet<1>(y.planes, y.widest, y0, sign);
+                    r.add<1>(s1, y0, out.widest);
+                    if (out.widest > 16) {
+                        get_octet<2>(y.planes, y.widest, y0, sign);
+                        r.add<2>(s2, y0, out.widest);
+                    }
+                }
+                out.width = r.width;
+            }
+            lay_out(out, out.width, blocks);
+            found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
+        } else {
+            found = found_unusual;
+        }
+    }
+    p.tell(found, ceiling);
+    p.sum_up();
+    // Quanta of 0 are not on a lattice: values are 0, or less than a step.
+    const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
+    if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
+    put_chunk<octets>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
+    if (Adjusted) put_beside<What>(a, p, chunk, count);
+    return true;
+}
+/// Nothing of this is in the registers of the usual way.
+template <encoding What, class T>
+CCOLL_DEVICE_RARE void encode_unusual(const encode_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x;
+    if (adjust<What>(a, chunk, values_of_chunk(a.n, chunk)) && encode_chunk<What, true>(a)) return;
+    if (me() == 0) list_chunk(a.w, chunk);
 }
 
 template <class T, encoding What>
 __global__ __launch_bounds__(team_threads,
                              encoder_residents<sizeof(T), What == encoding::sum>) void encode(const __grid_constant__ encode_arguments<T> a)
 {
-    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
-    constexpr u32 estimated = 1u << (is_f32<T> ? 14 : 30), tiles = team_warps * tile<T>::bytes;
     let_next_begin();
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
-    placing p{room + tiles};
-    beside& b = reinterpret_cast<beside&>((&shared_memory<u8>())[tiles + control_bytes]);
-    u32 s0[8], s1[8], s2[8], blocks = 0;
-    group_in y;
-    group_out out;
-    if (g < groups) {
-        blocks = blocks_in_group(count, g);
-        const u32 there = smaller(count - group_elements * g, group_elements);
-        get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, values);
-        if constexpr (adds) {
-            y = open_group<T>(a.other, chunk, g, groups, blocks);
-            if (y.planes.width > 0) fetch(y.planes.at);
-        }
-        wait_for_copies();
-        __syncwarp();
-    }
-    for (;; p.adjusted = true) {
-        u32 found = 0, ceiling = 0;
-        if (g < groups) {
-            u32 y0[8], sign = 0;
-            bool usual =
-                p.adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
-            const T by = p.adjusted ? static_cast<T>(number_of(b.by)) : a.z.common.inverse_in_t;
-            extent all;
-            const T x = number_of(get_shared<word_of<T>>(lane() == 0 ? values : values + tile<T>::of_value(32 * lane() - 1)));
-            const u32 before = static_cast<u32>(quantum_of(x, by));
-            if constexpr (moves) {
-                const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
-                if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
-            }
-            get_differences<true, 0>(row, by, before, s0, s1, all);
-            const u32 width = all.width(), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
-            out.widest = warp_max(all.high > 0 ? 32 : width);
-            out.width = width;
-            if (!p.adjusted) {
-                ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << width)) : ~0u;
-                if (ceiling >= estimated && usual) usual = look_at_row(a, row, ceiling);
-            } else {
-                ceiling = b.ceiling;
-            }
-            out.base = __shfl_sync(all_lanes, static_cast<i32>(before - quantum_bias<T>), 0);
-            usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
-            if constexpr (adds) {
-                usual = usual && y.usual && y.step == 0 && (p.adjusted || y.exceptions == 0) && y.widest < most_fast_planes &&
-                        y.ceiling + ceiling < fast_limit<T>;
-                ceiling += y.ceiling;
-                out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
-                out.widest = larger(out.widest, y.widest);
-                out.widest += out.widest > 0;
-            }
-            if (usual) {
-                if (out.widest > 8) {
-                    if (out.widest > 16) {
-                        get_differences<false, 2>(row, by, before, s2, s2, all);
-                        transpose(s2);
-                    }
-                    if (out.widest > 12) transpose(s1);
-                    else transpose_low(s1);
-                }
-                transpose(s0);
-                if constexpr (adds) {
-                    ripple r;
-                    get_octet<0>(y.planes, y.widest, y0, sign);
-                    r.add<0>(s0, y0, out.widest);
-                    if (out.widest > 8) {
-                        get_octet<1>(y.planes, y.widest, y0, sign);
-                        r.add<1>(s1, y0, out.widest);
-                        if (out.widest > 16) {
-                            get_octet<2>(y.planes, y.widest, y0, sign);
-                            r.add<2>(s2, y0, out.widest);
-                        }
-                    }
-                    out.width = r.width;
-                }
-                lay_out(out, out.width, blocks);
-                found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
-            } else {
-                found = found_unusual;
-            }
-        }
-        p.tell(found, ceiling);
-        p.sum_up();
-        // Quanta of 0 are not on a lattice: values are 0, or less than a step.
-        const bool may_be_on_lattice = moves && !p.adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
-        if ((p.found & (15 * found_unusual)) == 0 && !may_be_on_lattice) break;
-        if (p.adjusted || !adjust<What>(a, chunk, count, room, b, p)) {
-            if (me() == 0) list_chunk(a.w, chunk);
-            return;
-        }
-    }
-    if (p.adjusted) put_beside<What>(a, p, chunk, count, b);
-    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
+    if (!encode_chunk<What, false>(a)) encode_unusual<What>(a);
 }
 
 }  // namespace ccoll::detail::device::szp6

@@ -196,7 +196,7 @@ struct term {
 
 /// Values, and addends, to an addend.
 template <operation What, class T, class Room>
-CCOLL_DEVICE_RARE status add_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
+CCOLL_DEVICE_RARE status add_any_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
     constexpr bool has_values = What != operation::add, has_frame = What != operation::encode;
     const T* const x = has_values ? a.x + u64{chunk_elements} * chunk : nullptr;
@@ -330,7 +330,7 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
         status s = status::ok;
         if constexpr (What == operation::move) move_chunk(a, room, chunk, count);
         else if constexpr (What == operation::decode) s = decode_chunk(a, room, chunk, count);
-        else s = add_chunk<What>(a, room, chunk, count);
+        else s = add_any_chunk<What>(a, room, chunk, count);
         if (s != status::ok && me() == 0) report(a.w, s);
         __syncthreads();
     }

@@ -43,7 +43,8 @@ struct placing {
     shared_address control;
     u64 told = 0;           ///< the words of warp lane % 8
     u32 found = 0;          ///< the sum of all first words
-    bool adjusted = false;  ///< the chunk has a step of its own or exceptional values, and its place is known
+    bool adjusted = false;  ///< the chunk has exceptional values or a step of its own
+    bool is_known = false;  ///< its place is known
 
     CCOLL_DEVICE shared_address place() const { return control + 8 * team_warps; }
     CCOLL_DEVICE shared_address exceptions() const { return place() + 4; }
@@ -61,7 +62,11 @@ struct placing {
         found = warp_sum(lane() < team_warps ? static_cast<u32>(told) : 0);
     }
     /// Begins to look for the place.
-    CCOLL_DEVICE u32 ask(work* w, u32 front) const { return me() == 0 ? atomicAdd(&w->units, front + (found & 0xffff)) : 0; }
+    CCOLL_DEVICE u32 ask(work* w, u32 front) const
+    {
+        if (me() != 0 || is_known) return 0;
+        return atomicAdd(&w->units, front + (found & 0xffff) + (adjusted ? get_shared<u32>(exceptions()) : 0));
+    }
 };
 
 template <u32 Octet>
@@ -83,7 +88,7 @@ template <u32 Octets>
 CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, u32 blocks, const group_out& g,
                             shared_address tile, const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8])
 {
-    const u32 front = in_units(front_bytes(groups, false)), mine = p.adjusted ? 0 : p.ask(w, front);
+    const u32 front = in_units(front_bytes(groups, false)), mine = p.ask(w, front);
     const bool writes = warp() < groups;
     if (writes) {
         const shared_address at = tile + 4 * g.before;
@@ -92,7 +97,7 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
         if (Octets > 2 && g.widest > 16) stage_octet<2>(s2, g, at);
         if (lane() < 4 * g.units() - g.words) put_shared(tile + 4 * (g.words + lane()), 0u);
     }
-    if (me() == 0 && !p.adjusted) put_shared(p.place(), mine);
+    if (me() == 0 && !p.is_known) put_shared(p.place(), mine);
     __syncthreads();
     if (!writes) return;
     const u32 place = get_shared<u32>(p.place());

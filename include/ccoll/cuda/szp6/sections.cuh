@@ -225,17 +225,4 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
     for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, i);
 }
 
-/// Finds the place of a chunk with this section behind its planes. By all threads; there is a barrier in here.
-/// @return where the section stands
-CCOLL_DEVICE u8* place_beside(const placing& p, const section_out& s, const frame_out& to, work* w, u32 front)
-{
-    const u32 before = front + (p.found & 0xffff);
-    if (me() == 0) {
-        put_shared(p.place(), atomicAdd(&w->units, before + s.bytes / unit_bytes));
-        if (s.bytes > 0) atomicAdd(&w->special_values, static_cast<unsigned long long>(s.places));
-    }
-    __syncthreads();
-    return to.unit(get_shared<u32>(p.place()) + before);
-}
-
 }  // namespace ccoll::detail::device::szp6
