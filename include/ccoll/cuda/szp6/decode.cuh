@@ -189,8 +189,8 @@ __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void de
             }
         }
         if (in.step != 0) {  // nothing else says how large quanta are
-            const u32 size = before < 0 ? 0 - static_cast<u32>(before) : static_cast<u32>(before);
-            usual = warp_max(size) < fast_limit<T> / 2 && in.widest < (is_f32<T> ? 17 : 24);
+            const u32 size = before < 0 ? 0 - static_cast<u32>(before) : static_cast<u32>(before), width = in.planes.width;
+            usual = warp_max(size < fast_limit<T> ? size + (16u << width) : fast_limit<T>) < fast_limit<T>;
         }
         const u32 values = smaller(count - group_elements * group, group_elements);
         if (writes)

@@ -231,8 +231,7 @@ CCOLL_DEVICE_RARE void encode_unusual(const encode_arguments<T>& a)
 }
 
 template <class T, encoding What>
-__global__ __launch_bounds__(team_threads,
-                             encoder_residents<sizeof(T), What == encoding::sum>) void encode(const __grid_constant__ encode_arguments<T> a)
+__global__ __launch_bounds__(team_threads, encoder_residents<sizeof(T)>) void encode(const __grid_constant__ encode_arguments<T> a)
 {
     let_next_begin();
     if (!encode_chunk<What, false>(a)) encode_unusual<What>(a);

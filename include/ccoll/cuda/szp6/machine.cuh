@@ -17,10 +17,8 @@ inline constexpr u32 most_residents = 5;
 inline constexpr u32 adder_residents = most_residents;
 template <u32 Bytes>
 inline constexpr u32 decoder_residents = Bytes == 4 ? most_residents : 3;
-template <u32 Bytes, bool Adds>
-inline constexpr u32 encoder_residents = Bytes == 4 ? 4
-                                         : Adds     ? 2
-                                                    : 3;
+template <u32 Bytes>
+inline constexpr u32 encoder_residents = Bytes == 4 ? 4 : 3;
 /// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves.
 inline constexpr u32 list_blocks = 264;
 
