@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The kernels of SZp in wire version 6 on a GPU, beside the host's coder and the reader that was made from the page: values, quanta and
-// exceptional values are the same. How they are packed may differ. Arguments: 'brief' or 'coasts' for
+// exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or 'race' for
 // a sanitizer.
 #include "szp6_host.hpp"
 #include "szp6_on_gpu.hpp"
@@ -345,9 +345,15 @@ void all(bool brief)
 int main(int argc, char** argv)
 {
     gpu::need_gpu();
-    if (argc > 1 && std::string(argv[1]) == "coasts") {
+    const std::string how = argc > 1 ? argv[1] : "";
+    if (how == "coasts") {
         coasts<float>(true);
         coasts<double>(true);
+        return gpu::report();
+    }
+    if (how == "race") {  // each way once: racecheck is slow
+        all_operations<float>({{"coast", szp6_fields::with_coast<float>(8192 + 600, 1, 2)}}, {1e-3, 1e-6}, 0, false);
+        all_operations<double>({{"coast", szp6_fields::with_coast<double>(8192 + 600, 1, 1)}}, {1e-3}, 0, false);
         return gpu::report();
     }
     all<float>(argc > 1);
