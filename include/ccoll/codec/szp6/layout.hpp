@@ -235,7 +235,7 @@ inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noex
     h.above = {get<u16>(from + 2), get<u16>(from + 4)};
     h.exceptions = unit * get<u16>(from + 6);
     h.largest = get<u64>(from + 8);
-    if (!h.above.are_valid(n) || h.exceptions > src.size()) return status::corrupt;
+    if (!h.above.are_valid(n) || h.exceptions >= src.size()) return status::corrupt;
     if (h.scale == scale::bits && (h.largest != 0 || h.exceptions != 0)) return status::corrupt;
     v.bytes = from;
     v.size = src.size();
