@@ -28,7 +28,7 @@ struct encode_arguments {
 /// What a chunk has beside its planes.
 struct beside {
     team_room team;
-    sections_in<1> far;  ///< masks and numbers of values of what is written, and for a sum the values of the addend in the frame
+    sections_in<1> apart;  ///< masks and numbers of values of what is written, and for a sum the values of the addend in the frame
     section_out out;
     u64 by;       ///< the factor of what the tile has, as bits of a double
     u32 ceiling;  ///< not below any |q|
@@ -79,7 +79,7 @@ CCOLL_DEVICE wide far_value(const encode_arguments<T>& a, const beside& b, u32 c
     const T v = load_as<T>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
     const wide w = wide_of(v, a.z.common.step, is_missing(a, bits_of(v)));
     if constexpr (What != encoding::sum) return w;
-    return sum_of(w, load_wide(b.far.values[0] + wide_bytes * (b.far.entries[0] == 1 ? 0 : entry)));
+    return sum_of(w, load_wide(b.apart.values[0] + wide_bytes * (b.apart.entries[0] == 1 ? 0 : entry)));
 }
 /// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
 template <class T>
@@ -88,10 +88,10 @@ CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u
     const chunk_place c = find_chunk(a.other, chunk);
     if (!has_front(c, groups_of(count))) return false;
     const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
-    if (read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, b.far, b.team) != status::ok) return false;
-    bool good = mask == b.far.masks[0][me()];
-    if (at > 0 && me() < b.far.entries[0]) {
-        const wide w = load_wide(b.far.values[0] + wide_bytes * me());
+    if (read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, b.apart, b.team) != status::ok) return false;
+    bool good = mask == b.apart.masks[0][me()];
+    if (at > 0 && me() < b.apart.entries[0]) {
+        const wide w = load_wide(b.apart.values[0] + wide_bytes * me());
         good = good && (is_state(w) || w.limb[2] + (u64{1} << 60) < u64{1} << 61);
     }
     return !team_any(!good, b.team.words);
@@ -115,12 +115,12 @@ CCOLL_DEVICE bool adjust(const encode_arguments<T>& a, u32 chunk, u32 count)
     u32 all = 0, large = 0;
     word most = 0, first_key = 0;
     bool off = false, same = true;
-    const word far = moves ? a.z.too_large : a.z.too_large_addend;
+    const word least = moves ? a.z.too_large : a.z.too_large_addend;
     if (there)
         each_in_row<T>(row, [&](u32 i, word w) {
             const word m = w & ~fields::sign;
             const bool missing = is_missing(a, w);
-            if (m >= far || missing) {
+            if (m >= least || missing) {
                 const word key = key_of<moves>(a, w);
                 if (all == 0) first_key = key;
                 same = same && key == first_key;
@@ -168,17 +168,17 @@ CCOLL_DEVICE bool adjust(const encode_arguments<T>& a, u32 chunk, u32 count)
         if (!read_far(a, b, chunk, count, mask)) return false;
     const u32 first = team_min(mask != 0 ? 32 * me() + lowest_bit(mask) : ~0u, b.team.words);
     const bool one = first == ~0u || !team_any(mask != 0 && !(same && first_key == key(first)), b.team.words);
-    const bool follows = What == encoding::sum && first != ~0u && b.far.entries[0] > 1;  // the values of x follow those of the frame
+    const bool follows = What == encoding::sum && first != ~0u && b.apart.entries[0] > 1;  // the values of x follow those of the frame
     if (one) {
         b.out.dictionary[me()] = static_cast<u16>(first);
-        if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.far.entries[0] : 1;
+        if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.apart.entries[0] : 1;
         __syncthreads();
-    } else if (follows || !find_entries(b.out, mask, b.far.entry, key, b.team)) {
+    } else if (follows || !find_entries(b.out, mask, b.apart.entry, key, b.team)) {
         return false;
     }
-    measure_section(b.out, mask, b.far.entry, count, moves ? sizeof(T) : wide_bytes, b.team);
+    measure_section(b.out, mask, b.apart.entry, count, moves ? sizeof(T) : wide_bytes, b.team);
     if (moves && b.out.changes > (count - 1) / 32) return false;
-    b.far.masks[0][me()] = mask;
+    b.apart.masks[0][me()] = mask;
     if (me() == 0) {
         b.by = bits_of(replaces ? 1.0 : by);
         b.ceiling = static_cast<u32>(size);

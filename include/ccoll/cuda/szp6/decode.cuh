@@ -116,7 +116,7 @@ struct decode_arguments {
 template <class T>
 struct exceptions_room {
     team_room team;
-    sections_in<1> far;
+    sections_in<1> apart;
     word_of<T> value[most_entries];
 };
 /// Puts them in their places. By all threads; there are barriers in here. @return false: the chunk is for the list
@@ -124,11 +124,11 @@ template <class T>
 CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u32 count, double step)
 {
     auto& room = shared_memory<exceptions_room<T>>();
-    const sections_in<1>& s = room.far;
+    const sections_in<1>& s = room.apart;
     const chunk_place c = find_chunk(a.from, chunk);
     const bool is_addend = a.from.frame[7] != 0;
     const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16), value_bytes = is_addend ? wide_bytes : sizeof(T);
-    if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.far, room.team) != status::ok) return false;
+    if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.apart, room.team) != status::ok) return false;
     if (me() < s.entries[0]) {
         const u8* const v = s.values[0] + value_bytes * me();
         room.value[me()] = is_addend ? value_of_wide<T>(load_wide(v), step, a.has_missing, a.missing) : load_as<word_of<T>>(v);

@@ -124,7 +124,7 @@ CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 c
         else store_as(to, load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[i]));
     };
     if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
-    put_section(b.out, b.far.masks[0][me()], b.far.entry, count, value_bytes, 0, put, at, b.team);
+    put_section(b.out, b.apart.masks[0][me()], b.apart.entry, count, value_bytes, 0, put, at, b.team);
 }
 
 /// The chunk of this thread block. @tparam Adjusted  the tiles have been filled and adjusted    @return false: it is not for this way
