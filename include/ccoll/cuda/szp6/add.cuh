@@ -55,11 +55,7 @@ struct pair_room {
 static_assert(sizeof(pair_room) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
 
 /// Entry i of the sum.
-CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i)
-{
-    const auto of = [&](u32 k) { return load_wide(r.of[k].values[0] + wide_bytes * (r.of[k].entries[0] == 1 ? 0 : i)); };
-    return sum_of(of(0), of(1));
-}
+CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i) { return sum_of(r.of[0].wide_of_entry(0, i), r.of[1].wide_of_entry(0, i)); }
 /// Exceptional values in the same places of both, and the same runs of them, or one value alone. By all threads; there are barriers in
 /// here.
 /// @return false: the chunk is for the list
@@ -71,7 +67,7 @@ CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
         const frame_in& f = k == 0 ? a.a : a.b;
         const chunk_place c = find_chunk(f, chunk);
         if (!has_front(c, groups_of(count))) return false;
-        const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
+        const u32 at = exceptions_at(c);
         if (at == 0 || read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, r.of[k], r.team) != status::ok) return false;
     }
     const u32 mask = r.of[0].masks[0][me()], of_x = r.of[0].entries[0], of_y = r.of[1].entries[0], entries = larger(of_x, of_y);

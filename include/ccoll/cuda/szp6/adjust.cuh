@@ -79,7 +79,7 @@ CCOLL_DEVICE wide far_value(const encode_arguments<T>& a, const beside& b, u32 c
     const T v = load_as<T>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
     const wide w = wide_of(v, a.z.common.step, is_missing(a, bits_of(v)));
     if constexpr (What != encoding::sum) return w;
-    return sum_of(w, load_wide(b.apart.values[0] + wide_bytes * (b.apart.entries[0] == 1 ? 0 : entry)));
+    return sum_of(w, b.apart.wide_of_entry(0, entry));
 }
 /// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
 template <class T>
@@ -87,7 +87,7 @@ CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u
 {
     const chunk_place c = find_chunk(a.other, chunk);
     if (!has_front(c, groups_of(count))) return false;
-    const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
+    const u32 at = exceptions_at(c);
     if (read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, b.apart, b.team) != status::ok) return false;
     bool good = mask == b.apart.masks[0][me()];
     if (at > 0 && me() < b.apart.entries[0]) {
@@ -177,7 +177,7 @@ CCOLL_DEVICE bool adjust(const encode_arguments<T>& a, u32 chunk, u32 count)
         return false;
     }
     measure_section(b.out, mask, b.apart.entry, count, moves ? sizeof(T) : wide_bytes, b.team);
-    if (moves && b.out.changes > (count - 1) / 32) return false;
+    if (moves && b.out.changes > most_changes(count)) return false;
     b.apart.masks[0][me()] = mask;
     if (me() == 0) {
         b.by = bits_of(replaces ? 1.0 : by);

@@ -127,7 +127,7 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
     const sections_in<1>& s = room.apart;
     const chunk_place c = find_chunk(a.from, chunk);
     const bool is_addend = a.from.frame[7] != 0;
-    const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16), value_bytes = is_addend ? wide_bytes : sizeof(T);
+    const u32 at = exceptions_at(c), value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.apart, room.team) != status::ok) return false;
     if (me() < s.entries[0]) {
         const u8* const v = s.values[0] + value_bytes * me();

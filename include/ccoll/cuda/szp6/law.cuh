@@ -8,6 +8,9 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp6 {
 
+/// A chunk of so many values in which more exceptional values differ from the one before is kept.
+CCOLL_DEVICE u32 most_changes(u32 count) { return (count - 1) / 32; }
+
 template <class T>
 CCOLL_DEVICE word_of<T> magnitude_of(T x)
 {

@@ -118,6 +118,8 @@ CCOLL_DEVICE chunk_place find_chunk(const frame_in& f, u32 chunk)
     return {f.payload + u64{unit_bytes} * place, entry.y, (entry.x & raw_chunk) != 0,
             place < limit && (entry.y - 1) / unit_bytes < limit - place};
 }
+/// Where the exceptional values of a chunk stand, in bytes; 0: it has none. Its head lies within the frame.
+CCOLL_DEVICE u32 exceptions_at(const chunk_place& c) { return unit_bytes * (get_constant(c.at + 4) >> 16); }
 
 /// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is
 /// divided, so that nothing is too small. Division by a constant is a product with its inverse and one correction (Markstein, 1990).

@@ -155,7 +155,7 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
     const auto key = [&](u32 i) { return load_as<word_of<T>>(x + i); };
     if (!find_entries(room.out[0], mask, room.entry, key, room.team)) return keep(a, x, chunk, count, room.place);
     measure_section(room.out[0], mask, room.entry, count, sizeof(T), room.team);
-    if (room.out[0].changes > (count - 1) / 32) return keep(a, x, chunk, count, room.place);
+    if (room.out[0].changes > most_changes(count)) return keep(a, x, chunk, count, room.place);
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
     if (step == 0) return keep(a, x, chunk, count, room.place);

@@ -28,6 +28,11 @@ struct sections_in {
     CCOLL_DEVICE bool has(u32 which, u32 i) const { return (masks[which][i / 32] >> i % 32 & 1) != 0; }
     /// The number of the value of the place of this rank.
     CCOLL_DEVICE u32 number_at(u32 which, u32 rank) const { return entries[which] == 0 ? rank : entries[which] == 1 ? 0 : entry[rank]; }
+    /// Of an addend: entry i, or the only one.
+    CCOLL_DEVICE wide wide_of_entry(u32 which, u32 i) const
+    {
+        return load_wide(values[which] + wide_bytes * (entries[which] == 1 ? 0 : i));
+    }
     /// Where the value of a place stands that the section has.
     CCOLL_DEVICE const u8* value_of(u32 which, u32 i, u32 value_bytes) const
     {
