@@ -58,7 +58,7 @@ endif()
 
 # Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is. Exceptions are
 # files whose own loops are long.
-set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_row_sums|szp_rows|half|szp_isa|szp6_isa|szp6_avx512|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
+set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_limits|szp_rows|half|szp_isa|szp_avx512|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
 # g++ optimises kernels whatever the options are. Other compilers are told to, for files that name kernels and so compile them.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   string(APPEND optimised_files "|codec/(szp.*|szx.*|zfp.*|lossless)")
@@ -66,9 +66,9 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp6_(isa|avx512))$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp_(isa|avx512))$")
     set(${result} "")
-  elseif(area MATCHES "^codec/(sze|szp_[a-rt-z])")
+  elseif(area MATCHES "^codec/(sze|szp|szp_rows|szp_sums)$")
     set(${result} ccoll_compiled_szp)
   elseif(area MATCHES "^codec/")
     set(${result} ccoll_compiled_szp ccoll_compiled_codecs)
@@ -126,15 +126,15 @@ endfunction()
 # A folder whose files make one program, because they share functions, is named here. So are files that share most of what they instantiate.
 set(one_program matrix)
 # Kernels of the device take long to compile, so they are compiled in two programs: one that runs under sanitizers, and the rest.
-set(together_cuda "szx zfp szp_hostile" "collectives alltoall collectives_all direct errors operations small_floats small_floats_collectives streams
-  szp_addends szp_kept szp_movement szp_stream szx_zfp_collectives")
+set(together_cuda "szx zfp" "collectives alltoall collectives_all direct errors operations small_floats small_floats_collectives streams
+  codec_stream szx_zfp_collectives")
 
 # Which compiler runs what, in a run of everything: under clang's sanitizers, what looks at memory and messages; there and with g++, what depends
 # on the code that a compiler makes of kernels; with g++ alone, what looks at values and would take minutes under sanitizers, and what replaces
 # operator new.
 set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transport|wire)/.*")
 set(twice "(base|codec)/.*")
-set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|szp_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*|szp_(addends|kept|movement))|codec/(golden|szp_sums|half)|collectives/allocations|exec/no_memory")
+set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|codec/(golden|szp_sums|szp_rows|half)|collectives/allocations|exec/no_memory")
 
 # AVX-512 in an emulation.
 find_path(CCOLL_SIMDE_INCLUDE simde/x86/avx512.h)
@@ -159,7 +159,7 @@ elseif(CCOLL_TEST_PART STREQUAL "rest")
   endforeach()
 endif()
 if(NOT CCOLL_EMULATES_AVX512)
-  list(REMOVE_ITEM unit_files codec/szp6_avx512.cpp)
+  list(REMOVE_ITEM unit_files codec/szp_avx512.cpp)
 endif()
 foreach(folder ${no_unit_tests})
   list(FILTER unit_files EXCLUDE REGEX "^${folder}/")
@@ -205,7 +205,7 @@ foreach(program ${programs})
     target_include_directories(${program} SYSTEM PRIVATE ${ZFP_INCLUDE_DIR})
     target_link_libraries(${program} PRIVATE ${ZFP_LIBRARY})
     target_compile_definitions(${program} PRIVATE CCOLL_TEST_ZFP)
-  elseif(program STREQUAL unit_codec_szp6_avx512)
+  elseif(program STREQUAL unit_codec_szp_avx512)
     target_include_directories(${program} SYSTEM PRIVATE ${CCOLL_SIMDE_INCLUDE})
     target_compile_options(${program} PRIVATE -mavx2 -Wno-psabi)
   elseif(program MATCHES "^unit_cuda_")  # kernels under the emulator: device code is not contracted either

@@ -52,7 +52,7 @@ for area in "${only[@]+"${only[@]}"}"; do
         wire*) packages+=('?python3') ;;
         codec) packages+=('?libzfp-dev' '?libsimde-dev') ;;
         codec/zfp*) packages+=('?libzfp-dev') ;;
-        codec/szp6*) packages+=('?libsimde-dev') ;;
+        codec/szp*) packages+=('?libsimde-dev') ;;
         neon) packages+=('?g++-aarch64-linux-gnu' '?qemu-user') ;;
         examples*) packages+=('?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev') ;;
     esac

@@ -6,5 +6,3 @@
 
 CCOLL_INSTANTIATE_CHUNKS(SZp, double);
 CCOLL_INSTANTIATE_CHUNKS(SZe, double);
-template void ccoll::codec_impl<ccoll::policies::Codec::SZp, double, ccoll::host_space>::put_fills(ccoll::const_byte_span,
-                                                                                                   std::span<double>, int) noexcept;

@@ -84,7 +84,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
         const std::span<T> to = as_span(out);
         frame_view view;
         const status s = frame_codec_of<Codec, T>.open(src, to.size(), view);
-        return s == status::ok ? frame_codec_of<Codec, T>.decode(view, to, stores_for(to.size_bytes()), {}) : s;
+        return s == status::ok ? frame_codec_of<Codec, T>.decode(view, to, {stores_for(to.size_bytes())}, {}) : s;
     }
     return status::unsupported;
 }
@@ -201,7 +201,7 @@ status decode(const_byte_span src, Buffer&& out, const Executor& run)
     const auto to = as_span(out);
     frame_view view;
     const status s = all::open(src, to.size(), view);
-    return s == status::ok ? all::decode(view, to, stores_for(to.size_bytes()), run) : s;
+    return s == status::ok ? all::decode(view, to, {stores_for(to.size_bytes())}, run) : s;
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>

@@ -8,7 +8,7 @@ namespace {
 
 /// The values of a chunk with `different` values in its exceptional places, in a random order, or in runs of the same length.
 template <class T>
-std::vector<T> chunk_with(std::size_t n, const specials::places& at, std::size_t different, std::size_t run)
+std::vector<T> chunk_with(std::size_t n, const exceptions::places& at, std::size_t different, std::size_t run)
 {
     fields::generator random(7);
     auto x = ordinary<T>(n);
@@ -21,7 +21,7 @@ std::vector<T> chunk_with(std::size_t n, const specials::places& at, std::size_t
     return x;
 }
 template <class T>
-bytes section_of(const std::vector<T>& x, const specials::places& at)
+bytes section_of(const std::vector<T>& x, const exceptions::places& at)
 {
     const exactly room(exceptions::most_bytes(x.size(), sizeof(T)));
     const u8* const end = exceptions::write(x.data(), x.size(), at, room.data.get(), room.end());
@@ -30,7 +30,7 @@ bytes section_of(const std::vector<T>& x, const specials::places& at)
 }
 /// What the page says a section of these values must cost, with masks where they are needed.
 template <class T>
-std::size_t expected_bytes(const std::vector<T>& x, const specials::places& at)
+std::size_t expected_bytes(const std::vector<T>& x, const exceptions::places& at)
 {
     std::size_t runs = 0, masks = 0, value_runs = 0, length = 0;
     std::vector<fields::word<T>> entries;
@@ -68,7 +68,7 @@ TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value
 {
     using T = TestType;
     for (const std::size_t n : sizes)
-        for (const specials::places& at : all_places(n))
+        for (const exceptions::places& at : all_places(n))
             for (const auto& [different, run] : {std::pair{1, 1}, {2, 1}, {2, 40}, {6, 300}, {255, 3}, {256, 4}, {257, 4}, {8192, 1}}) {
                 INFO("n = " << n << ", " << at.values << " places, " << different << " values in runs of " << run);
                 const auto x = chunk_with<T>(n, at, static_cast<std::size_t>(different), static_cast<std::size_t>(run));
@@ -88,7 +88,7 @@ TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less",
 {
     using T = TestType;
     const std::size_t n = 1000;
-    for (const specials::places& at : all_places(n))
+    for (const exceptions::places& at : all_places(n))
         for (const std::size_t different : {1u, 3u, 1000u}) {
             const auto x = chunk_with<T>(n, at, different, 1);
             const std::size_t size = section_of(x, at).size();
@@ -127,7 +127,7 @@ TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one th
 {
     using T = TestType;
     for (const std::size_t n : {1u, 33u, 300u, 8191u})
-        for (const specials::places& at : all_places(n)) {
+        for (const exceptions::places& at : all_places(n)) {
             const auto x = chunk_with<T>(n, at, n > 100 ? 9 : 2, 5);
             const bytes section = section_of(x, at);
             if (section.size() > 800) continue;

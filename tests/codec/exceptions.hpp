@@ -12,39 +12,17 @@
 #include <vector>
 
 #include "support/fields.hpp"
+#include "support/isa.hpp"
 
 #include <ccoll/codec/exceptions/addends.hpp>
 
 namespace exceptions_cases {
 
 namespace exceptions = ccoll::detail::exceptions;
-namespace specials = ccoll::detail::specials;
-using specials::u32, specials::u64, specials::u8;
+using exceptions::u32, exceptions::u64, exceptions::u8;
 using bytes = std::vector<u8>;
 
 constexpr std::size_t sizes[] = {1, 2, 31, 32, 33, 64, 95, 1000, 8191, 8192};
-
-/// The instruction set in use, restored at the end.
-class with_isa {
-public:
-    explicit with_isa(ccoll::isa i) : before_(ccoll::isa_in_use()) { ccoll::use_isa(i); }
-    ~with_isa() { ccoll::use_isa(before_); }
-    with_isa(const with_isa&) = delete;
-    with_isa& operator=(const with_isa&) = delete;
-
-private:
-    ccoll::isa before_;
-};
-template <class What>
-void with_each_isa(What what)
-{
-    for (const ccoll::isa i : ccoll::every_isa)
-        if (ccoll::machine_has(i)) {
-            INFO(ccoll::name_of(i));
-            const with_isa use(i);
-            what();
-        }
-}
 
 /// Exactly these bytes on the heap, so that a sanitizer sees every step beyond.
 struct exactly {
@@ -57,10 +35,10 @@ struct exactly {
 };
 
 template <class Is>
-specials::places places_where(std::size_t n, Is is)
+exceptions::places places_where(std::size_t n, Is is)
 {
-    specials::places at;
-    at.blocks = specials::blocks_of(n);
+    exceptions::places at;
+    at.blocks = exceptions::blocks_of(n);
     std::fill_n(at.masks, at.blocks, 0u);
     for (std::size_t i = 0; i < n; ++i)
         if (is(i)) {
@@ -69,13 +47,13 @@ specials::places places_where(std::size_t n, Is is)
         }
     return at;
 }
-inline bool has(const specials::places& at, std::size_t i) { return (at.masks[i / 32] >> i % 32 & 1) != 0; }
+inline bool has(const exceptions::places& at, std::size_t i) { return (at.masks[i / 32] >> i % 32 & 1) != 0; }
 
 /// Places of all kinds, at least one each.
-inline std::vector<specials::places> all_places(std::size_t n, unsigned seed = 1)
+inline std::vector<exceptions::places> all_places(std::size_t n, unsigned seed = 1)
 {
     fields::generator random(seed);
-    std::vector<specials::places> all;
+    std::vector<exceptions::places> all;
     const auto add = [&](auto is) {
         all.push_back(places_where(n, is));
         if (all.back().values == 0) all.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions.hpp: the bytes of sections (golden_6/exceptions.hex). Writers must write the same with every instruction set. The file
-// has hashes of what is read, so that a reader that shares nothing with the library can check it: tests/wire/reader_6.py. Written anew by
+// codec/exceptions.hpp: the bytes of sections (golden/exceptions.hex). Writers must write the same with every instruction set. The file
+// has hashes of what is read, so that a reader that shares nothing with the library can check it: tests/wire/reader.py. Written anew by
 //   CCOLL_WRITE_GOLDEN=1 <build tree>/tests/unit_codec_exceptions_golden
 #include <cstdlib>
 #include <filesystem>
@@ -40,7 +40,7 @@ void print(std::ostringstream& text, const std::string& name, std::size_t n, dou
 }
 
 template <class T>
-void movement(std::ostringstream& text, const std::string& name, std::size_t n, const specials::places& at, std::size_t different)
+void movement(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& at, std::size_t different)
 {
     std::vector<T> x(n), y(n);
     std::size_t k = 0;
@@ -56,7 +56,7 @@ void movement(std::ostringstream& text, const std::string& name, std::size_t n, 
 
 /// Two ranks, each with places and values of its own.
 template <class T>
-void addends(std::ostringstream& text, const std::string& name, std::size_t n, const specials::places& a, const specials::places& b,
+void addends(std::ostringstream& text, const std::string& name, std::size_t n, const exceptions::places& a, const exceptions::places& b,
              i32 divisor)
 {
     const double step = 0.0107421875;  // 11 / 1024
@@ -66,7 +66,7 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
     std::vector<i64> quanta(n), bridges(n);
     for (std::size_t i = 0; i < n; ++i) quanta[i] = 3 * static_cast<i64>(i) - 1000;
     for (std::size_t r = 0; r < 2; ++r) {
-        const specials::places& at = r == 0 ? a : b;
+        const exceptions::places& at = r == 0 ? a : b;
         std::vector<T> x(n);
         std::size_t k = r;
         for (std::size_t i = 0; i < n; ++i)
@@ -95,7 +95,7 @@ std::string sections(const std::string& type)
     std::ostringstream text;
     std::size_t k = 0;
     for (const std::size_t n : {1u, 33u, 500u})
-        for (const specials::places& at : all_places(n, 3)) {
+        for (const exceptions::places& at : all_places(n, 3)) {
             ++k;
             movement<T>(text, type + "_" + std::to_string(k), n, at, 1 + k % 5);
             if (k % 3 == 0) movement<T>(text, type + "_own_" + std::to_string(k), n, at, 500);
@@ -112,7 +112,7 @@ std::string sections(const std::string& type)
 
 TEST_CASE("sections of exceptional values have the bytes of wire version 6", "[codec][exceptions][golden]")
 {
-    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden_6" / "exceptions.hex";
+    const auto path = std::filesystem::path(__FILE__).parent_path() / "golden" / "exceptions.hex";
     with_each_isa([&] {
         const std::string today =
             "# sections of wire version 6; see exceptions_golden.cpp\n" + sections<float>("f32") + sections<double>("f64");

@@ -62,7 +62,7 @@ encoded sum(encoded a, encoded b)
         const merged alike = merge_alike(a.sections.data(), a.sections.size(), b.sections.data(), n, more.data.get(), more.end());
         REQUIRE(alike.code == status::ok);
         const addend p = opened(s.sections, n), q = opened(bytes(more.data.get(), alike.end), n);
-        for (std::size_t k = 0; k < specials::blocks_of(n); ++k)
+        for (std::size_t k = 0; k < exceptions::blocks_of(n); ++k)
             REQUIRE((p.alone.masks[k] == q.alone.masks[k] && p.counted.masks[k] == q.counted.masks[k]));
         s.sections.assign(more.data.get(), alike.end);
     }
@@ -136,7 +136,7 @@ TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to t
     using T = TestType;
     const double step = 0.0107421875;  // 11 / 1024
     for (const std::size_t n : sizes)
-        for (const specials::places& at : all_places(n)) {
+        for (const exceptions::places& at : all_places(n)) {
             auto x = ordinary<T>(n);
             std::size_t k = 0;
             for (std::size_t i = 0; i < n; ++i)

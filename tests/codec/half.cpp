@@ -220,7 +220,8 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes whatever rounding the
         }
 }
 
-TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes and values with every instruction set", "[codec][half][isa]", every_combination)
+TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal values with every instruction set, and equal bytes but for SZp", "[codec][half][isa]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
@@ -237,9 +238,12 @@ TEMPLATE_LIST_TEST_CASE("two-byte numbers give equal bytes and values with every
             for (const ccoll::isa i : ccoll::every_isa) {
                 ccoll::use_isa(i);
                 INFO(field.name << ", eb = " << eb << ", " << ccoll::name_of(i));
-                CHECK(frame_of<C>(field.values, eb) == frame);
-                REQUIRE(ccoll::decode<C>(frame, z) == status::ok);
-                CHECK(std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
+                const bytes other = frame_of<C>(field.values, eb);
+                if (!std::is_same_v<C, Codec::SZp>) CHECK(other == frame);
+                for (const bytes& each : {frame, other}) {
+                    REQUIRE(ccoll::decode<C>(each, z) == status::ok);
+                    CHECK(std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
+                }
             }
         }
 }
@@ -249,8 +253,8 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
-    const std::size_t n = 300;
-    std::vector<T> x(n, T(0));  // two of three blocks of SZx are constant
+    const std::size_t n = 700;
+    std::vector<T> x(n, T(0));  // most blocks of SZx are constant
     for (std::size_t i = 0; i < 100; ++i) x[i] = T(fields::smooth<float>(n)[i]);
     const bytes frame = frame_of<C>(x, 1e-2);
     REQUIRE(frame.size() < frame_edit::start_of_one + n * sizeof(T));
@@ -271,7 +275,9 @@ TEMPLATE_LIST_TEST_CASE("damaged frames of two-byte numbers give a status and st
             damaged[at] ^= static_cast<std::byte>(1u << bit);
             std::vector<T> out(n);
             const status s = ccoll::decode<C>(damaged, out);
-            if (at < 16 && s == status::ok) FAIL_CHECK("believed with bit " << bit << " of byte " << at << " flipped");
+            // The flag of addends: a chunk of SZp that either kind of frame may have.
+            const bool flags = at == 7 && std::is_same_v<C, Codec::SZp>;
+            if (at < 16 && s == status::ok && !flags) FAIL_CHECK("believed with bit " << bit << " of byte " << at << " flipped");
         }
     // A bound that is none: k = 126 asks for eb - 2^126.
     bytes wrong = frame;
@@ -307,9 +313,10 @@ TEMPLATE_TEST_CASE("sums of encoded two-byte numbers are within the bounds of th
     };
     const bytes forth = add(add(add(add(frames[0], frames[1]), frames[2]), frames[3]), frames[4]);
     const bytes back = add(frames[0], add(add(frames[2], frames[4]), add(frames[3], frames[1])));
-    CHECK(forth == back);
-    std::vector<T> y(n);
+    std::vector<T> y(n), z(n);
     REQUIRE(ccoll::decode<C>(forth, y) == status::ok);
+    REQUIRE(ccoll::decode<C>(back, z) == status::ok);
+    CHECK(std::equal(y.begin(), y.end(), z.begin(), [](T a, T b) { return a.bits() == b.bits(); }));
     const double precision = std::is_same_v<T, half> ? 0x1p-11 : 0x1p-8;
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < n; ++i) {

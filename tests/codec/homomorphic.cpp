@@ -211,7 +211,8 @@ TEMPLATE_TEST_CASE("adding frames with any byte corrupted gives a status and sta
             damaged[at] ^= static_cast<std::byte>(flip);
             for (const auto& [left, right] : {std::pair{damaged, b}, std::pair{b, damaged}}) {
                 const auto result = ccoll::reduce_encoded<Fixed16, Op::Sum, TestType>(left, right, room);
-                trusted_lengths += result.code == status::ok && at >= 32 && at < 64;  // what follows the bound, and the index
+                const bool place = at >= 48 && at % 8 < 4;  // chunks may stand anywhere
+                trusted_lengths += result.code == status::ok && at >= 32 && at < 64 && !place;
                 for (std::size_t k = room.size(); k < dst.size(); ++k) beyond += dst[k] != round_trip::guard;
             }
         }

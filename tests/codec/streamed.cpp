@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/lines/{avx2,avx512}.hpp, and the decoders that use it: what is written past the caches is what is written through them, wherever
-// the destination begins, and nothing beside it.
+// codec/lines/{avx2,avx512}.hpp, codec/placed.hpp, and the decoders that use it: what is written past the caches is what is written through
+// them, wherever the destination begins, and nothing beside it.
 #include "support/catch.hpp"
 
 #include <algorithm>
@@ -85,7 +85,7 @@ TEMPLATE_TEST_CASE("several threads write past the caches, and what they wrote i
     REQUIRE(opened::frames<TestType, float>().decode(frame, expected, stores::cached, {}) == status::ok);
     ccoll::frame_view view;
     REQUIRE(ccoll::frame_codec_of<TestType, float>.open(frame, n, view) == status::ok);
-    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), stores::streamed, Exec::Threads<3>{}) == status::ok);
+    REQUIRE(ccoll::detail::chunked<TestType, float>::decode(view, std::span(found), {stores::streamed}, Exec::Threads<3>{}) == status::ok);
     CHECK(std::memcmp(found.data(), expected.data(), n * sizeof(float)) == 0);
 }
 
@@ -106,33 +106,63 @@ TEST_CASE("what one thread has ready for its place is put there past the caches,
     ccoll::detail::put_in_place({}, {}, stores::streamed);
 }
 
-TEST_CASE("several threads put parts behind one another past the caches", "[codec][streamed]")
+TEST_CASE("several threads put chunks in places of their own, past the caches as well, and the index says where", "[codec][streamed]")
 {
-    constexpr std::size_t parts = 3000, longest = 700;
-    const auto length = [](std::size_t i) { return i * 7919 % longest; };
-    bytes expected(5), found(5 + parts * longest);
-    for (std::size_t i = 0; i < parts; ++i) expected.insert(expected.end(), length(i), static_cast<std::byte>(i));
-    for (int again = 0; again < 5; ++again) {
-        std::vector<std::size_t> ends(parts);  // each written by one thread, and moved by the same one
-        const auto make_writer = [&] {
-            return [&](std::size_t i, ccoll::byte_span to, std::size_t begin, std::size_t at) {
-                std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(at), length(i), static_cast<std::byte>(i));
-                ends[i] = at + length(i) - begin;
-                return ccoll::encode_result{at + length(i)};
-            };
+    constexpr std::size_t parts = 3000, longest = 704, start = ccoll::payload_offset(parts);
+    const auto length = [](std::size_t i) { return i * 7919 % 700; };
+    struct part {
+        ccoll::encode_result result;
+        std::size_t bytes;
+        bool raw;
+    };
+    const auto write = [&](std::size_t i, ccoll::byte_span to) -> part {
+        if (to.size() < longest) return {{0, status::out_of_space}, 0, false};
+        const std::size_t all = ccoll::padded_to_unit(length(i));
+        std::fill_n(to.begin(), length(i), static_cast<std::byte>(i + 1));
+        std::fill_n(to.begin() + static_cast<std::ptrdiff_t>(length(i)), all - length(i), std::byte{0});
+        return {{all, status::ok, i % 3, i % 2}, length(i), i % 5 == 0};
+    };
+    for (const stores how : {stores::cached, stores::streamed})
+        for (int again = 0; again < 5; ++again) {
+            bytes found(start + parts * longest, round_trip::guard);
+            const ccoll::encode_result r = ccoll::detail::placed<longest>(Exec::Threads<3>{}, parts, found, start, how, write);
+            REQUIRE(r.code == status::ok);
+            CHECK(r.raw_blocks == parts);
+            CHECK(r.special_values == parts / 2);
+            ccoll::frame_view view;
+            view.index = ccoll::const_byte_span(found).subspan(48, 8 * parts);
+            view.payload = ccoll::const_byte_span(found).subspan(start, r.bytes - start);
+            std::size_t wrong = 0, all = start;
+            for (std::size_t i = 0; i < parts; ++i) {
+                const auto chunk = view.chunk(i);
+                all += ccoll::padded_to_unit(length(i));
+                wrong += chunk.data.size() != length(i) || chunk.raw != (i % 5 == 0) || !ccoll::is_filled_with_zeros(chunk);
+                wrong +=
+                    !std::all_of(chunk.data.begin(), chunk.data.end(), [&](std::byte b) { return b == static_cast<std::byte>(i + 1); });
+            }
+            CHECK(wrong == 0);
+            CHECK(r.bytes == all);  // so no two have a place in common
+            CHECK(ccoll::load<std::uint32_t>(found, 36) == (all - start) / 16);
+            CHECK(std::all_of(found.begin() + static_cast<std::ptrdiff_t>(all), found.end(),
+                              [](std::byte b) { return b == round_trip::guard; }));
+        }
+}
+
+TEST_CASE("a chunk that cannot be written stops all threads, and its status is that of the frame", "[codec][streamed]")
+{
+    constexpr std::size_t parts = 1000;
+    struct part {
+        ccoll::encode_result result;
+        std::size_t bytes;
+        bool raw;
+    };
+    for (const std::size_t bad : {0u, 1u, 500u, 999u}) {
+        bytes room(ccoll::payload_offset(parts) + parts * 64);
+        const auto write = [&](std::size_t i, ccoll::byte_span) -> part {
+            return {{32, i == bad ? status::too_large : status::ok}, 32, false};
         };
-        const auto placed = [&](std::size_t first, std::size_t last, std::size_t distance) {
-            for (; first < last; ++first) ends[first] += distance;
-        };
-        const ccoll::encode_result r =
-            ccoll::detail::in_order<longest>(Exec::Threads<3>{}, parts, found, 5, stores::streamed, make_writer, placed);
-        REQUIRE(r.code == status::ok);
-        std::size_t wrong = 0, end = 0;
-        for (std::size_t i = 0; i < parts; ++i) wrong += ends[i] != (end += length(i));
-        CHECK(wrong == 0);
-        REQUIRE(r.bytes == expected.size());
-        CHECK(std::equal(expected.begin() + 5, expected.end(), found.begin() + 5));
-        std::fill(found.begin(), found.end(), std::byte{0});
+        const auto r = ccoll::detail::placed<64>(Exec::Threads<3>{}, parts, room, ccoll::payload_offset(parts), stores::cached, write);
+        CHECK(r.code == status::too_large);
     }
 }
 

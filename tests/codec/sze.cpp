@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "codec/exceptional.hpp"
 #include "codec/frame_edit.hpp"
 #include "codec/hostile.hpp"
 #include "codec/round_trip.hpp"
@@ -51,10 +52,11 @@ std::vector<T> repeated(std::vector<T> x, std::size_t period)
 unsigned flags_of(const bytes& frame, std::size_t i = 0) { return static_cast<unsigned>(frame_edit::chunk_of(frame, i).at(0)); }
 bool is_coded(const bytes& frame, std::size_t i = 0) { return (flags_of(frame, i) & sze::coded) == sze::coded; }
 /// The distances of chunk i, which is coded.
+template <class T>
 std::vector<unsigned> distances_of(const bytes& frame, std::size_t i = 0)
 {
     const bytes chunk = frame_edit::chunk_of(frame, i);
-    const std::size_t at = (flags_of(frame, i) & sze::fine) != 0 ? 16 : 12;
+    const std::size_t at = sze::step_at + ((flags_of(frame, i) & sze::own) != 0 ? sizeof(T) : 0);
     std::vector<unsigned> all;
     for (unsigned k = 0; k < flags_of(frame, i) >> sze::count_at; ++k)
         all.push_back(sze::distance(ccoll::load<std::uint16_t>(chunk, at + 2 * k)).places);
@@ -131,7 +133,7 @@ TEMPLATE_TEST_CASE("SZe decodes to the bits that SZp decodes to", "[codec][sze]"
     using T = TestType;
     auto missing = rows<T>(20000, 128);
     for (std::size_t i = 0; i < missing.size(); ++i)
-        if (i % 128 < 30 && i / 128 % 20 < 9) missing[i] = i % 3 == 0 ? T(1e20) : std::numeric_limits<T>::quiet_NaN();
+        if (i % 128 < 30 && i / 128 % 20 < 9) missing[i] = i / 128 % 3 == 0 ? T(1e20) : std::numeric_limits<T>::quiet_NaN();
     auto far = rows<T>(20000, 128);
     for (T& v : far) v = v * T(0.25) + T(4000);  // on grids of the chunks' own
     for (const auto& x : {rows<T>(20000, 128), missing, far, fields::random<T>(20000, 3)})
@@ -146,7 +148,7 @@ TEMPLATE_TEST_CASE("SZe decodes to the bits that SZp decodes to", "[codec][sze]"
     CHECK(is_coded(round_trip::frame_of<C>(missing, 1e-2)));
     const bytes frame_of_far = round_trip::frame_of<C>(far, sizeof(T) == 4 ? 1e-2 : 1e-4);
     CHECK(is_coded(frame_of_far));
-    CHECK(((flags_of(frame_of_far) & sze::fine) != 0) == (sizeof(T) == 4));
+    CHECK(((flags_of(frame_of_far) & sze::own) != 0) == (sizeof(T) == 4));
 }
 
 TEMPLATE_TEST_CASE("SZe finds the rows of a field, whatever their length", "[codec][sze]", float, double)
@@ -157,11 +159,11 @@ TEMPLATE_TEST_CASE("SZe finds the rows of a field, whatever their length", "[cod
         const bytes frame = round_trip::frame_of<C>(x, 1e-3);
         INFO("rows of " << width);
         REQUIRE(is_coded(frame));
-        REQUIRE(!distances_of(frame).empty());
-        CHECK(distances_of(frame)[0] % width == 0);  // a multiple is as good where rows repeat
+        REQUIRE(!distances_of<T>(frame).empty());
+        CHECK(distances_of<T>(frame)[0] % width == 0);  // a multiple is as good where rows repeat
         CHECK(round_trip::check<C>(x, 1e-3).good());
     }
-    CHECK(distances_of(round_trip::frame_of<C>(fields::random<T>(8192, 5), 1e-2)).empty());
+    CHECK(distances_of<T>(round_trip::frame_of<C>(fields::random<T>(8192, 5), 1e-2)).empty());
 }
 
 TEMPLATE_TEST_CASE("SZe takes the rows that a caller knows", "[codec][sze][rows]", float, double)
@@ -177,8 +179,8 @@ TEMPLATE_TEST_CASE("SZe takes the rows that a caller knows", "[codec][sze][rows]
             if (eb != 1e-3) continue;
             REQUIRE(is_coded(frame));
             if (width < 5000) {
-                REQUIRE(!distances_of(frame).empty());
-                CHECK(distances_of(frame)[0] % width == 0);
+                REQUIRE(!distances_of<T>(frame).empty());
+                CHECK(distances_of<T>(frame)[0] % width == 0);
             }
         }
     }
@@ -191,7 +193,7 @@ TEMPLATE_TEST_CASE("SZe holds its bound if the rows that a caller tells are not 
     using T = TestType;
     auto missing = rows<T>(20000, 128);
     for (std::size_t i = 0; i < missing.size(); ++i)
-        if (i % 128 < 30 && i / 128 % 20 < 9) missing[i] = i % 3 == 0 ? T(1e20) : std::numeric_limits<T>::quiet_NaN();
+        if (i % 128 < 30 && i / 128 % 20 < 9) missing[i] = i / 128 % 3 == 0 ? T(1e20) : std::numeric_limits<T>::quiet_NaN();
     auto far = rows<T>(20000, 128);
     for (T& v : far) v = v * T(0.25) + T(4000);
     const std::pair<const char*, std::vector<T>> all[] = {{"rows", rows<T>(20000, 128)},
@@ -228,8 +230,8 @@ TEMPLATE_TEST_CASE("SZe predicts from the plane before where that is nearer than
     }
     const bytes frame = frame_with_rows<C>(x, row, 1e-3);
     REQUIRE(is_coded(frame));
-    REQUIRE(!distances_of(frame).empty());
-    CHECK(distances_of(frame)[0] % plane == 0);
+    REQUIRE(!distances_of<T>(frame).empty());
+    CHECK(distances_of<T>(frame)[0] % plane == 0);
     CHECK(is_within(frame, x, 1e-3));
 }
 
@@ -268,7 +270,7 @@ TEMPLATE_TEST_CASE("SZe takes differences of differences where a field is smooth
     std::vector<T> x(8192);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(std::sin(1e-3 * static_cast<double>(i)));
     const bytes frame = round_trip::frame_of<C>(x, 1e-5);
-    CHECK(distances_of(frame).size() >= 1);
+    CHECK(distances_of<T>(frame).size() >= 1);
     CHECK(frame.size() < round_trip::frame_of<Codec::SZp>(x, 1e-5).size() / 2);
 }
 
@@ -335,6 +337,56 @@ TEMPLATE_TEST_CASE("A frame of SZe with any byte changed is refused or decoded, 
     });
     CHECK(refused >= 4 * frame.size() / 2);  // a stream whose words do not lead back to where all lanes begin is refused
     hostile::refuses_every_beginning<C, T>(frame, x.size());
+}
+
+TEMPLATE_TEST_CASE("Exceptional values of any kind and number come back bit for bit from chunks of SZe", "[codec][sze][exceptions]", float,
+                   double)
+{
+    using T = TestType;
+    for (const std::size_t n : {1024u, 1057u, 8192u})
+        exceptional::come_back<C, T>(n, 1e-3, [n](const std::string& kind, double share, const auto& all, std::size_t usual) {
+            if (n < 8192 || kind == "infinities" || kind == "few payloads" || kind == "many payloads") return;
+            REQUIRE(!all.empty());
+            CHECK((static_cast<unsigned>(all[0]) & sze::coded) == sze::coded);
+            CHECK(static_cast<double>(all.size()) <= static_cast<double>(usual + 80 + n / 8) + share * 0.5 * static_cast<double>(usual));
+        });
+    for (const T missing : {T(0.25), T(-9999), std::numeric_limits<T>::quiet_NaN()}) {
+        auto x = rows<T>(8192, 100);
+        for (std::size_t i = 0; i < x.size(); i += 1 + i % 13) x[i] = missing;
+        const auto all = exceptional::chunk_of<C, T>(x, 1e-3, missing);
+        REQUIRE(!all.empty());
+        CHECK(exceptional::is_good<T>(exceptional::decoded<C>(all, x, 1e-3), x, 1e-3, missing));
+    }
+}
+
+TEMPLATE_TEST_CASE("A damaged chunk of SZe with exceptional values is refused or decoded, and its beginnings are refused",
+                   "[codec][sze][exceptions][total]", float, double)
+{
+    using T = TestType;
+    const auto all = exceptional::chunk_of<C>(exceptional::with(rows<T>(1100, 100), "1e20", 0.05, 3), 1e-3);
+    REQUIRE(!all.empty());
+    REQUIRE((static_cast<unsigned>(all[0]) & sze::coded) == sze::coded);
+    REQUIRE(ccoll::load<std::uint16_t>(all, 6) > 0);
+    exceptional::survives_damage<C, T>(all, 1100, 1e-3);
+}
+
+TEST_CASE("SZe codes f64 on a grid of their own, and noise without neighbours", "[codec][sze]")
+{
+    std::vector<double> x(8192);
+    fields::generator random(4);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        x[i] = 0.125 * std::floor(2000 + 40 * std::sin(0.01 * static_cast<double>(i)) + random.unit());
+    const auto on_lattice = exceptional::chunk_of<C>(x, 1e-5);
+    REQUIRE(!on_lattice.empty());
+    CHECK((static_cast<unsigned>(on_lattice[0]) & (sze::coded | sze::own)) == (sze::coded | sze::own));
+    CHECK(exceptional::decoded<C>(on_lattice, x, 1e-5) == x);
+    CHECK(on_lattice.size() * 20 < sizeof(double) * x.size());
+
+    const auto noise = fields::random<float>(8192, 5);
+    const auto alone = exceptional::chunk_of<C>(noise, 1e-2);
+    REQUIRE(!alone.empty());
+    CHECK((static_cast<unsigned>(alone[0]) & (sze::coded | sze::alone)) == (sze::coded | sze::alone));
+    CHECK(exceptional::is_good<float>(exceptional::decoded<C>(alone, noise, 1e-2), noise, 1e-2, {}));
 }
 
 TEST_CASE("A chunk of SZe fills its bytes exactly", "[codec][sze]")

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "codec/exceptional.hpp"
 #include "codec/frame_edit.hpp"
 #include "codec/round_trip.hpp"
 #include "support/fields.hpp"
@@ -214,7 +215,7 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     std::vector<T> x(1280, T(1));
     CHECK(round_trip::check<C>(x, 1e-3).encoded.raw_blocks == 0);
     CHECK(round_trip::check<C>(x, 1e-60).encoded.raw_blocks == (sizeof(T) == 4 ? 1 : 0));  // f32: no such bound, one raw chunk
-    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for special values, but too far for counts
+    x[300] = T(sizeof(T) == 4 ? 16000 : 8e12);  // not far enough apart for exceptional values, but too far for counts
     x[0] = x[301] = -x[300];
     x[1] = x[300];
     const auto outcome = round_trip::check<C>(x, 1e-3);
@@ -223,7 +224,7 @@ TEMPLATE_LIST_TEST_CASE("SZx counts the blocks that it keeps raw", "[codec][szx]
     CHECK(outcome.encoded.special_values == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("SZx takes special values out of a chunk where it is shorter for that, and only there", "[codec][szx][specials]",
+TEMPLATE_LIST_TEST_CASE("SZx takes exceptional values out of a chunk with raw blocks, and only there", "[codec][szx][exceptions]",
                         every_combination)
 {
     using T = typename TestType::element;
@@ -240,7 +241,7 @@ TEMPLATE_LIST_TEST_CASE("SZx takes special values out of a chunk where it is sho
         CHECK(outcome.encoded.special_values > 5000);
         CHECK(8 * outcome.encoded.bytes <= 8 * bytes_without + 2 * x.size() / 5);  // 0.4 bits per value
     }
-    // One constant, however large, is a block of its own; values that all differ are raw.
+    // One constant, however large, is a block of its own; values that all differ stay where they are.
     CHECK(round_trip::check<C>(std::vector<T>(300, T(1e30)), 1e-3).encoded.special_values == 0);
     auto own = clean;
     for (std::size_t i = 0; i < own.size(); ++i) own[i] = static_cast<T>(1e30 * static_cast<double>(i + 1));
@@ -249,35 +250,74 @@ TEMPLATE_LIST_TEST_CASE("SZx takes special values out of a chunk where it is sho
     CHECK(raw.encoded.special_values == 0);
 }
 
-TEMPLATE_LIST_TEST_CASE("a chunk of SZx with special values is refused if anything of it is missing or too much",
-                        "[codec][szx][specials][total]", every_combination)
+TEMPLATE_LIST_TEST_CASE("exceptional values of any kind and number come back bit for bit from chunks of SZx", "[codec][szx][exceptions]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    for (const std::size_t n : {129u, 300u, 5000u, 5120u})
+        exceptional::come_back<C, T>(n, 1e-3, [n](const std::string& kind, double, const auto& all, std::size_t usual) {
+            if (n < 5000 || kind == "infinities" || kind == "few payloads" || kind == "many payloads") return;
+            CHECK(!all.empty());
+            CHECK(all.size() <= usual + n / 8 + n / 50 + 80);
+        });
+    // 256 runs of different values are taken out, where a chunk has so many; more of them are not.
+    const std::size_t n = 5120, most = (n - 1) / 32;
+    const auto infinity = std::numeric_limits<T>::infinity();
+    fields::word<T> bits;
+    std::memcpy(&bits, &infinity, sizeof bits);
+    for (const std::size_t runs : {most, most + 1, most + 2}) {
+        auto x = fields::smooth<T>(n);
+        for (std::size_t k = 0; k < runs; ++k) fields::set_bits(x[31 * k + 1], static_cast<fields::word<T>>(bits + 1 + k));
+        const auto all = exceptional::chunk_of<C>(x, 1e-3);
+        INFO(runs << " different values");
+        CHECK((!all.empty() && all[0] == std::byte{255}) == (runs <= most + 1));
+        CHECK(exceptional::is_good<T>(exceptional::decoded<C>(all, x, 1e-3), x, 1e-3, {}));
+    }
+}
+
+TEMPLATE_LIST_TEST_CASE("a missing value that SZx could hold within the bound still comes back bit for bit", "[codec][szx][exceptions]",
+                        every_combination)
+{
+    using T = typename TestType::element;
+    using C = typename TestType::codec;
+    for (const T missing : {T(0.25), -T(0), T(-9999), std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::quiet_NaN()})
+        for (const std::size_t n : {1u, 30u, 300u, 5120u})
+            for (const double eb : {0.1, 1e-3, 1e-60}) {
+                auto x = fields::smooth<T>(n);
+                for (std::size_t i = 0; i < n; i += 1 + i % 13) x[i] = missing;
+                const auto all = exceptional::chunk_of<C, T>(x, eb, missing);
+                INFO(missing << ", n = " << n << ", eb = " << eb);
+                CHECK(exceptional::is_good<T>(exceptional::decoded<C>(all, x, eb), x, eb, missing));
+                if (n == 5120 && eb == 0.1) CHECK(!all.empty());
+            }
+    const auto clean = fields::smooth<T>(5120);
+    CHECK(exceptional::chunk_of<C, T>(clean, 1e-3, T(-9999)) == exceptional::chunk_of<C, T>(clean, 1e-3));
+}
+
+TEMPLATE_LIST_TEST_CASE("a chunk of SZx with exceptional values is refused if anything of it is missing", "[codec][szx][exceptions][total]",
+                        every_combination)
 {
     using T = typename TestType::element;
     using C = typename TestType::codec;
     auto x = fields::smooth<T>(300);
     x[7] = x[200] = x[201] = std::numeric_limits<T>::infinity();
-    const auto frame = round_trip::frame_of<C>(x, 1e-3);
+    const auto all = exceptional::chunk_of<C>(x, 1e-3);
+    REQUIRE(!all.empty());
+    REQUIRE(all[0] == std::byte{255});
+    REQUIRE(all.size() % 16 == 0);
+    exceptional::survives_damage<C, T>(all, x.size(), 1e-3);
     std::vector<T> y(x.size());
-    REQUIRE(frame[frame_edit::start_of_one] == std::byte{255});
-    REQUIRE(ccoll::decode<C>(frame, y) == ccoll::status::ok);
-    const auto whole = frame_edit::without_fill(frame);
-    for (std::size_t size = frame_edit::start_of_one; size < whole.size(); ++size) {
-        auto cut = whole;
-        cut.resize(size);
-        frame_edit::end_at(cut, frame_edit::start_of_one);
-        CHECK(ccoll::decode<C>(cut, y) == ccoll::status::corrupt);
+    using impl = ccoll::codec_impl<C, T, ccoll::host_space>;
+    const std::size_t place = ccoll::load<std::uint16_t>(all, 2);
+    for (std::size_t other = 0; other < 4096; ++other) {  // the section stands behind the blocks, and nowhere else
+        auto moved = all;
+        ccoll::store(moved, 2, static_cast<std::uint16_t>(other));
+        CHECK((impl::decode_chunk(moved, y, 1e-3) == ccoll::status::ok) == (other == place));
     }
-    auto longer = whole;
-    longer.resize(whole.size() + 4);
-    frame_edit::end_at(longer, frame_edit::start_of_one);
-    CHECK(ccoll::decode<C>(longer, y) == ccoll::status::corrupt);
-    // Any byte changed: a status or values.
-    for (std::size_t at = frame_edit::start_of_one; at < frame.size(); ++at) {
-        auto other = frame;
-        other[at] ^= std::byte{0x41};
-        const ccoll::status s = ccoll::decode<C>(other, y);
-        CHECK((s == ccoll::status::ok || s == ccoll::status::corrupt));
-    }
+    auto reserved = all;
+    reserved[1] = std::byte{1};
+    CHECK(impl::decode_chunk(reserved, y, 1e-3) == ccoll::status::corrupt);
 }
 
 TEMPLATE_LIST_TEST_CASE("SZx is worth its time: constant fields shrink over 50 times, calm ones to less than half", "[codec][szx]",
@@ -378,25 +418,25 @@ std::string chunk_of(const std::vector<T>& x, double eb)
 
 }  // namespace
 
-TEST_CASE("the bytes of SZx are those of wire version 5", "[codec][szx][golden]")
+TEST_CASE("the bytes of SZx are those of wire version 6", "[codec][szx][golden]")
 {
     const std::vector<float> x{0, 1, 2, 3, 4, 5, 6, 7};
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
     CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
-          "43434f4c05010000"
+          "43434f4c06010000"
           "0800000000000000"
           "000000000000d03f"
           "0020000001000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(32, 16)) ==
           "01000000"
-          "00000000"
+          "01000000"
           "00000000"
           "00000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(48, 16)) ==
-          "01000000"
-          "03"
-          "0000000000000000000000");
+          "00000000"
+          "0d000000"
+          "0000000000000000");
     CHECK(hex(ccoll::const_byte_span(frame).subspan(64 + 13)) == "000000");
     CHECK(chunk_of<Codec::SZx>(x, 0.25) ==
           "01"
@@ -412,20 +452,20 @@ TEST_CASE("the bytes of SZx are those of wire version 5", "[codec][szx][golden]"
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
-          "43434f4c05020100"
+          "43434f4c06020100"
           "0800000000000000"
           "000000000000d03f"
           "0014000001000000");
-    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 5)) ==
-          "02000000"
-          "0f");
+    CHECK(hex(ccoll::const_byte_span(piped).subspan(48, 8)) ==
+          "00000000"
+          "11000000");
     CHECK(hex(frame_edit::chunk_of(piped)) ==
           "01"
           "0000000000000c40"
           "797b7d7f81838587");
 }
 
-TEST_CASE("the chunks of SZx on long fields are those of wire version 5", "[codec][szx][golden]")
+TEST_CASE("the chunks of SZx on long fields are those of wire version 6", "[codec][szx][golden]")
 {
     // Fields of exact values only: no libm. Every code from 0 to raw occurs.
     const auto hash = []<class C, class T>(C, T) {

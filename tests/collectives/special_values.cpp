@@ -185,16 +185,7 @@ TEMPLATE_TEST_CASE("a range leaves out NaN, infinities and fill values, and noth
         INFO(fill);
         CHECK(found.lowest == -3);
         CHECK(found.highest == 1);
-        CHECK(found.largest == 3);  // addends have to hold these as numbers
-        CHECK(found.fills.lowest == static_cast<double>(x[1]));
-        CHECK(found.fills.highest == static_cast<double>(x[1]));
-        CHECK(found.largest_of_all() == std::fabs(static_cast<double>(x[1])));
-        ccoll::value_survey alone;  // the same without asking for a range
-        alone.magnitude = true;
-        ccoll::look_at(x.data(), x.size(), alone);
-        CHECK(alone.largest == 3);
-        CHECK(alone.fills.lowest == found.fills.lowest);
-        CHECK(alone.fills.highest == found.fills.highest);
+        CHECK(found.largest == std::fabs(static_cast<double>(x[1])));
         CHECK(seen_in(std::vector<T>{x[1], x[1]}).lowest > seen_in(std::vector<T>{x[1], x[1]}).highest);
         x.push_back(limits::quiet_NaN());
         CHECK(seen_in(x).lowest == -3);
@@ -394,29 +385,6 @@ TEMPLATE_TEST_CASE("several fill values take part in one homomorphic sum", "[nan
             look(collect<worlds::reduce_scatter, T, Codec::SZp, E>({p, 0, 300000 / static_cast<std::size_t>(p), false}, inputs), false,
                  static_cast<std::size_t>(p));
         }
-}
-
-TEMPLATE_TEST_CASE("where a sum cannot hold all fill values, all ranks reduce its slice exactly", "[nan][homomorphic]", float, double)
-{
-    using T = TestType;
-    const std::size_t n = 300000;
-    for (const int p : {2, 5}) {
-        auto inputs = oceans<T>(p, n, T(1e20), false);
-        const std::vector<T> fills{T(1e20), T(-1e20), T(9e33), T(2e33), T(-3e33)};
-        for (std::size_t k = 1; k < fills.size(); ++k) inputs[k % 2][4 + k] = fills[k];  // more than four in a chunk
-        const auto some = collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::Ring>({p, 0, n, p == 5}, inputs);
-        for (const auto& mine : some) {  // the slice alone that has the chunk
-            CHECK_FALSE(mine.facts.exact);
-            CHECK(mine.facts.codec == std::string("SZp"));
-            CHECK(mine.facts.fallback_blocks >= 1);
-            CHECK(mine.facts.fallback_blocks <= 8);
-            CHECK(mine.facts.sent_bytes < n * sizeof(T));  // an exact allreduce sends more
-        }
-        check_ocean(inputs, some, fills, false, 1);
-        check_ocean(inputs,
-                    collect<all_reduce, T, Codec::SZp, ErrorBound<1e-3>, Algo::RecursiveDoubling, Op::Average>({p, 0, n, false}, inputs),
-                    fills, true, 1);
-    }
 }
 
 }  // namespace special_values_cases

@@ -96,7 +96,7 @@ using E = ErrorBound<1e-3>;
 
 }  // namespace
 
-TEST_CASE("Device buffers: reductions give the bits and send the bytes of host buffers", "[cuda][collectives]")
+TEST_CASE("Device buffers: reductions give the bits of host buffers", "[cuda][collectives]")
 {
     const long before = emulator::launches;
     for (const int p : {1, 2, 3, 4})
@@ -116,14 +116,14 @@ TEST_CASE("Device buffers: reductions give the bits and send the bytes of host b
                 c.reduce<Algo::Binomial, Codec::SZp, E>("Binomial", n);
                 c.nonblocking<Codec::SZp, E>(n);
                 c.spike = true;
-                c.all_reduce<Algo::Ring, Codec::SZp, E>("what cannot be added", n);
+                c.all_reduce<Algo::Ring, Codec::SZp, E>("what no quantum holds", n);
             });
             CHECK(differs == "");
         }
     CHECK(emulator::launches > before);
 }
 
-TEST_CASE("Device buffers: data movement gives the bits and sends the bytes of host buffers", "[cuda][collectives]")
+TEST_CASE("Device buffers: data movement gives the bits of host buffers", "[cuda][collectives]")
 {
     for (const int p : {2, 3})
         for (const std::size_t n : {std::size_t{20000}, std::size_t{37}}) {
@@ -185,8 +185,6 @@ TEST_CASE("Device buffers: memory that is not there is an error with CUDA's text
         CHECK(r.code == ccoll::status::ok);
         std::vector<std::byte> host(ccoll::max_encoded_bytes<Codec::SZp, float>(x.size()));
         host.resize(ccoll::encode<Codec::SZp>(x, host, 1e-3).bytes);
-        REQUIRE(r.bytes == host.size());
-        CHECK(std::memcmp(frame.span().device_data(), host.data(), r.bytes) == 0);
         const device_vector<float> out(std::vector<float>(x.size()));
         codecs.decode<Codec::SZp>(frame.span(), out.span());
         CHECK(codecs.result().code == ccoll::status::ok);

@@ -117,8 +117,10 @@ TEST_CASE("Direct: the kernel that fetches heads copies them and nothing else, w
         if (round % 3 == 1) message[48 + random() % (message.size() - 48)] ^= std::byte{static_cast<unsigned char>(1 + random() % 255)};
         if (round % 3 == 2) message.resize(random() % message.size());
         emulated::exact_memory on_device{ccoll::const_byte_span(message)}, host(message.size() + 96);
-        emulator::launch({static_cast<std::uint64_t>(round)}, 1, team_threads, 0,
-                         [&] { fetch_heads<std::uint8_t>(on_device.data(), message.size(), host.data(), frames); });
+        emulator::launch({static_cast<std::uint64_t>(round)}, 1, team_threads, 0, [&] {
+            fetch_heads<std::uint8_t>(reinterpret_cast<const std::uint8_t*>(on_device.data()), message.size(),
+                                      reinterpret_cast<std::uint8_t*>(host.data()), frames);
+        });
         const ccoll::byte_span fetched = host.span();
         INFO("round " << round);
         for (std::size_t i = 0; i < std::min<std::size_t>(96, message.size()); ++i) REQUIRE(fetched[i] == message[i]);

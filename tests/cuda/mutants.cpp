@@ -5,10 +5,10 @@
 // from each other too early or write over too early is in the result. Compiled with -fsanitize=thread, as the program cuda_barriers is,
 // this file leaves out barriers alone, and notices races as well.
 #include "emulated.hpp"
-#include "support/catch.hpp"
-#include "support/fields.hpp"
+#include "szp_fields.hpp"
 
-#include <cmath>
+#include "support/catch.hpp"
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -18,7 +18,6 @@
 #include <set>
 #include <sstream>
 #include <string>
-#include <tuple>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -59,8 +58,10 @@ struct workload {
     std::set<source_line> lines;                             ///< that it comes to
 };
 
+/// Chunks may stand in any order.
 bytes written(encoded r)
 {
+    r.bytes = in_order(r.bytes);
     r.bytes.push_back(static_cast<std::byte>(r.told.code));
     r.bytes.push_back(static_cast<std::byte>(r.told.special_values));
     r.bytes.push_back(static_cast<std::byte>(r.told.raw_chunks));
@@ -89,12 +90,23 @@ void add_movement(std::vector<workload>& all, const std::string& name, const std
     all.push_back({"decode " + what, [=](const emulator::options& how) { return decoded<Codec, T>(frame, n, how, from); }, {}});
 }
 
+/// A frame that says that its payload is longer than it is.
+template <class Codec, class T>
+void add_short_frame(std::vector<workload>& all, const std::vector<T>& x, double eb)
+{
+    bytes frame = encode_with<Codec, T>(std::span<const T>(x), eb).bytes;
+    std::uint32_t units = 0;
+    std::memcpy(&units, frame.data() + offsetof(ccoll::frame_header, payload), sizeof units);
+    ++units;
+    std::memcpy(frame.data() + offsetof(ccoll::frame_header, payload), &units, sizeof units);
+    all.push_back({"decode a short frame", [=](const emulator::options& how) { return decoded<Codec, T>(frame, x.size(), how); }, {}});
+}
+
 /// Fields with fill values: in runs, and as a mask in every block.
 template <class T>
-std::vector<T> filled(std::size_t n, unsigned seed, T with, std::size_t every)
+std::vector<T> filled(std::vector<T> x, T with, std::size_t every)
 {
-    std::vector<T> x = fields::smooth<T>(n, seed);
-    for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t i = 0; i < x.size(); ++i)
         if (i % every < 20 + i / every % 40 || i % 333 == 7) x[i] = with;
     return x;
 }
@@ -104,120 +116,99 @@ std::vector<T> scattered(std::size_t n)
 {
     std::vector<T> x = fields::smooth<T>(n);
     for (std::size_t i = 3; i < n; i += 11) x[i] = T(1e20);
+    x[160] = T(1e20);  // begins the block of a thread in which mistakes are made
     return x;
 }
 
-/// Words that differ in a few bits: no grid holds them, and the chunk is kept as Lossless has it.
+/// Addends, which the host makes.
 template <class T>
-std::vector<T> similar_words(std::size_t n)
-{
-    fields::generator random(3);
-    std::vector<T> x(n, T(1.5e30));
-    for (T& v : x)
-        for (std::size_t steps = random.below(40); steps > 0; --steps) v = std::nextafter(v, T(2e30));
-    for (std::size_t i = 100; i < n; i += 2048) x[i] = std::ldexp(T(1.5e30), -70);  // else all are multiples of a power of two, a grid
-    return x;
-}
-
-/// Addends, of which those that the host makes may have rows; kernels encode without.
-/// @param of_x, of_y  the strides of the fields; 0: they have no shape
-template <class T>
-void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb,
-                 ccoll::field_strides of_x = {}, ccoll::field_strides of_y = {})
+void add_addends(std::vector<workload>& all, const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb)
 {
     const std::string what = name + (sizeof(T) == 4 ? ", float" : ", double");
     const std::size_t n = x.size();
-    const auto addend_of = [=](const std::vector<T>& values, const ccoll::field_strides& strides) {
+    const auto addend_of = [=](const std::vector<T>& values) {
         bytes a(ccoll::max_addend_bytes<SZp, T>(n));
-        a.resize(ccoll::encode_addend<SZp>(ccoll::shaped_view<const T>{values, strides, n}, a, eb).bytes);
+        a.resize(ccoll::encode_addend<SZp>(std::span<const T>(values), a, eb).bytes);
         return a;
     };
-    const bytes a = addend_of(x, of_x), b = addend_of(y, of_y);
+    const bytes a = addend_of(x), b = addend_of(y);
     bytes sum(ccoll::max_addend_bytes<SZp, T>(n));
     sum.resize(ccoll::reduce_encoded<SZp, Sum, T>(a, b, sum).bytes);
     all.push_back({"addend of " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, {}, n, eb, how)); }, {}});
     all.push_back(
         {"values and an addend, " + what, [=](const emulator::options& how) { return written(add<T>(x, {}, b, n, eb, how)); }, {}});
     all.push_back({"two addends, " + what, [=](const emulator::options& how) { return written(add<T>({}, a, b, n, eb, how)); }, {}});
-    all.push_back({"differences, " + what, [=](const emulator::options& how) { return written(combine<T>(1, a, -1, b, n, how)); }, {}});
     all.push_back({"decode a sum, " + what, [=](const emulator::options& how) { return decoded<SZp, T>(sum, n, how); }, {}});
 }
 
-/// Addends with rows, alone and beside others, and with fill values.
+/// Chunks as kernels do not write them: from the writer that was made from the page.
 template <class T>
-void add_rows_of_addends(std::vector<workload>& all)
+void add_forms(std::vector<workload>& all)
 {
-    const auto field = [](double phase) {
-        std::vector<T> x(8192 + 99);
-        for (std::size_t i = 0; i < x.size(); ++i)
-            x[i] = static_cast<T>(std::sin(1.9 * static_cast<double>(i % 187) + 0.3 * static_cast<double>(i / 187 % 5)) +
-                                  20 * std::sin(0.11 * static_cast<double>(i % 187) + 0.02 * static_cast<double>(i / 187) + phase));
-        return x;
+    namespace reference = szp_reference;
+    constexpr std::size_t n = 8192 - 99;
+    const auto frame_of = [&](reference::forms how, bool addend, bool exceptions) {
+        reference::chunk c = szp_fields::quanta_of_field<T>(n, 3, 100, exceptions, addend);
+        if (how.flat) c.q.assign(n, 77);
+        const reference::bytes f = reference::write_frame<T>({n, 1e-3, addend ? 1u : 0u, {{false, reference::write_chunk<T>(c, how)}}});
+        const auto all_bytes = std::as_bytes(std::span(f));
+        return bytes(all_bytes.begin(), all_bytes.end());
     };
-    const auto x = field(0), y = field(1);
-    auto land = y;
-    for (std::size_t i = 9; i < land.size(); i += 55) land[i] = T(1e20);
-    add_addends<T>(all, "rows", x, y, 0.01, 187, 187);
-    add_addends<T>(all, "rows of one", x, y, 0.01, 0, 187);
-    add_addends<T>(all, "rows and land", x, land, 0.01, 187, 187);
-    const ccoll::field_strides planes(187, 935);
-    add_addends<T>(all, "planes", x, y, 0.01, planes, planes);
-    add_addends<T>(all, "planes and rows", x, land, 0.01, 187, planes);
+    reference::forms flat, wide, lists, rows;
+    flat.flat = true;
+    wide.is_wide = wide.own = true;
+    wide.row = 20;
+    wide.plane = 100;
+    lists.lists = true;
+    rows.row = 187;
+    const std::string type = sizeof(T) == 4 ? ", float" : ", double";
+    for (const auto& [name, how] : {std::pair{"a flat chunk", flat}, {"a wide chunk", wide}, {"lists", lists}, {"rows", rows}}) {
+        const bytes frame = frame_of(how, false, how.is_wide);
+        all.push_back({"decode " + (name + type), [=](const emulator::options& o) { return decoded<SZp, T>(frame, n, o); }, {}});
+    }
+    wide.own = false;
+    for (const reference::forms& other : {flat, rows}) {
+        const bytes a = frame_of(wide, true, true), b = frame_of(other, true, false);
+        all.push_back({"add forms" + type, [=](const emulator::options& o) { return written(add<T>({}, a, b, n, 1e-3, o)); }, {}});
+    }
 }
 
 template <class T>
 void add_szp(std::vector<workload>& all)
 {
-    const auto fill = filled<T>;
-    const std::string type = sizeof(T) == 4 ? ", float" : ", double";
+    constexpr bool is_float = sizeof(T) == 4;
     const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0) {
         add_movement<SZp, T>(all, name, x, eb, from);
     };
+    const auto smooth = [](unsigned seed) { return fields::smooth<T>(8192, seed); };
     movement("waves", fields::smooth<T>(2 * 8192 + 100), 1e-3);
-    movement("few changes", fields::quiet<T>(8192), 1e-1);
-    movement("noise", fields::random<T>(8192), sizeof(T) == 4 ? 1e-9 : 1e-18);
+    std::vector<T> hole = fields::smooth<T>(8193);
+    hole[4000] = T(1e20);
+    movement("a hole, from any address", hole, 1e-3, 1);
+    movement("noise, and several chunks for a thread block", fields::random<T>(4 * 8192), is_float ? 1e-9 : 1e-18);
     movement("raw", fields::bit_patterns<T>(8192 + 5), 1e-30);
-    movement("offset", fields::offset<T>(8192), sizeof(T) == 4 ? 1e-2 : 1e-9);
-    movement("land", fill(8192, 1, T(1e20), 150), 1e-3);
-    movement("markers", fill(8292, 1, T(-9999), 128), 1e-3);
-    // Rows, which device encoders do not write: one chunk on the common grid, and in f32 one on a lattice; one has land, and one planes.
-    for (const auto& [scale, land, plane] :
-         {std::tuple{1.0, false, 0u}, std::tuple{1.0 / 3, false, 0u}, std::tuple{1.0 / 3, true, 0u}, std::tuple{1.0 / 3, false, 2100u}}) {
-        std::vector<T> x(8192 + 99);
-        for (std::size_t i = 0; i < x.size(); ++i) {
-            const std::size_t above = plane == 0 ? i / 700 % 10 : i / plane + i % plane / 700 * (i % 700) % 13;
-            x[i] = land && i % 700 < 90 ? T(1e20) : static_cast<T>(scale * static_cast<double>(i % 700 * 7 % 31 + above));
-        }
-        bytes frame(ccoll::max_encoded_bytes<SZp, T>(x.size()));
-        frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, {700, plane}, x.size()}, frame, 1e-3).bytes);
-        const std::size_t n = x.size();
-        const std::string name = land ? "decode rows and land" : plane != 0 ? "decode planes" : "decode rows";
-        all.push_back({name + type, [=](const emulator::options& how) { return decoded<SZp, T>(frame, n, how); }, {}});
-    }
+    movement("offset", fields::offset<T>(8192), is_float ? 1e-2 : 1e-9);
+    movement("land", filled(smooth(1), T(1e20), 150), 1e-3);
+    movement("land in noise", filled(fields::random<T>(8192), T(1e20), 150), is_float ? 1e-7 : 1e-10);
+    movement("scattered in long quanta", scattered<T>(8192), is_float ? 1e-3 : 1e-11);
     movement("non-finite", fields::non_finite<T>(8292), 1e-3);
-    movement("scattered", scattered<T>(8192), 1e-3);
     movement("a constant", fields::constant<T>(8192), 1e-3);
-    std::vector<T> mostly_equal = fields::smooth<T>(8192);  // lists of the few differences that are not 0
-    for (std::size_t i = 0; i < mostly_equal.size(); ++i)
-        if (i % 41 != 0) mostly_equal[i] = T(0.5);
-    std::vector<T> islands = mostly_equal;
-    for (std::size_t i = 100; i < islands.size(); i += 500) islands[i] = T(1e20);
-    for (const double eb : {3e-1, 1e-2}) {
-        movement("mostly equal", mostly_equal, eb);
-        movement("mostly equal, islands", islands, eb);
-    }
-    movement("similar words", similar_words<T>(8192 + 100), 1e-3);
-    movement("waves from any address", fields::smooth<T>(8193), 1e-3, 1);
+    add_short_frame<SZp>(all, smooth(1), 1e-3);
+    add_forms<T>(all);
     const auto addends = [&](const std::string& name, const std::vector<T>& x, const std::vector<T>& y, double eb) {
         add_addends<T>(all, name, x, y, eb);
     };
     addends("waves", fields::smooth<T>(8292), fields::smooth<T>(8292, 2), 1e-3);
     addends("noise", fields::random<T>(8192), fields::random<T>(8192, 2), 1e-6);
     addends("non-finite", fields::non_finite<T>(8192), fields::non_finite<T>(8192, 2), 1e-3);
-    addends("land", fill(8292, 1, T(1e20), 150), fill(8292, 2, T(1e20), 150), 1e-3);
-    addends("two coasts", fill(8192, 1, T(1e20), 150), fill(8192, 2, T(1e20), 110), 1e-3);
+    addends("land", filled(smooth(1), T(1e20), 150), filled(smooth(2), T(1e20), 150), 1e-3);
+    addends("two coasts", filled(smooth(1), T(1e20), 150), filled(smooth(2), T(1e20), 110), 1e-3);
     addends("far values", fields::offset<T>(8192), fields::offset<T>(8192, 2), 1e-12);
-    add_rows_of_addends<T>(all);
+    std::vector<T> too_far(3 * 8192 + 100);
+    too_far[9000] = T(1e30);
+    all.push_back({"an addend that is too large",
+                   [=](const emulator::options& how) { return written(add<T>(too_far, {}, {}, too_far.size(), 1e-30, how)); },
+                   {}});
 }
 
 template <class Codec, class T>
@@ -232,9 +223,10 @@ void add_szx(std::vector<workload>& all)
     movement("waves from any address", fields::smooth<T>(chunk + 1), 1e-3, 1);
     movement("raw", fields::random<T>(chunk + 5), sizeof(T) == 4 ? 1e-9 : 1e-18);
     movement("near the precision", fields::random<T>(chunk), sizeof(T) == 4 ? 4e-8 : 1e-16);
-    movement("land", filled<T>(chunk, 1, T(1e20), 150), 1e-3);
+    movement("land", filled(fields::smooth<T>(chunk), T(1e20), 150), 1e-3);
     movement("scattered", scattered<T>(chunk), 1e-3);
     movement("non-finite", fields::non_finite<T>(chunk + 100), 1e-3);
+    add_short_frame<Codec>(all, fields::smooth<T>(chunk), 1e-3);
     std::vector<T> calm = fields::random<T>(chunk);  // blocks that are constant beside blocks that are kept
     for (std::size_t i = 0; i < chunk / 2; ++i) calm[i] = T(0.25);
     movement("calm and noise", calm, sizeof(T) == 4 ? 8e-8 : 1e-16);
@@ -251,6 +243,7 @@ void add_zfp(std::vector<workload>& all)
     };
     movement("waves", fields::smooth<T>(2 * 8192 + 100), 8);
     movement("a few values", fields::smooth<T>(77), 5.2);
+    add_short_frame<Zfp>(all, fields::smooth<T>(77), 5.2);
     movement("waves from any address", fields::smooth<T>(8193), 17.75, 1);
     movement("raw", fields::smooth<T>(8192 + 5), 64);
     movement("non-finite", fields::non_finite<T>(8192 + 100), 3);
@@ -337,16 +330,14 @@ std::string not_met(const std::set<source_line>& met, const std::string& folder,
     return missed;
 }
 
-/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one more. With rows also double,
-/// whose values are twice as long as the quanta in whose place they are put.
+/// Every barrier of all codecs: float, because the barriers of double are the same, and half, which has one more.
 std::vector<workload> with_barriers()
 {
     std::vector<workload> all;
     add_szp<float>(all);
-    add_rows_of_addends<double>(all);
     add_szx<SZx, float>(all);
     add_zfp<float>(all);
-    add_half<SZp>(all, 1e-2);
+    add_half<SZx>(all, 1e-2);
     return all;
 }
 
@@ -427,7 +418,7 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
     INFO(crashes << " of " << lines << " ended in a crash");
     CHECK(missed == "");
     CHECK(next == lines);
-    CHECK(lines >= 40);
+    CHECK(lines >= 25);
     CHECK(crashes < lines / 4);
 }
 #else
@@ -455,12 +446,12 @@ std::string unnoticed(const bench& b, const std::string& folder)
 {
     constexpr auto what = emulator::mistake::off_by_one;
     std::string missed = not_met(b.lines, folder, {"load_as<", "store_as"});
-    if (!missed.empty()) missed = "never met: " + missed;
+    if (!missed.empty()) missed = "never met: " + missed + "not noticed: ";
     if (is_noticed(b.all[0], {what, {"nowhere", 1}, 5}, b.right[0])) return "a kernel without a mistake";
     for (const source_line& line : b.lines) {
         bool noticed = false;
         for (std::size_t i = 0; i < b.all.size() && !noticed; ++i)
-            for (const unsigned thread : {5u, 0u, 255u}) {
+            for (const unsigned thread : {5u, 0u, 255u, 1u}) {
                 if (noticed || b.all[i].lines.count(line) == 0) break;
                 noticed = is_noticed(b.all[i], {what, {line.first.c_str(), line.second}, thread}, b.right[i]);
             }
@@ -485,7 +476,7 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
 {
     const auto ahead = [](std::uint64_t seed) { return emulator::options{seed, 3, true}; };
     const bench b(with_barriers(), emulator::mistake::no_barrier);
-    CHECK(b.lines.size() >= 40);
+    CHECK(b.lines.size() >= 25);
     CHECK(not_met(b.lines, "ccoll/cuda/", {"__syncthreads()"}) == "");
     for (std::size_t i = 0; i < b.all.size(); ++i) {
         INFO(b.all[i].name << ", warps run ahead");
@@ -499,14 +490,19 @@ TEST_CASE("A barrier that is left out of a kernel is noticed", "[cuda][barriers]
                 if (b.all[i].lines.count(line) != 0)
                     noticed = is_noticed(b.all[i], {emulator::mistake::no_barrier, {line.first.c_str(), line.second}, 0}, b.right[i],
                                          ahead(seed));
-        // A race of equal bytes is seen by ThreadSanitizer alone.
-        if (!noticed && text_of(line).find("the same bytes are there already") == std::string::npos) missed += place_of(line);
+        // ThreadSanitizer alone sees a race of equal bytes. And most barriers behind a chunk are needed only if no other comes before the
+        // room is written.
+        const std::string text = text_of(line);
+        bool seldom = false;
+        for (const char* const why : {"the same bytes are there already", "the room is used again by the next chunk"})
+            seldom = seldom || text.find(why) != std::string::npos;
+        if (!noticed && !seldom) missed += place_of(line);
     }
     CHECK(missed == "");
 }
 TEST_CASE("An index off by one in one thread of a kernel of SZp is noticed", "[cuda][mutants]")
 {
-    check_off_by_one("cuda/szp/", 30, add_szp<float>, add_szp<double>, [](auto& all) { add_half<SZp>(all, 1e-2); });
+    check_off_by_one("cuda/szp/", 30, add_szp<float>, add_szp<double>);
 }
 TEST_CASE("An index off by one in one thread of a kernel of SZx is noticed", "[cuda][mutants]")
 {

@@ -1,156 +1,362 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of SZp and device buffers in collectives, on a GPU: the bytes and bits of the host. Arguments: 'brief' for a sanitizer.
-#include "beside_host.hpp"
-#include "checks.hpp"
+// The kernels of SZp on a GPU, beside the host's coder and the reader that was made from the page: values, quanta and
+// exceptional values are the same. How they are packed may differ. Arguments: 'brief', 'coasts' or 'race' for
+// a sanitizer.
+#include "szp_host.hpp"
+#include "szp_on_gpu.hpp"
 
-#include "support/fields.hpp"
-
-#include <cmath>
-#include <memory>
-
-using namespace ccoll::policies;
-using SZp = Codec::SZp;
-using bytes = std::vector<std::byte>;
+#include <chrono>
+#include <utility>
 
 namespace {
 
-/// Frames for movement, and addends made, added, combined and decoded.
+using namespace szp_on_gpu;
+using szp_fields::all_forms;
+namespace reference = szp_reference;
+namespace host = szp_host;
+
+constexpr unsigned is_ok = 0;
+
 template <class T>
-void codec(const std::string& name, const std::vector<T>& x, double eb, ccoll::codec_stream& codecs)
+struct named_case {
+    std::string name;
+    double eb;
+    marker<T> missing;
+
+    std::string of(const char* what, std::size_t n, std::size_t shift = 0) const
+    {
+        return std::string(what) + " of " + name + (sizeof(T) == 4 ? ", f32" : ", f64") + ", n " + std::to_string(n) + ", bound " +
+               std::to_string(eb) + (shift != 0 ? ", unaligned" : "") + (missing ? ", with a missing value" : "");
+    }
+};
+
+/// What was decoded on the device is that, and nothing else was written.
+template <class T>
+void check_decoding(const std::string& what, const bytes& frame, const std::vector<T>& expected, const marker<T>& missing,
+                    std::size_t shift = 0)
 {
-    gpu::check_movement<SZp, T>(name, x, eb, codecs);
-    const std::string what = name + (sizeof(T) == 4 ? " f32" : " f64") + " n " + std::to_string(x.size()) + " bound " + std::to_string(eb);
-    const gpu::device_vector<T> in(x), out(x.size());
-    const std::size_t room = ccoll::max_addend_bytes<SZp, T>(x.size());
-    const gpu::device_vector<std::byte> frame(room), sum(room);
-    std::vector<T> expected(x.size());
-    bytes addend(ccoll::max_addend_bytes<SZp, T>(x.size())), twice(addend);
-    const auto a = ccoll::encode_addend<SZp>(x, addend, eb);
-    addend.resize(a.bytes);
-    codecs.encode_addend<SZp>(in.span(), frame.span(), eb);
-    const ccoll::encode_result d = codecs.result();
-    gpu::check(d.code == a.code && same_bits(frame.values(d.bytes), addend), "encode_addend " + what);
-    const ccoll::device_span<const std::byte> encoded(frame.span().device_data(), d.bytes);
-    const auto t = ccoll::reduce_encoded<SZp, Op::Sum, T>(addend, addend, twice);
-    twice.resize(t.bytes);
-    codecs.reduce_encoded<SZp, Op::Sum, T>(encoded, encoded, x.size(), sum.span());
-    const ccoll::encode_result s = codecs.result();
-    gpu::check(s.code == t.code && same_bits(sum.values(s.bytes), twice), "reduce_encoded " + what);
-    codecs.encode_add<SZp>(in.span(), encoded, sum.span(), eb);
-    const ccoll::encode_result f = codecs.result();
-    gpu::check(f.code == t.code && same_bits(sum.values(f.bytes), twice), "encode_add " + what);
-    if (t.code != ccoll::status::ok) return;
-    bytes difference(ccoll::max_addend_bytes<SZp, T>(x.size()));
-    const auto c = ccoll::combine_encoded<SZp, T>(3, addend, -1, addend, difference);
-    difference.resize(c.bytes);
-    const gpu::device_vector<std::byte> other(ccoll::max_addend_bytes<SZp, T>(x.size()));
-    codecs.combine_encoded<SZp, T>(3, encoded, -1, encoded, x.size(), other.span());
-    const ccoll::encode_result m = codecs.result();
-    gpu::check(m.code == c.code && same_bits(other.values(m.bytes), difference), "combine_encoded " + what);
-    static_cast<void>(ccoll::decode<SZp>(twice, expected));
-    codecs.decode<SZp>(ccoll::device_span<const std::byte>(sum.span().device_data(), f.bytes), out.span());
-    gpu::check(codecs.result().code == ccoll::status::ok && same_bits(out.values(), expected), "decode a sum, " + what);
-    codecs.reduce_encoded<SZp, Op::Sum, T>(encoded, encoded, x.size(), frame.span());
-    const ccoll::encode_result i = codecs.result();
-    gpu::check(i.code == t.code && same_bits(frame.values(i.bytes), twice), "reduce_encoded in place " + what);
+    std::vector<T> out(expected.size());
+    const result r = decode(frame, out, missing, shift);
+    gpu::check(r.told.code == is_ok && r.told.bytes == 0, what + ": code " + std::to_string(r.told.code));
+    gpu::check(r.clean, what + ": writes nothing else");
+    std::size_t i = 0;
+    while (i < out.size() && reference::bits_of(out[i]) == reference::bits_of(expected[i])) ++i;
+    if (i == out.size()) gpu::check(true, what);
+    else
+        gpu::check(false, what + ": value " + std::to_string(i) + " is " + std::to_string(out[i]) + ", not " + std::to_string(expected[i]));
 }
 
 template <class T>
-void codecs_of(std::size_t n, ccoll::codec_stream& codecs)
+void movement(const named_case<T>& c, const std::vector<T>& x, std::size_t shift)
 {
-    std::vector<fields::named<T>> list = fields::all<T>(n);
-    std::vector<T> land = fields::smooth<T>(n), marked = land, packed = land;
+    const bytes by_host = host::encode(x, c.eb, c.missing).frame;
+    const std::vector<T> moved = host::decode<T>(by_host).values;
+    const result r = encode(x, c.eb, c.missing, shift);
+    const auto what = [&](const char* w) { return c.of(w, x.size(), shift); };
+    gpu::check(r.told.code == is_ok, what("encode") + ": code " + std::to_string(r.told.code));
+    gpu::check(r.clean, what("encode, which writes nothing else,"));
+    const auto read = host::decode<T>(r.frame);
+    gpu::check(read.code == ccoll::status::ok && same_bits(read.values, moved), what("encode"));
+    check_decoding(what("decode, from the device,"), r.frame, moved, c.missing, shift);
+    check_decoding(what("decode, from the host,"), by_host, moved, c.missing);
+}
+
+/// Do two addends hold the same quanta and exceptional values? Of long ones, the values are compared.
+template <class T>
+bool same_terms(const bytes& a, const bytes& b, const marker<T>& missing, bool closely)
+{
+    if (closely) {
+        try {
+            return reference::read_addend<T>(a) == reference::read_addend<T>(b);
+        } catch (const std::runtime_error& e) {
+            std::printf("%s\n", e.what());
+            return false;
+        }
+    }
+    const auto x = host::decode<T>(a, missing), y = host::decode<T>(b, missing);
+    return x.code == ccoll::status::ok && y.code == x.code && same_bits(x.values, y.values);
+}
+/// @param closely  quanta are compared, by the slow reader
+template <class T>
+void addends(const named_case<T>& c, const std::vector<T>& x, const std::vector<T>& y, std::size_t shift, bool closely)
+{
+    const std::size_t n = x.size();
+    const auto check = [&](const char* name, const result& r, const host::frame_result& expected) {
+        const std::string what = c.of(name, n, shift);
+        gpu::check(r.told.code == code_of(expected.code), what + ": code " + std::to_string(r.told.code));
+        gpu::check(r.clean, what + ": writes nothing else");
+        if (expected.code == ccoll::status::ok && r.told.code == is_ok)
+            return gpu::check(same_terms<T>(r.frame, expected.frame, c.missing, closely), what);
+        return gpu::check(expected.code == ccoll::status::ok || reference::read_frame<T>(r.frame).flags == 3, what + ": too large");
+    };
+    const host::frame_result a = host::encode_addend(x, c.eb, c.missing), b = host::encode_addend(y, c.eb, c.missing);
+    const result d = encode_addend(x, c.eb, c.missing, shift);
+    if (!check("encode_addend", d, a) || a.code != ccoll::status::ok) return;
+    check_decoding<T>(c.of("decode an addend", n), d.frame, host::decode<T>(a.frame, c.missing).values, c.missing, shift);
+    check_decoding<T>(c.of("decode an addend of the host", n), a.frame, host::decode<T>(a.frame, c.missing).values, c.missing);
+    if (b.code != ccoll::status::ok) return;
+    const host::frame_result sum = host::add<T>(a.frame, b.frame);
+    const result of_device = add<T>(d.frame, b.frame, n);
+    check("add", of_device, sum);
+    check("encode_add", encode_add(x, c.eb, b.frame, c.missing, shift), sum);
+    if (sum.code != ccoll::status::ok || of_device.told.code != is_ok) return;
+    check_decoding<T>(c.of("decode a sum", n), of_device.frame, host::decode<T>(sum.frame, c.missing).values, c.missing);
+    const host::frame_result more = host::add<T>(sum.frame, a.frame);
+    check("add a sum", add<T>(of_device.frame, a.frame, n), more);
+    check("encode_add to a sum", encode_add(x, c.eb, of_device.frame, c.missing, shift), more);
+}
+
+template <class T>
+void all_operations(const std::vector<fields::named<T>>& list, const std::vector<double>& bounds, std::size_t shift, bool closely)
+{
+    for (std::size_t k = 0; k < list.size(); ++k)
+        for (const double eb : bounds) {
+            const named_case<T> c{list[k].name, eb, {}};
+            movement(c, list[k].values, shift);
+            addends(c, list[k].values, list[(k + 2) % list.size()].values, shift, closely);
+        }
+}
+template <class T>
+void coasts(bool brief)
+{
+    for (const double eb : {1e-1, 1e-3, 1e-5, 1e-6})  // in the same places of both operands
+        for (int land = 0; land < 4; ++land) {
+            const named_case<T> c{"a coast", eb, {}};
+            const std::vector<T> x = szp_fields::with_coast<T>(8192 + 1700, 1, land), y = szp_fields::with_coast<T>(x.size(), 2, land);
+            movement(c, x, 0);
+            addends(c, x, y, 0, !brief);
+            if (!brief) addends(c, x, szp_fields::with_coast<T>(x.size(), 2, (land + 1) % 3), 1, true);
+        }
+}
+template <class T>
+void lengths(bool brief)
+{
+    if (brief) return all_operations<T>(szp_fields::all_fields<T>(9000), {1e-1, 1e-6}, 1, false);
+    for (const std::size_t n : {0u, 1u, 7u, 33u, 511u, 512u, 513u, 1023u, 8191u, 8192u, 8193u, 3u * 8192 + 777})
+        for (const std::size_t shift : {0u, 1u, 3u})
+            all_operations<T>({{"smooth", fields::smooth<T>(n)}, {"land", szp_fields::operands<T>(n)[0]}}, {1e-1, 1e-3, 1e-6}, shift,
+                              n < 1100);
+    all_operations<T>(szp_fields::all_fields<T>(8192 + 1100), {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7}, 1, false);
+    all_operations<T>(szp_fields::all_fields<T>(8192 + 1100), {1e-1, 1e-3, 1e-6}, 0, true);
+    const std::size_t n = 2000003;  // more chunks than thread blocks run at once
+    std::vector<T> x = fields::smooth<T>(n), land = x, uneven = x;
+    fields::generator random(5);
     for (std::size_t i = 0; i < n; ++i) {
-        if (i % 128 < 40 + i / 128 % 20) land[i] = T(1e20), marked[i] = T(-9999);
-        packed[i] = std::nearbyint((packed[i] * 20 + 270) * 16) / 16;
+        if (i % 128 < 13) land[i] = i / 8192 % 3 == 0 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
+        uneven[i] = static_cast<T>(uneven[i] * (i / 8192 % 5 == 0 ? 1e5 : 1) + (i / 8192 % 4 == 0 ? 0.1 * random.unit() : 0));
     }
-    list.push_back({"land", land});
-    list.push_back({"marked", marked});
-    list.push_back({"packed", packed});
-    for (const auto& [name, values] : list)
-        for (const double eb : {1e-1, 1e-3, 1e-6}) codec<T>(name, values, eb, codecs);
+    all_operations<T>({{"many chunks", x}, {"many chunks of land", land}, {"uneven chunks", uneven}}, {1e-2, 1e-4, 1e-6}, 0, false);
 }
 
-template <class Call>
-void check_call(const std::string& what, int p, std::size_t n, Call call)
+/// Values at the ends of the rows of the law, of bounds, and of what may differ.
+template <class T>
+void edges()
 {
-    const std::string wrong = on_ranks(p, [&](ccoll::threads_comm& comm, std::string& mine) {
-        beside_host<float, gpu::device_vector>(mine).compare("", fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1), n,
-                                                             [&](auto&& x, auto&& y) { return call(x, y, comm); });
-    });
-    gpu::check(wrong.empty(), what + " on " + std::to_string(p) + " ranks" + wrong);
+    const double eb = 1e-3;
+    const reference::law<T> z(eb);
+    fields::generator random(1);
+    std::vector<T> x;
+    for (std::size_t i = 0; i < 8192; ++i) {
+        constexpr int exponents[] = {13, 14, 22, 29, 30, 31, 44, 45};
+        x.push_back(static_cast<T>(std::ldexp(z.step, exponents[i / 1024]) * (i % 2 == 0 ? 1 : -1) +
+                                   (static_cast<double>(random.below(9)) - 4) * z.step * 0.5));
+    }
+    std::vector<fields::named<T>> list{{"all edges", x}};
+    for (std::size_t from = 0; from < 6144; from += 1024)
+        list.push_back({"an edge", {x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(from + 1024)}});
+    for (const double q : {0x1p14 - 1, 0x1p14, 0x1p22 - 1, 0x1p22, 0x1p23, 0x1p30 - 1, 0x1p30, 0x1p31 - 1, 0x1p31, 0x1p32 + 1, 0x1p33})
+        list.push_back({"a constant", std::vector<T>(1024, static_cast<T>(-q * z.step))});
+    for (const auto& [name, values] : list) {
+        movement<T>({name, eb, {}}, values, 0);
+        addends<T>({name, eb, {}}, values, values, 0, true);
+    }
+    for (const double bound : {1e-320, 1e-307, 1e-40, 1e-37, 1e-30, 1e30, 1e38, 9e299})
+        for (const auto& [name, values] :
+             std::vector<fields::named<T>>{{"wild", fields::wild<T>(1300)}, {"smooth", fields::smooth<T>(1300)}}) {
+            movement<T>({name, bound, {}}, values, 0);
+            addends<T>({name, bound, {}}, values, values, 0, false);
+        }
+    for (const double bound : {1e-320, 1e-42}) {  // below it, nothing but kept chunks
+        if (bound >= 4 * static_cast<double>(std::numeric_limits<T>::min())) continue;
+        bytes frame = host::encode(fields::smooth<T>(1300), eb).frame;
+        std::memcpy(frame.data() + 16, &bound, 8);
+        std::vector<T> out(1300);
+        gpu::check(decode(frame, out).told.code == code_of(ccoll::status::corrupt), "refuse quanta on a grid that there is not");
+    }
+    for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {  // 255 changes are moved, and 256 are kept
+        std::vector<T> far = fields::smooth<T>(8192);
+        for (std::size_t i = 0; i < different; ++i) far[32 * i % 8192 + i / 256] = static_cast<T>(1e20 * (1 + static_cast<double>(i)));
+        movement<T>({std::to_string(different) + " different ones", eb, {}}, far, 0);
+        addends<T>({std::to_string(different) + " different ones", eb, {}}, far, far, 0, true);
+    }
+    std::vector<T> marked = fields::smooth<T>(2 * 8192 + 500);
+    for (std::size_t i = 0; i < 9000; ++i)
+        if (i % 100 < 30) marked[i] = T(-0.5);
+    marked[8192 + 2000] = marked[2 * 8192 + 499] = T(-0.5);
+    for (const double bound : {1e-3, 1e-6}) {
+        movement<T>({"marked", bound, reference::bits_of(T(-0.5))}, marked, 1);
+        addends<T>({"marked", bound, reference::bits_of(T(-0.5))}, marked, fields::smooth<T>(marked.size()), 0, true);
+    }
+    const auto x3 = szp_fields::operands<T>(8192 + 33);
+    for (std::size_t k = 0; k < 3; ++k) addends<T>({"states", eb, reference::bits_of(T(-9999))}, x3[k], x3[(k + 1) % 3], k, true);
 }
 
-void collectives(std::size_t n)
+/// Frames that no encoder here makes: rows, planes, lists, and so on.
+template <class T>
+void forms()
 {
-    using E = ErrorBound<1e-3>;
-    for (const int p : {1, 2, 4}) {
-        check_call("allreduce, encoded streams are added", p, n,
-                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, SZp, E>(x, y, comm); });
-        check_call("allreduce, decoded and encoded", p, n, [](auto&& x, auto&& y, auto& comm) {
-            return ccoll::allreduce<Algo::Ring, SZp, E, Placement::DecodeReduceEncode>(x, y, comm);
-        });
-        check_call("allreduce, Max", p, n,
-                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::RecursiveDoubling, SZp, E, Op::Max>(x, y, comm); });
-        check_call("allreduce, through the host", p, n,
-                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::Zfp, E>(x, y, comm); });
-        check_call("allreduce, exact", p, n,
-                   [](auto&& x, auto&& y, auto& comm) { return ccoll::allreduce<Algo::Ring, Codec::None>(x, y, comm); });
+    const reference::law<T> z(1e-3);
+    for (const std::size_t n : {300u, 1100u, 8192u})
+        for (std::size_t k = 0; k < all_forms().size(); ++k)
+            for (int what = 0; what < 8; ++what) {
+                const auto& [name, how] = all_forms()[k];
+                if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
+                reference::chunk c = szp_fields::quanta_of_field<T>(n, 3, what % 2 == 0 ? 100 : 3e6, what == 1, false);
+                c.scale = what == 2 ? 1 : what == 3 ? 2 : 0;
+                c.step = 0.75;
+                const std::string of = std::string(name) + (sizeof(T) == 4 ? ", f32" : ", f64") + ", n " + std::to_string(n);
+                if (what < 4) {
+                    const bytes frame = reference::write_frame<T>({n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}}, how.mixed);
+                    check_decoding("decode " + of, frame, reference::decode_movement<T>(frame), {});
+                    continue;
+                }
+                auto one = how, two = all_forms()[(5 * k + 1) % all_forms().size()].how;
+                one.own = two.own = one.lists = two.lists = false;
+                const auto frame = [&](unsigned seed, double scale, const reference::forms& h) {
+                    const reference::chunk q = szp_fields::quanta_of_field<T>(n, seed, scale, what % 2 == 0, true);
+                    return reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(q, h)}}}, h.mixed);
+                };
+                const bytes a = frame(3, what < 6 ? 100 : 1e6, one), b = frame(4, 1000, two);
+                const auto p = reference::read_addend<T>(a), q = reference::read_addend<T>(b);
+                const result r = add<T>(a, b, n);
+                gpu::check(r.told.code == is_ok && reference::read_addend<T>(r.frame) == szp_fields::sums_of(p, q), "add " + of);
+                const std::vector<T> x = fields::smooth<T>(n);
+                const result fused = encode_add(x, 1e-3, a);
+                gpu::check(fused.told.code == is_ok &&
+                               reference::read_addend<T>(fused.frame) == szp_fields::sums_of(p, szp_fields::terms_of(x, z)),
+                           "encode_add " + of);
+            }
+}
+
+/// Each byte of a frame once: either both sides say that it is no frame, or both read the same.
+template <class T>
+void damaged_bytes(std::size_t step)
+{
+    const std::size_t n = 1100;
+    const std::vector<T> x = fields::smooth<T>(n);
+    for (const std::size_t form : {0u, 6u, 7u, 11u})
+        for (const bool addend : {false, true}) {
+            auto how = all_forms()[form].how;
+            if (addend && (how.lists || how.own)) continue;
+            const reference::chunk c = szp_fields::quanta_of_field<T>(n, 3, 3, form > 0 || addend, addend);
+            const bytes frame = reference::write_frame<T>({n, 1e-3, addend ? 1u : 0u, {{false, reference::write_chunk<T>(c, how)}}});
+            for (std::size_t i = 0; i < frame.size(); i += step) {
+                bytes damaged = frame;
+                damaged[i] ^= static_cast<std::uint8_t>(i % 3 == 0 ? 0xff : i % 3 == 1 ? 0x80 : 0x01);
+                const std::string what = "a frame whose byte " + std::to_string(i) + " is wrong, form " + std::to_string(form) +
+                                         (addend ? ", addend" : "") + (sizeof(T) == 4 ? ", f32" : ", f64");
+                std::optional<std::vector<T>> values;
+                std::optional<std::vector<reference::term>> terms;
+                bool compare = false;
+                try {
+                    reference::must(reference::read_frame<T>(damaged).n == n, "n");
+                    if (addend) {
+                        terms = reference::read_addend<T>(damaged);
+                        reference::must(reference::read_frame<T>(damaged).bound == 1e-3, "the bound");
+                    } else {
+                        values = reference::decode_movement<T>(damaged);
+                    }
+                    compare = szp_fields::bounds_are_true<T>(damaged, addend);
+                } catch (const std::runtime_error&) {
+                    values.reset();
+                    terms.reset();
+                }
+                if (!addend) {
+                    std::vector<T> out(n);
+                    const result r = decode(damaged, out);
+                    gpu::check((r.told.code == is_ok) == values.has_value() && r.clean, "decode " + what);
+                    if (r.told.code != is_ok || !compare || !values) continue;
+                    bool same = true;
+                    for (std::size_t k = 0; k < n; ++k)
+                        same =
+                            same && (reference::bits_of(out[k]) == reference::bits_of((*values)[k]) || (out[k] == 0 && (*values)[k] == 0));
+                    gpu::check(same, "values of " + what);
+                    continue;
+                }
+                for (const result& r : {add<T>(frame, damaged, n), encode_add(x, 1e-3, damaged)})
+                    gpu::check((r.told.code == code_of(ccoll::status::too_large) || (r.told.code == is_ok) == terms.has_value()) && r.clean,
+                               "add " + what);
+            }
+        }
+}
+/// Frames of many chunks with some wrong bytes: never more than a wrong status or wrong values.
+template <class T>
+void damaged_frames(int rounds)
+{
+    const std::size_t n = 40 * 8192 + 77;
+    fields::generator random(9);
+    const std::vector<T> x = szp_fields::operands<T>(n)[0];
+    const bytes frames[] = {host::encode(x, 1e-3).frame, host::encode_addend(x, 1e-3).frame, encode(x, 1e-5).frame};
+    for (int k = 0; k < rounds; ++k) {
+        bytes f = frames[k % 3];
+        for (std::size_t i = 1 + random.below(60); i > 0; --i) {
+            const std::size_t at = random.below(k % 2 == 0 ? f.size() : 48 + 41 * 8);
+            f[at] = static_cast<std::uint8_t>(random.bits());
+        }
+        if (k % 5 == 0) f.resize(random.below(f.size()));
+        const auto expected = host::decode<T>(f);
+        std::vector<T> out(n);
+        const result r = decode(f, out);
+        const std::string what = "a damaged frame, round " + std::to_string(k);
+        gpu::check(r.clean, "decode " + what);
+        const bool both = r.told.code == is_ok && expected.code == ccoll::status::ok;
+        gpu::check((r.told.code == is_ok) == (expected.code == ccoll::status::ok && expected.values.size() == n), "refuse " + what);
+        static_cast<void>(both);
+        gpu::check(add<T>(f, frames[1], n).clean && add<T>(frames[1], f, n).clean, "add " + what);
+        gpu::check(encode_add(x, 1e-3, f).clean, "encode_add " + what);
     }
 }
 
-/// Launches on several streams at once, and a graph that is replayed.
-void streams()
+template <class T>
+void all(bool brief)
 {
-    constexpr int count = 4;
-    const std::size_t n = 300000;
-    std::vector<cudaStream_t> all(count);
-    std::vector<std::unique_ptr<ccoll::codec_stream>> codecs;
-    std::vector<std::unique_ptr<gpu::device_vector<float>>> in;
-    std::vector<std::unique_ptr<gpu::device_vector<std::byte>>> out;
-    for (int i = 0; i < count; ++i) {
-        const auto k = static_cast<std::size_t>(i);
-        gpu::cuda(cudaStreamCreateWithFlags(&all[k], cudaStreamNonBlocking), "cudaStreamCreate");
-        codecs.push_back(std::make_unique<ccoll::codec_stream>(all[k]));
-        in.push_back(std::make_unique<gpu::device_vector<float>>(fields::smooth<float>(n, static_cast<unsigned>(i))));
-        out.push_back(std::make_unique<gpu::device_vector<std::byte>>(ccoll::max_encoded_bytes<SZp, float>(n)));
-    }
-    for (int round = 0; round < 20; ++round)
-        for (std::size_t k = 0; k < count; ++k) codecs[k]->encode<SZp>(in[k]->span(), out[k]->span(), 1e-3);
-    for (std::size_t k = 0; k < count; ++k) {
-        bytes host(ccoll::max_encoded_bytes<SZp, float>(n));
-        host.resize(ccoll::encode<SZp>(in[k]->values(), host, 1e-3).bytes);
-        const auto r = codecs[k]->result();
-        gpu::check(same_bits(out[k]->values(r.bytes), host), "streams at once");
-    }
-    cudaGraph_t graph;
-    cudaGraphExec_t replay;
-    gpu::cuda(cudaStreamBeginCapture(all[0], cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    codecs[0]->encode<SZp>(in[0]->span(), out[0]->span(), 1e-2);
-    gpu::cuda(cudaStreamEndCapture(all[0], &graph), "cudaStreamEndCapture");
-    gpu::cuda(cudaGraphInstantiate(&replay, graph, 0), "cudaGraphInstantiate");
-    for (int i = 0; i < 3; ++i) gpu::cuda(cudaGraphLaunch(replay, all[0]), "cudaGraphLaunch");
-    bytes host(ccoll::max_encoded_bytes<SZp, float>(n));
-    host.resize(ccoll::encode<SZp>(in[0]->values(), host, 1e-2).bytes);
-    const auto r = codecs[0]->result();
-    gpu::check(same_bits(out[0]->values(r.bytes), host), "a graph that is replayed");
-    cudaGraphExecDestroy(replay);
-    cudaGraphDestroy(graph);
-    codecs.clear();
-    for (const cudaStream_t s : all) cudaStreamDestroy(s);
+    auto part = [begin = std::chrono::steady_clock::now()](const char* name) mutable {
+        const auto now = std::chrono::steady_clock::now();
+        std::printf("%s %s: %.1f s, %d checks so far, %d failed\n", name, sizeof(T) == 4 ? "f32" : "f64",
+                    std::chrono::duration<double>(now - std::exchange(begin, now)).count(), gpu::checks, gpu::failures);
+        std::fflush(stdout);
+    };
+    coasts<T>(brief);
+    part("coasts");
+    lengths<T>(brief);
+    part("lengths and fields");
+    if (!brief) edges<T>();
+    part("edges");
+    if (!brief) forms<T>();
+    part("forms");
+    damaged_bytes<T>(brief ? 97 : 1);
+    part("damaged bytes");
+    damaged_frames<T>(brief ? 3 : 150);
+    part("damaged frames");
 }
 
 }  // namespace
 
-int main(int argc, char**)
+int main(int argc, char** argv)
 {
     gpu::need_gpu();
-    const bool brief = argc > 1;
-    gpu::for_lengths(brief, {0, 1, 33, 8191, 8192, 8193, 100000, 3000001}, [](std::size_t n, ccoll::codec_stream& codecs) {
-        codecs_of<float>(n, codecs);
-        codecs_of<double>(n, codecs);
-    });
-    if (!brief) streams();
-    collectives(brief ? 20000 : 2000003);
+    const std::string how = argc > 1 ? argv[1] : "";
+    if (how == "coasts") {
+        coasts<float>(true);
+        coasts<double>(true);
+        return gpu::report();
+    }
+    if (how == "race") {  // each way once: racecheck is slow
+        all_operations<float>({{"coast", szp_fields::with_coast<float>(8192 + 600, 1, 2)}}, {1e-3, 1e-6}, 0, false);
+        all_operations<double>({{"coast", szp_fields::with_coast<double>(8192 + 600, 1, 1)}}, {1e-3}, 0, false);
+        return gpu::report();
+    }
+    all<float>(argc > 1);
+    all<double>(argc > 1);
     return gpu::report();
 }

@@ -1,149 +1,193 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device encoder and decoder of SZp for movement, under the emulator: the bytes and bits of the host codec.
-#include "emulated_codecs.hpp"
+// The kernels of SZp for movement, under the emulator, beside a reader and writer that were made from the page.
+// Values and quanta are compared, never bytes: how quanta are packed is free.
+#include "szp_cases.hpp"
 
-#include <map>
-#include <string>
+namespace szp_cases {
 
-namespace szp_movement_cases {
-
-using namespace emulated;
-
-namespace {
-
-/// The forms of chunk that were met, so that a test can see that none is missing.
-std::map<std::string, unsigned> met;
-
-void note_forms(ccoll::const_byte_span frame)
+TEMPLATE_TEST_CASE("SZp 6 on a device: values that have been moved are those of the law", "[cuda][szp]", float, double)
 {
-    ccoll::frame_view view;
-    REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
-    for (std::uint32_t i = 0; i < view.header.chunks; ++i) {
-        const auto piece = view.chunk(i);
-        if (piece.raw) {
-            ++met["raw"];
-            continue;
-        }
-        if (ccoll::detail::szp::kept::is_kept(piece.data)) {
-            ++met["kept"];
-            continue;
-        }
-        const ccoll::detail::szp::chunk_head head(ccoll::load<std::uint32_t>(piece.data, 0));
-        const char* const kinds[] = {"narrow", "flat", "fine"};
-        std::string form = kinds[static_cast<unsigned>(head.what)];
-        if (head.alone) form += " alone";
-        if (head.lists) form += " lists";
-        if (head.escaped > 0) form += " specials";
-        if (!head.packed && head.what != ccoll::detail::szp::kind::flat) form += " long codes";
-        ++met[form];
-    }
-}
-
-template <class T>
-void compare(std::span<const T> x, double eb, const emulator::options& how)
-{
-    note_forms(compare_with_host<SZp, T>(x, eb, how));
-}
-
-template <class T>
-void all_fields(std::size_t n, std::initializer_list<double> bounds, std::uint64_t seed)
-{
-    std::vector<fields::named<T>> list = fields::all<T>(n);
-    for (auto& each : unusual<T>(n)) list.push_back(std::move(each));
-    for (const auto& [name, values] : list)
-        for (const double eb : bounds) {
-            INFO(name << ", n " << n << ", bound " << eb << ", seed " << seed);
-            compare<T>(values, eb, {seed++});
-        }
-}
-
-}  // namespace
-
-TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec and reads its bits: all fields, bounds from loose to tight",
-                   "[cuda][szp]", float, double)
-{
-    all_fields<TestType>(2 * 8192 + 100, {1e-1, 1e-3, 1e-6}, 1);
-}
-
-TEMPLATE_TEST_CASE("Emulated SZp writes the bytes of the host codec at every length around blocks and chunks, from any address",
-                   "[cuda][szp]", float, double)
-{
-    std::uint64_t seed = 1;
-    for (const std::size_t n :
-         std::initializer_list<std::size_t>{0, 1, 2, 31, 32, 33, 63, 64, 100, 255, 257, 1000, 8160, 8191, 8192, 8193, 8224, 16384})
-        for (const auto& field : {fields::smooth<TestType>(n + 1), fields::random<TestType>(n + 1), fields::non_finite<TestType>(n + 1)})
-            for (const std::size_t from : std::initializer_list<std::size_t>{0, 1})
-                for (const double eb : {1e-2, 1e-5}) {
-                    INFO("n " << n << ", from " << from << ", bound " << eb);
-                    compare<TestType>(std::span(field).subspan(from, n), eb, {seed++});
-                }
-}
-
-TEST_CASE("Emulated SZp takes bounds at the ends of what there is", "[cuda][szp]")
-{
-    for (const double eb : {1e-320, 1e-44, 1e-38, 5e-38, 1e-30, 1e30, 1e38})
-        for (const auto& [name, values] : fields::all<float>(9000)) {
+    for (const auto& [name, x] : all_fields<TestType>(8192 + 300))
+        for (const double eb : {1e-1, 1e-3, 1e-5, 1e-7}) {
             INFO(name << ", bound " << eb);
-            compare<float>(values, eb, {7});
-        }
-    for (const double eb : {1e-320, 1e-307, 1e-300, 1e-12, 9e299})
-        for (const auto& [name, values] : fields::all<double>(9000)) {
-            INFO(name << ", bound " << eb);
-            compare<double>(values, eb, {7});
+            check_movement(x, eb);
         }
 }
 
-TEST_CASE("The tests above have met every form of a chunk for movement", "[cuda][szp]")
+TEMPLATE_TEST_CASE("SZp 6 on a device: every length around blocks, groups and chunks, from any address", "[cuda][szp]", float, double)
 {
-    all_fields<float>(8192 + 40, {3e-1, 1e-2, 1e-4}, 5);
-    for (const char* form : {"raw", "narrow", "flat", "fine", "narrow alone", "narrow lists", "fine lists", "narrow specials",
-                             "fine specials", "narrow alone specials", "flat specials", "narrow lists specials"}) {
-        INFO(form);
-        CHECK(met[form] > 0);
-    }
+    for (const std::size_t n : std::initializer_list<std::size_t>{0, 1, 511, 512, 513, 1000, 1024, 1025, 8191, 8192, 8193, 3 * 8192 + 777})
+        for (const auto& x : {fields::smooth<TestType>(n + 1), fields::non_finite<TestType>(n + 1)})
+            for (const std::size_t from : {0u, 1u}) {
+                INFO("n " << n << ", from " << from);
+                check_movement(x, 1e-3, {}, from);
+            }
 }
 
-// Device encoders are told of no shape.
-TEMPLATE_TEST_CASE("Emulated SZp reads chunks with rows of the host codec", "[cuda][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp 6 on a device: a declared missing value survives bit for bit, also where it would have a quantum", "[cuda][szp]",
+                   float, double)
 {
     using T = TestType;
-    std::uint64_t seed = 1;
-    for (const auto& [row, plane] : {std::pair{32u, 0u}, {45u, 0u}, {1000u, 0u}, {17u, 0u}, {16u, 32u}, {32u, 96u}, {45u, 1035u}})
-        for (const std::size_t n : {300u, 8192u, 8192u + 999u})
-            for (const double scale : {1.0, 1.0 / 3, 3.1})  // on a lattice, on none, and (f32) on another grid of a chunk's own
-                for (const bool has_specials : {false, true}) {
-                    std::vector<T> x(n), theirs(n), ours(n);
-                    for (std::size_t i = 0; i < n; ++i) {
-                        const std::size_t below = plane == 0 ? i / row : i / plane,
-                                          busy = plane == 0 ? 0 : i % plane / row * (i % row) % 13;
-                        x[i] = static_cast<T>(scale * static_cast<double>(i % row * 7 % 31 + busy + below % 10));
-                    }
-                    for (std::size_t i = 50; has_specials && i < n; ++i)
-                        if (i % 1900 / 2 == 25 || i / 64 == 80) x[i] = i % 2 == 0 ? std::numeric_limits<T>::quiet_NaN() : T(1e20);
-                    std::vector<std::byte> frame(ccoll::max_encoded_bytes<SZp, T>(n));
-                    frame.resize(ccoll::encode<SZp>(ccoll::shaped_view<const T>{x, {row, plane}, n}, frame, 1e-3).bytes);
-                    INFO("rows of " << row << ", planes of " << plane << ", n " << n << ", scale " << scale
-                                    << (has_specials ? ", special values" : ""));
-                    ccoll::frame_view view;
-                    REQUIRE(ccoll::read_frame(frame, view) == ccoll::status::ok);
-                    const auto head = ccoll::load<std::uint32_t>(view.chunk(0).data, 0);
-                    CHECK((row > n || (head & 15) == (scale >= 1 && sizeof(T) == 4 ? 7 : 6)));
-                    CHECK(((head >> 12 & 0x3ffff) > 0) == has_specials);
-                    const auto above = ccoll::load<std::uint32_t>(view.chunk(0).data, 12);
-                    CHECK((n < 8192 || above == (row | plane << 16)));
-                    REQUIRE(ccoll::decode<SZp>(frame, theirs) == ccoll::status::ok);
-                    CHECK(decode_with<SZp, T>(frame, ours, {seed++}) == ccoll::status::ok);
-                    CHECK(std::memcmp(ours.data(), theirs.data(), n * sizeof(T)) == 0);
-                    for (const std::uint32_t other : {15u, static_cast<std::uint32_t>(n), 32u | 32u << 16, 16u | 31u << 16, 16u, 64u,
-                                                      17u | 77u << 16}) {  // the first four cannot be
-                        std::memcpy(const_cast<std::byte*>(view.chunk(0).data.data()) + 12, &other, 4);
-                        const auto expected = ccoll::decode<SZp>(frame, theirs);
-                        CHECK(decode_with<SZp, T>(frame, ours, {seed++}) == expected);
-                        // With planes that it was not made with, sums may be so large that they are rounded, in another order here.
-                        if (expected == ccoll::status::ok && other >> 16 == 0)
-                            CHECK(std::memcmp(ours.data(), theirs.data(), n * sizeof(T)) == 0);
-                    }
-                }
+    std::vector<T> x = fields::smooth<T>(2 * 8192 + 500);
+    for (std::size_t i = 0; i < 9000; ++i)
+        if (i % 100 < 30) x[i] = T(-0.5);
+    x[8192 + 2000] = T(-0.5);
+    x[2 * 8192 + 499] = T(-0.5);
+    check_movement<T>(x, 1e-3, reference::bits_of(T(-0.5)));
+    check_movement<T>(x, 1e-6, reference::bits_of(T(-0.5)));
 }
 
-}  // namespace szp_movement_cases
+TEMPLATE_TEST_CASE("SZp 6 on a device: coasts, steps of a chunk's own and multiples of a power of two are not for the second kernel",
+                   "[cuda][szp]", float, double)
+{
+    using T = TestType;
+    const std::size_t n = 2 * 8192 + 1700;
+    for (int land = 0; land < 4; ++land)
+        for (const bool multiples : {false, true})
+            for (const double eb : {1e-1, 1e-3, 1e-5, 1e-6}) {
+                std::vector<T> x = with_coast<T>(n, 1, land);
+                for (T& v : x)
+                    if (multiples && std::isfinite(v) && v < T(1e10)) v = std::nearbyint(v * 64) / 4;
+                INFO("land " << land << (multiples ? ", multiples of 1/4" : "") << ", bound " << eb);
+                check_movement(x, eb);
+                const result r = encode(x.data(), n, eb);
+                CHECK(r.listed == 0);
+                // Nothing but their widths says how large quanta on a grid of a chunk's own are. Where they might be too large for f32,
+                // the second kernel decodes the chunk.
+                if (sizeof(T) == 8 || eb > 1e-6) CHECK(decode(r.frame, x).listed == 0);
+            }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: a chunk with 255 changes of exceptional values is moved, with 256 it is kept", "[cuda][szp]", float,
+                   double)
+{
+    using T = TestType;
+    for (const std::size_t different : {255u, 256u, 257u}) {
+        std::vector<T> x = fields::smooth<T>(8192);
+        for (std::size_t i = 0; i < different; ++i) x[32 * (i % 256) + i / 256] = static_cast<T>(1e20 * (1 + static_cast<double>(i)));
+        INFO(different);
+        check_movement(x, 1e-3);
+        CHECK(encode(x.data(), x.size(), 1e-3).told.raw_chunks == (different > 256));
+    }
+}
+
+TEST_CASE("SZp 6 on a device: quanta at the ends of the rows of the law", "[cuda][szp]")
+{
+    const double eb = 1e-3;
+    const auto check = [&](auto zero) {
+        using T = decltype(zero);
+        const reference::law<T> z(eb);
+        std::vector<T> x;
+        fields::generator random(1);
+        for (std::size_t i = 0; i < 8192; ++i) {
+            const double at = std::ldexp(z.step, static_cast<int>(i / 1024 == 0   ? 13
+                                                                  : i / 1024 == 1 ? 14
+                                                                  : i / 1024 == 2 ? 22
+                                                                                  : 29 + i / 1024 - 2));
+            x.push_back(static_cast<T>(at * (i % 2 == 0 ? 1 : -1) + (static_cast<double>(random.below(9)) - 4) * z.step * 0.5));
+        }
+        for (std::size_t from = 0; from < 8192; from += 1024) {  // each range alone, and all together
+            const std::vector<T> part(x.begin() + static_cast<std::ptrdiff_t>(from), x.begin() + static_cast<std::ptrdiff_t>(from + 1024));
+            INFO("from " << from);
+            check_terms(reference::read_addend<T>(encode_addend(part.data(), 1024, eb).frame), terms_of(part, z));
+            check_movement(part, eb);
+        }
+        check_terms(reference::read_addend<T>(encode_addend(x.data(), 8192, eb).frame), terms_of(x, z));
+        check_movement(x, eb);
+        for (const double q :
+             {0x1p14 - 1, 0x1p14, 0x1p22 - 1, 0x1p22, 0x1p23, 0x1p30 - 1, 0x1p30, 0x1p31 - 1, 0x1p31, 0x1p32 - 1, 0x1p32 + 1, 0x1p33})
+            for (const double sign : {1.0, -1.0}) {
+                INFO("a constant of " << sign * q << " steps");
+                const std::vector<T> constant(1024, static_cast<T>(sign * q * z.step));
+                check_terms(reference::read_addend<T>(encode_addend(constant.data(), 1024, eb).frame), terms_of(constant, z));
+                check_movement(constant, eb);
+            }
+    };
+    check(0.0f);
+    check(0.0);
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: bounds at the ends of what there is", "[cuda][szp]", float, double)
+{
+    for (const double eb : {1e-320, 1e-307, 1e-40, 1e-37, 1e-30, 1e30, 1e38, 9e299})
+        for (const auto& x : {fields::wild<TestType>(1300), fields::smooth<TestType>(1300)}) {
+            INFO("bound " << eb);
+            check_movement(x, eb);
+            const reference::law<TestType> z(eb);
+            const result r = encode_addend(x.data(), x.size(), eb);
+            if (r.told.code == 0) check_terms(reference::read_addend<TestType>(r.frame), terms_of(x, z));
+            else CHECK(r.told.code == static_cast<unsigned>(ccoll::status::too_large));
+        }
+    bytes frame = encode(fields::smooth<TestType>(1300).data(), 1300, 1e-3).frame;
+    const double none = 1e-320;  // below the least bound there are only kept chunks
+    std::memcpy(frame.data() + 16, &none, 8);
+    std::vector<TestType> out(1300);
+    CHECK(decode(frame, out).told.code == static_cast<unsigned>(ccoll::status::corrupt));
+    CHECK_THROWS(reference::decode_movement<TestType>(frame));
+    reference::chunk kept;
+    kept.scale = 2;
+    for (std::int64_t i = 0; i < 1300; ++i) kept.q.push_back(i % 77 << 20);
+    reference::forms how;
+    how.is_wide = sizeof(TestType) == 8;
+    frame = reference::write_frame<TestType>({1300, none, 0, {{false, reference::write_chunk<TestType>(kept, how)}}});
+    CHECK(decode(frame, out).told.code == 0);
+    check_same(out, reference::decode_movement<TestType>(frame));
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement", "[cuda][szp]", float, double)
+{
+    using T = TestType;
+    for (const std::size_t n : {300u, 1100u, 8192u})
+        for (const auto& [name, how] : all_forms())
+            for (const double scale : {4.0, 100.0, 3e6, 1.5e9})
+                for (int what = 0; what < 4; ++what) {
+                    INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
+                    if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
+                    reference::chunk c = quanta_of_field<T>(n, 3, scale, what == 1, false);
+                    c.scale = what == 2 ? 1 : what == 3 ? 2 : 0;
+                    c.step = 0.75;
+                    reference::frame f{n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}};
+                    const bytes frame = reference::write_frame<T>(f, how.mixed);
+                    std::vector<T> out(n, T(-77));
+                    CHECK(decode(frame, out).told.code == 0);
+                    check_same(out, reference::decode_movement<T>(frame));
+                }
+    reference::chunk c;
+    c.q.assign(1000, 77);
+    reference::forms how;
+    how.flat = true;
+    for (const int scale : {0, 1, 2}) {
+        c.scale = scale;
+        c.step = 0.5;
+        const bytes frame = reference::write_frame<T>({1000, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}});
+        std::vector<T> out(1000);
+        CHECK(decode(frame, out).told.code == 0);
+        check_same(out, reference::decode_movement<T>(frame));
+    }
+}
+
+TEMPLATE_TEST_CASE("SZp 6 on a device: a frame for movement of which any byte is wrong is read as the page says, or refused", "[cuda][szp]",
+                   float, double)
+{
+    using T = TestType;
+    const std::size_t n = 1100;
+    for (const std::size_t form : {0u, 6u, 7u, 11u}) {
+        reference::chunk c = quanta_of_field<T>(n, 3, 3, form > 0, false);
+        const bytes frame = reference::write_frame<T>({n, 1e-3, 0, {{false, reference::write_chunk<T>(c, all_forms()[form].how)}}});
+        INFO(all_forms()[form].name);
+        damage_each_byte<T>(
+            frame, false,
+            [&](const bytes& f) {
+                reference::must(reference::read_frame<T>(f).n == n, "n");
+                return reference::decode_movement<T>(f);
+            },
+            [&](const bytes& f, const std::vector<T>* expected) {
+                std::vector<T> out(n);
+                const unsigned code = decode(f, out).told.code;
+                if (code == 0 && expected != nullptr) check_same(out, *expected, true);
+                return code;
+            });
+    }
+}
+
+}  // namespace szp_cases

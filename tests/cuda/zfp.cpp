@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The device kernels of ZFP at a fixed rate, under the emulator: the bytes and bits of the host codec, whose streams libzfp reads.
+// The device kernels of ZFP at a fixed rate, under the emulator: the chunks and bits of the host codec, whose streams libzfp reads.
 #include "emulated_codecs.hpp"
 
 namespace zfp_cases {
 
 using namespace emulated;
 
-TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec and reads its bits: all fields, rates from the least to raw",
+TEMPLATE_TEST_CASE("Emulated ZFP writes the chunks of the host codec and reads its bits: all fields, rates from the least to raw",
                    "[cuda][zfp]", float, double)
 {
     std::uint64_t seed = 1;
@@ -23,7 +23,7 @@ TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec and reads it
     }
 }
 
-TEMPLATE_TEST_CASE("Emulated ZFP writes the bytes of the host codec at every length around blocks and chunks, from any address",
+TEMPLATE_TEST_CASE("Emulated ZFP writes the chunks of the host codec at every length around blocks and chunks, from any address",
                    "[cuda][zfp]", float, double)
 {
     std::uint64_t seed = 1;

@@ -107,6 +107,30 @@ TEST_CASE("docs/missing_values.md runs, and its statistics are right within the 
     }
 }
 
+TEST_CASE("A declared value comes back, and is missing in a sum, as docs/missing_values.md says", "[docs]")
+{
+    const std::size_t n = 30000;
+    std::vector<std::size_t> wrong(2);
+    ccoll::run_ranks(2, [&](ccoll::threads_comm& comm) {
+        auto field = temperature(n, comm.rank(), -9999);
+        // [doc:declared]
+        using Ocean = ccoll::Plan<Codec::SZp, RelativeBound<1e-3>, Missing<-9999.0>>;
+        const ccoll::report facts = ccoll::allreduce<Ocean, Op::Average>(field, comm);  // -9999 where any rank has it
+        // [/doc:declared]
+        std::size_t& mine = wrong[static_cast<std::size_t>(comm.rank())];
+        mine += facts.error_bound > 0.1;  // a range of 20 K
+        const auto a = temperature(n, 0, -9999), b = temperature(n, 1, -9999);
+        for (std::size_t i = 0; i < n; ++i) {
+            const bool gone = a[i] == -9999 || b[i] == -9999;
+            mine += gone ? field[i] != -9999 : std::fabs(field[i] - (a[i] + b[i]) / 2) > 0.1f;
+        }
+        auto moved = a;
+        ccoll::bcast<Ocean>(moved, 0, comm);
+        for (std::size_t i = 0; i < n; ++i) mine += (a[i] == -9999) != (moved[i] == -9999);
+    });
+    CHECK(wrong == std::vector<std::size_t>{0, 0});
+}
+
 TEST_CASE("What a bound makes of missing values is what docs/missing_values.md says", "[docs]")
 {
     const std::size_t n = 30000;

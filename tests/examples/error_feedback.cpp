@@ -101,11 +101,11 @@ TEST_CASE("With error feedback the averages of all steps add up to those of the 
 TEST_CASE("Error feedback keeps nothing of a step that was exact", "[examples]")
 {
     ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
-        floats huge(10, 3e30f);  // more different ones than an addend holds
-        huge[1] = -5.1e30f, huge[2] = 7e30f, huge[3] = 2e31f, huge[4] = 9e29f;
+        floats huge(600);  // more different values beyond 2^45 steps than an addend holds
+        for (std::size_t i = 0; i < huge.size(); ++i) huge[i] = 1e30f * static_cast<float>(i + 1);
         error_feedback feedback(huge.size());
         want(feedback.average(huge, 1e-3, comm).exact, "no addend holds it");
-        floats next(10, 0.5f);
+        floats next(huge.size(), 0.5f);
         feedback.average(next, 1e-3, comm);
         for (const float v : next) want(std::fabs(v - 0.5f) <= 1e-3f, "no rest of it");
     });

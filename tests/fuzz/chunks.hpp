@@ -59,12 +59,12 @@ constexpr ccoll::field_strides strides_of(std::size_t elements)
 template <class Impl, class T>
 ccoll::encode_result encode_chunk(std::span<const T> in, ccoll::byte_span dst, double bound, const ccoll::field_strides& strides)
 {
-    if constexpr (requires { Impl::encode_chunk_of_field(in, dst, bound, strides); })
-        return Impl::encode_chunk_of_field(in, dst, bound, strides);
+    if constexpr (requires { Impl::encode_chunk(in, dst, ccoll::field_facts(bound, strides)); })
+        return Impl::encode_chunk(in, dst, ccoll::field_facts(bound, strides));
     else return Impl::encode_chunk(in, dst, bound);
 }
 
-template <class Impl, class T>
+template <class C, class Impl, class T>
 void write_chunk(const chunk_input& input, bool keeps_bound, bool has_rows)
 {
     const std::size_t n = input.elements, given = input.bytes.size() / sizeof(T);
@@ -72,11 +72,23 @@ void write_chunk(const chunk_input& input, bool keeps_bound, bool has_rows)
     if (!ccoll::is_bound(input.bound) || given == 0) return;
     std::vector<T> x(n), y(n);
     for (std::size_t i = 0; i < n; ++i) std::memcpy(&x[i], input.bytes.data() + i % given * sizeof(T), sizeof(T));
+    std::vector<T> z(n);
     bytes plain(n * sizeof(T)), other(n * sizeof(T));
     const auto expected = encode_chunk<Impl, T>(x, plain, input.bound, strides);
     require(expected.code != ccoll::status::ok || expected.bytes <= plain.size(), "a chunk is longer than its room");
     with_every_isa([&] {
         const auto found = encode_chunk<Impl, T>(x, other, input.bound, strides);
+        if constexpr (packs_freely<C>) {
+            if (found.code != ccoll::status::ok || expected.code != ccoll::status::ok) return;
+            const auto decode = [&](const bytes& from, std::size_t size, std::vector<T>& to) {
+                require(Impl::decode_chunk(ccoll::const_byte_span(from).first(size), to, input.bound) == ccoll::status::ok,
+                        "a chunk does not decode");
+            };
+            decode(plain, expected.bytes, y);
+            decode(other, found.bytes, z);
+            require(round_trip::same_bits(y, z), "what a chunk decodes to depends on the instruction set that wrote it");
+            return;
+        }
         require(found.code == expected.code && found.bytes == expected.bytes && found.raw_blocks == expected.raw_blocks,
                 "what encode_chunk returns depends on the instruction set");
         if (found.code == ccoll::status::ok)
@@ -111,7 +123,7 @@ template <class C, class T>
 void write_chunk_of(std::uint8_t choice, const chunk_input& input)
 {
     with_impl<C, T>(choice, [&]<class Impl>(Impl, bool keeps_bound) {
-        write_chunk<Impl, T>(input, keeps_bound && C::lossy, (choice & rate_or_rows) != 0);
+        write_chunk<C, Impl, T>(input, keeps_bound && C::lossy, (choice & rate_or_rows) != 0);
     });
 }
 

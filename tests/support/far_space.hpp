@@ -363,11 +363,10 @@ struct ccoll::memory_space<far::space, T> {
             return encode_result{};
         });
     }
-    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
-                       codec_work& work) noexcept
+    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
-            by(far::near(values), ranks, n);
+            op.divide(far::near(values), ranks, n);
             return encode_result{};
         });
     }
@@ -426,12 +425,12 @@ struct frames_of {
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.eb, {}); });
+        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.field(), {}); });
     }
     static void decode(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(reachable(src), near(out), c.how, {})}; });
+        begin_work(queue, work, [=] { return ccoll::encode_result{0, host.decode(reachable(src), near(out), c.decoded(), {})}; });
     }
     static void decode_reduce(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<const T> own, T* out,
                               const ccoll::reduction<T>& op, const ccoll::codec_context&, ccoll::codec_work& work) noexcept
@@ -442,7 +441,7 @@ struct frames_of {
                                      ccoll::byte_span dst, const ccoll::reduction<T>& op, const ccoll::codec_context& c,
                                      ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.decode_reduce_encode(reachable(src), near(own), reachable(dst), c.eb, op, {}); });
+        begin_work(queue, work, [=] { return host.decode_reduce_encode(reachable(src), near(own), reachable(dst), c.field(), op, {}); });
     }
     static constexpr ccoll::queued_codec<T> all{
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
@@ -456,7 +455,7 @@ struct sums_of {
     static void encode(const ccoll::codec_queue& queue, std::span<const T> in, ccoll::byte_span dst, const ccoll::codec_context& c,
                        ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.eb, {}); });
+        begin_work(queue, work, [=] { return host.encode(near(in), reachable(dst), c.field(), {}); });
     }
     static void add(const ccoll::codec_queue& queue, const ccoll::frame_view& a, const ccoll::frame_view& b, ccoll::byte_span dst,
                     const ccoll::codec_context&, ccoll::codec_work& work) noexcept
@@ -466,26 +465,10 @@ struct sums_of {
     static void encode_add(const ccoll::codec_queue& queue, std::span<const T> own, const ccoll::frame_view& theirs, ccoll::byte_span dst,
                            const ccoll::codec_context& c, ccoll::codec_work& work) noexcept
     {
-        begin_work(queue, work, [=] { return chunks::encode_add(near(own), reachable(theirs), reachable(dst), c.eb, {}); });
+        begin_work(queue, work, [=] { return chunks::encode_add(near(own), reachable(theirs), reachable(dst), c.field(), {}); });
     }
-    static void put_fills(const ccoll::codec_queue& queue, const ccoll::frame_view& src, std::span<T> out, int times,
-                          ccoll::codec_work& work) noexcept
-    {
-        begin_work(queue, work, [=] {
-            host.put_fills(reachable(src), near(out), times);
-            return ccoll::encode_result{};
-        });
-    }
-    static constexpr ccoll::queued_addends<T> all{host.max_bytes,
-                                                  host.can_add,
-                                                  encode,
-                                                  host.refuse,
-                                                  add,
-                                                  encode_add,
-                                                  host.adds_non_finite,
-                                                  host.self_checked_addends,
-                                                  host.step,
-                                                  host.put_fills != nullptr ? put_fills : nullptr};
+    static constexpr ccoll::queued_addends<T> all{host.max_bytes, host.can_add,         encode,   host.refuse, add,
+                                                  encode_add,     host.adds_non_finite, host.step};
 };
 
 }  // namespace far

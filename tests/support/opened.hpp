@@ -14,7 +14,7 @@ struct frames : ccoll::frame_codec<T> {
     {
         ccoll::frame_view view;
         const ccoll::status s = this->open(src, out.size(), view);
-        return s == ccoll::status::ok ? table().decode(view, out, how, tell) : s;
+        return s == ccoll::status::ok ? table().decode(view, out, {how}, tell) : s;
     }
     ccoll::status decode_reduce(ccoll::const_byte_span src, std::span<const T> own, T* out, const ccoll::reduction<T>& op,
                                 ccoll::between_chunks tell = {}) const
@@ -28,7 +28,7 @@ struct frames : ccoll::frame_codec<T> {
     {
         ccoll::frame_view view;
         const ccoll::status s = this->open(src, own.size(), view);
-        return s == ccoll::status::ok ? table().decode_reduce_encode(view, own, dst, eb, op, tell) : ccoll::encode_result{0, s};
+        return s == ccoll::status::ok ? table().decode_reduce_encode(view, own, dst, {eb}, op, tell) : ccoll::encode_result{0, s};
     }
 
 private:

@@ -117,32 +117,3 @@ TEST_CASE("a sentence names what was expected, what was found, where and by whom
     CHECK(e.category().name() == std::string("ccoll"));
     CHECK(e.message() == describe(status::corrupt));
 }
-
-TEST_CASE("which fill values there are depends on the set of them, not on who tells whom", "[wire][message]")
-{
-    const double some[] = {1e20, -9e33, 1e35, -1e20};
-    for (unsigned of_a = 0; of_a < 16; ++of_a)
-        for (unsigned of_b = 0; of_b < 16; ++of_b) {
-            shared_facts a, b;
-            std::vector<double> all;
-            fill_values in_a, in_b;
-            for (unsigned i = 0; i < 4; ++i) {
-                if ((of_a >> i & 1) != 0) in_a.add(some[i]);
-                if ((of_b >> i & 1) != 0) in_b.add(some[3 - i]);
-                if (((of_a | (of_b >> (3 - i) & 1) << i) >> i & 1) != 0) all.push_back(some[i]);
-            }
-            a.set_fills(in_a), b.set_fills(in_b);
-            shared_facts both = a;
-            both.merge(b), b.merge(a);
-            INFO("sets " << of_a << " and " << of_b);
-            for (const shared_facts& merged : {both, b}) {
-                const fill_values found = merged.fills();
-                CHECK(found.any() == !all.empty());
-                CHECK((found.others != 0) == (all.size() > 2));
-                if (all.empty()) continue;
-                CHECK(found.lowest == *std::min_element(all.begin(), all.end()));
-                CHECK(found.highest == *std::max_element(all.begin(), all.end()));
-                CHECK(found.largest() == std::max(std::abs(found.lowest), std::abs(found.highest)));
-            }
-        }
-}

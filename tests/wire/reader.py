@@ -4,8 +4,8 @@
 
     reader.py <folder of golden/*.hex>
 
-Decodes every frame of every file. The decoded values must equal those of the library bit for bit; the files contain a hash of these. They must
-also be within the bound of the original values, which the files contain as well.
+Decodes every frame, and every section of exceptional values, of every file. The decoded values must equal those of the library bit for bit; the
+files contain a hash of these. Those of frames must also be within the bound of the original values, which the files contain as well.
 """
 import fractions
 import functools
@@ -14,14 +14,14 @@ import pathlib
 import struct
 import sys
 
+import szp_reader
+
 NONE, SZX, PIPE_SZX, SZP, LOSSLESS, BIT_ZIP, BIT_WISE, BYTE_ZIP, BIT_CUT, ZFP, BIT_MASK, SZE = range(12)
 # dtype: name, bytes of an element, format character of struct, bits of the mantissa field
 FLOATS = {0: ("f32", 4, "<f", 23), 1: ("f64", 8, "<d", 52), 2: ("half", 2, "<e", 10), 3: ("bfloat16", 2, None, 7)}
-STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # exponents of the largest bound and of the margin, both of 2; significant bits of the step
 
 
-class Corrupt(Exception):
-    pass
+Corrupt = szp_reader.Corrupt
 
 
 def require(condition, what):
@@ -80,115 +80,24 @@ def two_bytes(f32_bits, dtype, within_range):
 def frame_parts(frame):
     """The fields of the header, and a pair (bytes, raw) for each chunk."""
     require(len(frame) >= 48 and frame[:4] == b"CCOL", "magic")
-    require(frame[4] == 5, "version")
+    require(frame[4] == 6, "version")
     h = {"codec": frame[5], "dtype": frame[6], "flags": frame[7], "quality": frame[32], "inner": frame[33]}
     h["n"], h["bound"], h["step"], h["chunks"] = struct.unpack_from("<QdII", frame, 8)
     require(h["flags"] in (0, 1, 3) and h["step"] > 0, "flags or chunk_elements")
     require(h["chunks"] == -(-h["n"] // h["step"]), "chunks")
     require(h["quality"] in ((0, 1, 2) if h["codec"] == ZFP else (0, 1)) and (h["quality"] == 0) == (h["bound"] == 0), "quality")
-    require((h["inner"] in (BIT_ZIP, BIT_WISE, BIT_CUT) if h["codec"] == BIT_MASK else h["inner"] == 0) and frame[34:48] == bytes(14), "inner codec, row, trailer or reserved")
-    chunks, start = h["chunks"], pad16(48 + 5 * h["chunks"])
-    require(len(frame) >= start and not any(frame[48 + 5 * chunks:start]), "index")
-    parts, begin = [], 0
-    for i in range(chunks):
-        entry, fill = number(frame, 48 + 4 * i, "I"), frame[48 + 4 * chunks + i]
-        end = 16 * (entry & 0x7FFFFFFF)
-        require(fill < 16 and begin + fill <= end <= len(frame) - start, "an end or a fill")
-        require(not any(frame[start + end - fill:start + end]), "a fill that is not 0")
-        parts.append((frame[start + begin:start + end - fill], entry >> 31 != 0))
-        begin = end
-    require(start + begin == len(frame), "bytes behind the frame")
+    require((h["inner"] in (BIT_ZIP, BIT_WISE, BIT_CUT) if h["codec"] == BIT_MASK else h["inner"] == 0) and frame[34:36] + frame[40:48] == bytes(10), "inner codec, trailer or reserved")
+    start, payload = pad16(48 + 8 * h["chunks"]), 16 * number(frame, 36, "I")
+    require(len(frame) == start + payload and not any(frame[48 + 8 * h["chunks"]:start]), "index and payload")
+    parts, gaps = [], bytearray(frame[start:])
+    for i in range(h["chunks"]):
+        place, length = struct.unpack_from("<II", frame, 48 + 8 * i)
+        at = 16 * (place & 0x7FFFFFFF)
+        require(at + length <= payload, "the place of a chunk")
+        parts.append((frame[start + at:start + at + length], place >> 31 != 0))
+        gaps[at:at + length] = bytes(length)
+    require(not any(gaps), "gaps that are 0")
     return h, parts
-
-
-def special_places(section, at, n, flags=0):
-    """Reads the places of a layer of special values. Returns them in ascending order, the head, and the offset of the values."""
-    blocks = -(-n // 32)
-    length = [min(32, n - 32 * k) for k in range(blocks)]
-    head = number(section, at, "I")
-    counts, dense = [head & 511, head >> 9 & 511, head >> 18 & 511], head >> 27 & 1
-    require((head & ~flags) >> 29 == 0 and 0 < sum(counts) <= blocks, "the head of a layer")
-    at += 4
-    if dense:
-        state = [section[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
-        groups = [[k for k in range(blocks) if state[k] == form] for form in (1, 2, 3)]
-        require([len(g) for g in groups] == counts, "the states of blocks")
-        at += pad4(-(-blocks // 4))
-    else:
-        numbers = list(section[at:at + sum(counts)])
-        require(len(set(numbers)) == sum(counts) and max(numbers) < blocks, "numbers of blocks")
-        groups = [sorted(numbers[:counts[0]]), sorted(numbers[counts[0]:counts[0] + counts[1]]), sorted(numbers[counts[0] + counts[1]:])]
-        at += pad4(sum(counts))
-    places = []
-    for j, k in enumerate(groups[1]):
-        run = number(section, at + 2 * j, "H")
-        require(run >> 11 == 0, "a run")
-        inside = range(run & 31, (run >> 5 & 31) + 1)
-        require(max(inside, default=32) < length[k], "the end of a run")
-        places += [32 * k + i for i in range(length[k]) if (i in inside) != bool(run >> 10)]
-    at += pad4(2 * counts[1])
-    for j, k in enumerate(groups[0]):
-        mask = number(section, at + 4 * j, "I")
-        require(mask >> length[k] == 0, "a mask")
-        places += [32 * k + i for i in range(32) if mask >> i & 1]
-    at += 4 * counts[0]
-    for k in groups[2]:
-        places += range(32 * k, 32 * k + length[k])
-    require(len({i // 32 for i in places}) == sum(counts), "a block without special values")
-    return sorted(places), head, at
-
-
-def add_specials(section, values, s):
-    """Puts the special values of a chunk, as bytes, in their places."""
-    at = 0
-    while at < len(section):
-        places, head, at = special_places(section, at, len(values))
-        own = head >> 28 & 1
-        for i in places:
-            values[i] = section[at:at + s]
-            require(len(values[i]) == s, "a special value")
-            at += s * own
-        at += 0 if own else s
-    require(at == len(section), "layers that fill the section")
-
-
-def fma(a, b, c):
-    """a b + c, rounded once. `a` and `b` are finite."""
-    if not math.isfinite(c):
-        return c
-    exact = fractions.Fraction(a) * fractions.Fraction(b) + fractions.Fraction(c)
-    try:
-        return float(exact)
-    except OverflowError:
-        return math.inf if exact > 0 else -math.inf
-
-
-def add_fills(section, values, quanta, step, dtype):
-    """Puts sums of multiples of the fill values of an addend in their places. `quanta` has None for NaN and infinities."""
-    _, s, kind, _ = FLOATS[dtype]
-    n, at, last, another = len(values), 0, -1, True
-    sums, is_mixed, fills, pairs = {}, {}, 0, 0
-    while another:
-        bits, fill = int.from_bytes(section[at:at + s], "little"), struct.unpack_from(kind, section, at)[0]
-        require(math.isfinite(fill) and fill != 0 and bits > last, "a fill value")
-        last, at, another, before, fills, seen = bits, at + s, False, -1, fills + 1, set()
-        while not another and (before < 0 or at < len(section)):
-            places, head, at = special_places(section, at, n, 3 << 29)
-            own, mixed, another = head >> 28 & 1, head >> 29 & 1, head >> 30 & 1
-            require(mixed > before and not seen.intersection(places), "the order of layers, and a place in one of them")
-            require(all(is_mixed.setdefault(i, mixed) == mixed for i in places), "layers that agree on whether a place is mixed")
-            seen.update(places)
-            before, pairs = mixed, pairs + len(places)
-            times = [number(section, at + 2 * j * own, "h") for j in range(len(places))]
-            at += pad4(2 * (len(places) if own else 1))
-            for i, m in zip(places, times):
-                if i in sums or (mixed and quanta[i] is not None):
-                    sums[i] = fma(m, fill, sums[i] if i in sums else float(quanta[i]) * step)
-                elif not mixed:
-                    sums[i] = m * fill
-    require(at == len(section) and fills <= 4 and pairs <= 2 * n, "fill values that fill the section")
-    for i, value in sums.items():
-        values[i] = bits_of(rounded(value, dtype), dtype)
 
 
 def szx(chunk, n, dtype, bound):
@@ -200,9 +109,11 @@ def szx(chunk, n, dtype, bound):
         limit = struct.unpack(kind, bits.to_bytes(s, "little"))[0]
     step = rounded(min(limit, largest / 16) * 1.9375, dtype)
     one_step = int.from_bytes(bits_of(2.0 ** mantissa, dtype), "little")  # the number whose last bit counts steps
-    special = chunk[0] == 255
-    if special:
-        chunk = chunk[1:]
+    exceptional, whole, place = chunk[0] == 255, chunk, len(chunk)
+    if exceptional:
+        require(chunk[1] == 0, "a byte of SZx that is 0")
+        place = 16 * number(chunk, 2, "H")
+        chunk = chunk[4:place]
     blocks, at, out = -(-n // 128), -(-n // 128), []
     for b in range(blocks):
         code, m = chunk[b], min(128, n - 128 * b)
@@ -223,111 +134,13 @@ def szx(chunk, n, dtype, bound):
             at += code
             product = rounded(rounded(moved - (2.0 ** mantissa + offset), dtype) * step, dtype)
             out.append(bits_of(rounded(product + struct.unpack(kind, middle)[0], dtype), dtype))
-    require(at < len(chunk) if special else at == len(chunk), "blocks of SZx that fill the chunk")
-    if special:
-        add_specials(chunk[at:], out, s)
+    require(pad16(4 + at) == place and not any(chunk[at:]) if exceptional else at == len(chunk), "blocks of SZx that fill the chunk")
+    if exceptional:
+        szp_reader.put_exceptions(whole, place, out, s)
     return out
 
 
-def szp_step(dtype, bound):
-    most, margin, significant = STEPS[dtype]
-    exact = 2 * min(bound, 2.0 ** most) / (1 + 1.001 * 2.0 ** margin)
-    bits = struct.unpack("<Q", struct.pack("<d", exact))[0] >> (53 - significant) << (53 - significant)
-    return struct.unpack("<d", struct.pack("<Q", bits))[0]
-
-
-def signed(value, width):
-    return value - (1 << width) if width and value >> (width - 1) else value
-
-
-def differences_of_planes(planes):
-    return [signed(sum((p >> i & 1) << k for k, p in enumerate(planes)), len(planes)) for i in range(32)]
-
-
-def szp(chunk, n, dtype, bound, addend, quanta=None):
-    _, s, kind, _ = FLOATS[dtype]
-    head = number(chunk, 0, "I")
-    if not addend and head == 5:
-        require(len(chunk) % 4 == 0, "a chunk of whole words")
-        return lossless(chunk[4:], n, s, 3)
-    what, packed, lowest = head & 15, head >> 4 & 1, head >> 5 & 127
-    escaped, alone, lists = head >> 12 & 0x3FFFF, head >> 30 & 1, head >> 31
-    require(what in (0, 1, 3, 4, 6) if addend else what in (0, 1, 2, 6) or (what == 7 and s == 4), "kind")
-    has_rows = what >= 6
-    if not addend and escaped:
-        require(4 * escaped <= len(chunk) - 12, "a section of special values")
-        values = szp(struct.pack("<I", head & ~(0x3FFFF << 12)) + chunk[4:len(chunk) - 4 * escaped], n, dtype, bound, addend)
-        add_specials(chunk[len(chunk) - 4 * escaped:], values, s)
-        return values
-    if addend and alone:
-        in_section, found = 4 * number(chunk, len(chunk) - 4, "I"), []
-        require(0 < in_section <= len(chunk) - 16, "a section of fill values")
-        end = len(chunk) - 4 - in_section
-        values = szp(struct.pack("<I", head & ~(1 << 30)) + chunk[4:end], n, dtype, bound, addend, found)
-        add_fills(chunk[end:len(chunk) - 4], values, found, szp_step(dtype, bound), dtype)
-        return values
-    step, largest = szp_step(dtype, bound), 0
-    if what == 2:
-        base, step = number(chunk, 4, "q" if s == 8 else "i"), struct.unpack_from(kind, chunk, 4 + s)[0]
-        at = 4 + 2 * s
-    elif what in (3, 4):
-        base, largest, at = number(chunk, 4, "q"), number(chunk, 12, "Q"), 20
-    elif has_rows:
-        base, largest, row, plane, at = number(chunk, 4, "i"), number(chunk, 8, "I"), number(chunk, 12, "H"), number(chunk, 14, "H"), 16
-        require(row >= 16 and row + plane < n and (plane == 0 or plane > row and plane >= 32), "the distances of rows and planes")
-        require(largest < 1 << (22 if what == 7 else 15 if s == 4 and not addend else 28), "the quanta of rows")
-        require(not alone, "quanta that do not stand alone")
-        if what == 7:
-            step, at = struct.unpack_from(kind, chunk, 16)[0], 20
-    else:
-        base, largest, at = number(chunk, 4, "i"), number(chunk, 8, "I"), 12
-    in_double = what in (1, 3, 4) or (largest > 1 << 24 if s == 4 else what == 2)
-
-    def value(q):
-        if in_double:
-            return bits_of(rounded(float(q) * step, dtype), dtype)
-        return bits_of(rounded(q * step, dtype), dtype)  # |q| <= 2^24 (f64: 2^30): exact in T
-
-    if what in (1, 4):
-        require(at == len(chunk) and head == what, "a flat chunk")
-        if quanta is not None:
-            quanta += [base] * n
-        return [value(base)] * n
-    blocks, half = -(-n // 32), (-(-n // 32) + 1) // 2
-    if packed:
-        codes = [(chunk[at + (k if k < half else k - half)] >> (0 if k < half else 4) & 15) + lowest for k in range(blocks)]
-    else:
-        codes = list(chunk[at:at + blocks])
-    at += pad4(half if packed else blocks)
-    widest = 32 if what in (0, 6, 7) or (what == 2 and s == 4) else 64
-    list_at = at + sum(4 * (c - 7) for c in codes if c > 7) if lists else 0
-    end_of_lists = list_at + pad4(sum(c for c in codes if c <= 7))
-    q, out, seen, rows = 0 if has_rows else base, [], 0, [base] * (row + plane if has_rows else 0)
-    for k, code in enumerate(codes):
-        a = b = 0
-        if addend and code >= 128:
-            a, b = number(chunk, at, "I"), number(chunk, at + 4, "I")
-            at, code, seen = at + 8, code - 128, seen + 1
-        if lists and code <= 7:
-            d = [0] * 32
-            for entry in chunk[list_at:list_at + code]:
-                d[entry & 31] = signed(entry >> 5, 3)
-            list_at += code
-        else:
-            width = code - 7 if lists else code
-            require(width <= widest, "a code of SZp")
-            d = differences_of_planes([number(chunk, at + 4 * w, "I") for w in range(width)])
-            at += 4 * width
-        for i in range(32):
-            q = d[i] if alone else q + d[i]
-            wild = (a >> i & 1) | (b >> i & 1) << 1
-            if has_rows:
-                rows.append(q + rows[-row] + (rows[-plane] - rows[-plane - row] if plane else 0))
-            if quanta is not None:
-                quanta.append(None if wild else rows[-1] if has_rows else q)
-            out.append(bits_of([None, math.inf, -math.inf, math.nan][wild], dtype) if wild else value(rows[-1] if has_rows else q))
-    require(seen == escaped and (end_of_lists if lists else at) == len(chunk), "blocks of SZp that fill the chunk")
-    return out[:n]
+signed = szp_reader.signed
 
 
 class Bits:
@@ -375,18 +188,18 @@ def sze_table(bits):
 
 def sze(chunk, n, dtype, bound):
     if chunk[0] & 15 != 15:
-        return szp(chunk, n, dtype, bound, 0)
-    flags, limits, words, specials, base = struct.unpack_from("<B3sHHi", chunk)
-    fine, alone, count, at = flags >> 4 & 1, flags >> 5 & 1, flags >> 6, 12
-    require(count <= 2 and n >= 1024 and not (fine and dtype == 1), "flags of SZe")
-    step = szp_step(dtype, bound)
-    if fine:
-        step, at = number(chunk, 12, "f"), 16
+        return szp_reader.decode_chunk(chunk, n, dtype, bound)
+    flags, limits, words, section, base = struct.unpack_from("<B3sHHi", chunk)
+    own, alone, count, at = flags >> 4 & 1, flags >> 5 & 1, flags >> 6, 12
+    require(count <= 2 and n >= 1024, "flags of SZe")
+    step = szp_reader.szp_step(dtype, bound)
+    if own:
+        step, at = number(chunk, 12, FLOATS[dtype][2][1]), at + FLOATS[dtype][1]
     distances = struct.unpack_from("<%dH" % count, chunk, at)
     distances = [(word & 0x7fff, word >> 15) for word in distances]
     require(all(w > smooth for w, smooth in distances), "a distance")
     stream = struct.unpack_from("<%dH" % words, chunk, at + 2 * count)
-    end = len(chunk) - 4 * specials
+    end = len(chunk) - 16 * section
     bits = Bits(chunk[at + 2 * count + 2 * words:end - 32])
     states, tables = list(struct.unpack_from("<8I", chunk, end - 32)), [sze_table(bits) for _ in range(4)]
     tokens, activity, next_word = [], 0, 0
@@ -422,7 +235,8 @@ def sze(chunk, n, dtype, bound):
     for i in range(n):
         q = r[i] if alone else q + r[i]
         values.append(bits_of(rounded(q * step, dtype), dtype))
-    add_specials(chunk[end:], values, FLOATS[dtype][1])
+    if section:
+        szp_reader.put_exceptions(chunk, end, values, FLOATS[dtype][1])
     return values
 
 
@@ -443,7 +257,7 @@ def unpack_block(chunk, at, width, w, count):
     return residual, at
 
 
-def lossless(chunk, n, s, most_fill=0):
+def lossless(chunk, n, s):
     w, at, out, mask = 8 * s, 0, [], (1 << 8 * s) - 1  # a number of up to 8 bytes is one word, so there is one stream
     shift, is_alone = chunk[0] & 127, chunk[0] >> 7
     base, at = int.from_bytes(chunk[1:1 + s], "little"), 1 + s
@@ -461,7 +275,7 @@ def lossless(chunk, n, s, most_fill=0):
             d = (r >> 1) ^ -(r & 1)  # undoes 2 d or -2 d - 1; the shift below brings back the dropped bits
             before = (before + (d << shift)) & mask
             out.append(before)
-    require(at <= len(chunk) <= at + most_fill and not any(chunk[at:]), "streams that fill the chunk")
+    require(at == len(chunk), "streams that fill the chunk")
     return [v.to_bytes(s, "little") for v in out]
 
 
@@ -658,7 +472,7 @@ def decode(frame):
             elif h["codec"] in (BIT_ZIP, BIT_WISE, BIT_CUT):
                 values = bitzip(chunk, n, as_type, bound, h["codec"])
             else:
-                values = szp(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
+                values = szp_reader.decode_chunk(chunk, n, as_type, bound, addend) if h["codec"] == SZP else szx(chunk, n, as_type, bound)
             out += values if dtype < 2 else [two_bytes(v, dtype, not addend) for v in values]
     return h, out
 
@@ -685,36 +499,56 @@ def is_within(decoded, original, dtype, within, movement):
     return decoded == original if movement else math.isnan(x) and math.isnan(y) or x == y
 
 
+def check_frame(frame, facts, original):
+    h, values = decode(frame)
+    s, within = element_bytes(h["dtype"]), float.fromhex(facts["within"])
+    require(h["n"] == int(facts["elements"]) == len(values) and len(frame) == int(facts["bytes"]), "the count")
+    require(h["bound"] == float.fromhex(facts["bound"]), "the bound")
+    outside = sum(not is_within(v, original[s * i:s * i + s], h["dtype"], within, not h["flags"]) for i, v in enumerate(values))
+    require(outside == 0 and len(original) == s * h["n"], f"values within the bound: {outside} are not")
+    require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
+
+
+def check_section(data, facts, _):
+    """Other values than the exceptional ones are 0. The quantum of place i of an addend is 3 i - 1000."""
+    n, dtype, step = int(facts["elements"]), int(facts["dtype"]), float.fromhex(facts["step"])
+    values = [bytes(FLOATS[dtype][1])] * n
+    if step:
+        quanta = [3 * i - 1000 for i in range(n)]
+        of_addend = szp_reader.exceptions_of_addend(data, 0, n)
+        szp_reader.put_sums(of_addend, quanta, values, step, int(facts["divisor"]), dtype, int(facts["missing"], 16))
+    else:
+        szp_reader.put_exceptions(data, 0, values, FLOATS[dtype][1])
+    require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
+
+
+CHECKS = {"frame": check_frame, "section": check_section}
+
+
 def read_golden(path):
-    frames = []
+    found = []
     for line in path.read_text().split("\n"):
         words = line.split()
-        if words[:1] == ["frame"]:
-            frames.append((words[1], dict(zip(words[2::2], words[3::2])), bytearray(), bytearray()))
+        if words and words[0] in CHECKS:
+            found.append((words[0], words[1], dict(zip(words[2::2], words[3::2])), bytearray(), bytearray()))
         elif line.startswith("= "):
-            frames[-1][3].extend(bytes.fromhex(line[2:]))
+            found[-1][4].extend(bytes.fromhex(line[2:]))
         elif line and not line.startswith("#"):
-            frames[-1][2].extend(bytes.fromhex(line))
-    return frames
+            found[-1][3].extend(bytes.fromhex(line))
+    return found
 
 
 def main(folder):
     trouble = count = 0
     for path in sorted(pathlib.Path(folder).glob("*.hex")):
-        for name, facts, frame, original in read_golden(path):
+        for what, name, facts, data, original in read_golden(path):
             count += 1
             try:
-                h, values = decode(bytes(frame))
-                s, within = element_bytes(h["dtype"]), float.fromhex(facts["within"])
-                require(h["n"] == int(facts["elements"]) == len(values) and len(frame) == int(facts["bytes"]), "the count")
-                require(h["bound"] == float.fromhex(facts["bound"]), "the bound")
-                outside = sum(not is_within(v, bytes(original[s * i:s * i + s]), h["dtype"], within, not h["flags"]) for i, v in enumerate(values))
-                require(outside == 0 and len(original) == s * h["n"], f"values within the bound: {outside} are not")
-                require(fnv(b"".join(values)) == int(facts["decoded"], 16), "the bits that the library decodes")
+                CHECKS[what](bytes(data), facts, bytes(original))
             except (Corrupt, struct.error, IndexError) as e:
                 trouble += 1
-                print(f"{path.name}, frame {name}: wrong in {e!r}")
-    print(f"{count} frames, {trouble} wrong")
+                print(f"{path.name}, {what} {name}: wrong in {e!r}")
+    print(f"{count} frames and sections, {trouble} wrong")
     return 1 if trouble or not count else 0
 
 

@@ -48,7 +48,7 @@ struct x87_environment {};
 /// raised in the meantime may stay raised.
 ///
 /// Every call enters it where the user's thread enters the library (call.hpp, p2p_forms.hpp, pending.hpp, codec.hpp), and so does every
-/// part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, in_order.hpp, cuda/lane.cuh). Operations and codecs of
+/// part of the work that a thread of an executor or of CUDA does (batch_queue.hpp, placed.hpp, cuda/lane.cuh). Operations and codecs of
 /// users therefore run in it as well.
 /// Cost: a few cycles if the program has changed nothing.
 template <denormals What = denormals::keep>

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <ccoll/codec/codec_queue.hpp>
-#include <ccoll/codec/in_order.hpp>
+#include <ccoll/codec/placed.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 

@@ -8,7 +8,7 @@
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/codec/codec_impl.hpp>
 #include <ccoll/codec/frame_codec.hpp>
-#include <ccoll/codec/in_order.hpp>
+#include <ccoll/codec/placed.hpp>
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/wire/frame.hpp>
 
@@ -70,44 +70,45 @@ struct chunked {
     static void put_header(byte_span frame, const frame_header& h) noexcept
     {
         store(frame, 0, h);
-        const std::size_t end = sizeof h + 5 * std::size_t{h.chunks};
+        const std::size_t end = sizeof h + entry_bytes * std::size_t{h.chunks};
         std::memset(frame.data() + end, 0, payload_offset(h.chunks) - end);
     }
 
-    /// Ends chunk i, which has `bytes` bytes at offset `at` of `to`: zeros behind it, and its entry in the index of `frame`.
-    /// @param begin  where the chunks begin in `to`, from where their ends count    @return the offset behind the zeros
-    static std::size_t close(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
-                             std::size_t bytes, bool raw) noexcept
-    {
-        const std::size_t fill = padded_to_unit(bytes) - bytes, end = at + bytes + fill;
-        std::memset(to.data() + at + bytes, 0, fill);
-        put_entry(frame, chunks(n), i, end - begin, fill, raw);
-        return end;
-    }
-    /// Chunks first .. last - 1 have been moved: their ends lie `distance` bytes further on.
-    static void move_ends(byte_span frame, std::size_t first, std::size_t last, std::size_t distance) noexcept
-    {
-        for (std::size_t at = sizeof(frame_header) + 4 * first; first < last; ++first, at += 4)
-            store(frame, at, load<std::uint32_t>(frame, at) + static_cast<std::uint32_t>(distance / frame_unit));
-    }
-
-    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. A chunk travels raw if and only if it would not be shorter
-    /// encoded, or its codec cannot hold it; so a frame never expands.
-    /// @param begin    @see close    @param produce  (i, count, room) -> encode_result
+    /// A chunk that has been written somewhere.
+    struct written {
+        encode_result result;  ///< bytes: of the chunk, with the zeros behind it
+        std::size_t bytes;     ///< of the chunk alone
+        bool raw;
+    };
+    /// Writes chunk i. A chunk travels raw if and only if it would not be shorter encoded, or its codec cannot hold it; so a frame never
+    /// expands.
+    /// @param room     at least as long as the values, padded
+    /// @param produce  (i, count, room) -> encode_result
     /// @param values   (i, count) -> span<const T>, the values themselves
-    /// @return         bytes: the offset behind it
     template <class Produce, class Values>
-    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
-                                Produce& produce, Values& values) noexcept
+    static written write_chunk(std::size_t i, std::size_t n, byte_span room, Produce& produce, Values& values) noexcept
     {
         const std::size_t count = std::min(step, n - i * step), raw = count * sizeof(T);
-        const byte_span room = to.subspan(at, raw);
-        const encode_result one = produce(i, count, room);
+        const encode_result one = produce(i, count, room.first(std::min(room.size(), room_for(count))));
         const bool encoded = one.code == status::ok && one.bytes < raw;
         if (!encoded) copy(room, std::as_bytes(values(i, count)));
-        const std::size_t end = close(i, n, frame, to, begin, at, encoded ? one.bytes : raw, !encoded);
-        if (!Tag::lossy || !encoded) return {end, status::ok, Tag::lossy};
-        return {end, status::ok, one.raw_blocks, one.special_values};
+        const std::size_t bytes = encoded ? one.bytes : raw;
+        const encode_result r{fill_up(room, bytes), status::ok, !encoded ? Tag::lossy : one.raw_blocks, encoded ? one.special_values : 0};
+        if constexpr (Tag::lossy) return {r, bytes, !encoded};
+        return {{r.bytes}, bytes, !encoded};
+    }
+    /// Zeros behind a chunk. @return the length of both
+    static std::size_t fill_up(byte_span room, std::size_t bytes) noexcept
+    {
+        const std::size_t all = padded_to_unit(bytes);
+        std::memset(room.data() + bytes, 0, all - bytes);
+        return all;
+    }
+    /// Bytes that an encoder of a chunk is given where there is room.
+    static constexpr std::size_t room_for(std::size_t count) noexcept
+    {
+        if constexpr (requires { Impl::room_bytes(count); }) return std::max(Impl::room_bytes(count), count * sizeof(T));
+        else return count * sizeof(T);
     }
     static bool fits_a_frame(std::size_t n, std::size_t most) noexcept { return chunks(n) <= 0xffffffffu && most <= most_payload_bytes; }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
@@ -123,20 +124,21 @@ struct chunked {
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
         encode_result all{start(n)};
         for (std::size_t i = 0; i < chunks(n); ++i) {
-            const encode_result one = append(i, n, dst, dst, start(n), all.bytes, produce, values);
-            all.bytes = one.bytes;
-            all.raw_blocks += one.raw_blocks;
-            all.special_values += one.special_values;
+            const written one = write_chunk(i, n, dst.subspan(all.bytes), produce, values);
+            put_entry(dst, i, all.bytes - start(n), one.bytes, one.raw);
+            all.bytes += one.result.bytes;
+            all.raw_blocks += one.result.raw_blocks;
+            all.special_values += one.result.special_values;
             if (pipelined) tell(std::min(step, n - i * step));
         }
+        put_payload(dst, all.bytes - start(n));
         return all;
     }
 
-    static encode_result encode_one(std::span<const T> in, byte_span to, field_facts field) noexcept
+    static encode_result encode_one(std::span<const T> in, byte_span to, const field_facts& field) noexcept
     {
-        if constexpr (requires { Impl::encode_chunk_of_field(in, to, field.eb, field.strides); })
-            if (!field.strides.none()) return Impl::encode_chunk_of_field(in, to, field.eb, field.strides);
-        return Impl::encode_chunk(in, to, field.eb);
+        if constexpr (requires { Impl::encode_chunk(in, to, field); }) return Impl::encode_chunk(in, to, field);
+        else return Impl::encode_chunk(in, to, field.eb);
     }
     static auto encoder(std::span<const T> in, field_facts field) noexcept
     {
@@ -155,13 +157,12 @@ struct chunked {
     {
         const std::size_t n = in.size();
         if (const status s = begin(n, dst, field.eb); s != status::ok) return {0, s};
-        const auto make_writer = [&, one_encoder = encoder(in, field)] {
-            return [&, produce = one_encoder, values = source(in)](std::size_t i, byte_span to, std::size_t first, std::size_t at) {
-                return append(i, n, dst, to, first, at, produce, values);
-            };
-        };
-        const auto placed = [dst](std::size_t first, std::size_t last, std::size_t distance) { move_ends(dst, first, last, distance); };
-        return in_order<padded_to_unit(step * sizeof(T))>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), make_writer, placed);
+        constexpr std::size_t longest = std::max(padded_to_unit(step * sizeof(T)), room_for(step));
+        return placed<longest>(run, chunks(n), dst, start(n), stores_for(n * sizeof(T)), [&](std::size_t i, byte_span room) {
+            auto produce = encoder(in, field);
+            auto values = source(in);
+            return write_chunk(i, n, room, produce, values);
+        });
     }
 
     static constexpr bool adds = homomorphic_chunk_codec<Impl, T>;
@@ -171,30 +172,47 @@ struct chunked {
         else return 0;
     }
 
-    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, stores how = stores::cached) noexcept
+    static status read_chunk(const frame_view& view, std::size_t i, std::span<T> out, const decoded_facts& facts = {}) noexcept
     {
         const frame_view::piece piece = view.chunk(i);
-        const status s = decode_piece(view, piece, out, how);
+        const status s = decode_piece(view, piece, out, facts);
         // Looked at last: going to the end of a chunk first would wait for memory.
         return s == status::ok && !is_filled_with_zeros(piece) ? status::corrupt : s;
     }
     static status decode_piece(const frame_view& view, const frame_view::piece& piece, std::span<T> out,
-                               [[maybe_unused]] stores how) noexcept
+                               const decoded_facts& facts) noexcept
     {
         const double eb = view.header.bound;
         if constexpr (adds)
-            if (view.is_addend()) {
-                if constexpr (requires { Impl::decode_addend(piece.data, out, eb, how); })
-                    return Impl::decode_addend(piece.data, out, eb, how);
-                else return Impl::decode_addend(piece.data, out, eb);
-            }
-        if (!piece.raw) {
-            if constexpr (requires { Impl::decode_chunk(piece.data, out, eb, how); }) return Impl::decode_chunk(piece.data, out, eb, how);
-            else return Impl::decode_chunk(piece.data, out, eb);
+            if (view.is_addend()) return decode_addend(piece, out, eb, facts);
+        if (piece.raw) {
+            if (piece.data.size() != out.size_bytes()) return status::corrupt;
+            copy(std::as_writable_bytes(out), piece.data);
+            return status::ok;
         }
-        if (piece.data.size() != out.size_bytes()) return status::corrupt;
-        copy(std::as_writable_bytes(out), piece.data);
-        return status::ok;
+        return decode_chunk(piece, out, eb, facts);
+    }
+    static status decode_chunk(const frame_view::piece& piece, std::span<T> out, double eb,
+                               [[maybe_unused]] const decoded_facts& facts) noexcept
+    {
+        if constexpr (requires { Impl::decode_chunk(piece, out, eb, facts); }) return Impl::decode_chunk(piece, out, eb, facts);
+        else if constexpr (requires { Impl::decode_chunk(piece.data, out, eb, facts.how); })
+            return Impl::decode_chunk(piece.data, out, eb, facts.how);
+        else return Impl::decode_chunk(piece.data, out, eb);
+    }
+    static status decode_addend(const frame_view::piece& piece, std::span<T> out, double eb, const decoded_facts& facts) noexcept
+        requires adds
+    {
+        if constexpr (requires { Impl::decode_addend(piece, out, eb, facts); }) {
+            return Impl::decode_addend(piece, out, eb, facts);
+        } else {
+            status s;
+            if constexpr (requires { Impl::decode_addend(piece.data, out, eb, facts.how); })
+                s = Impl::decode_addend(piece.data, out, eb, facts.how);
+            else s = Impl::decode_addend(piece.data, out, eb);
+            if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
+            return s;
+        }
     }
 
     /// The only place where header and index of a frame are checked. @see frame_codec::open
@@ -207,18 +225,14 @@ struct chunked {
         if (!(Tag::lossy ? is_bound(h.bound) : h.bound == 0)) return status::corrupt;
         const bool addend = view.is_addend(), too_large = view.says_too_large();
         if (addend && !adds) return status::corrupt;
-        std::size_t begin = 0;
+        if (too_large && h.payload != 0) return status::corrupt;
         for (std::size_t i = 0; i < h.chunks; ++i) {
             const std::size_t count = std::min<std::uint64_t>(step, h.elements - std::uint64_t{i} * step), raw = count * sizeof(T);
-            const std::size_t end = view.end_of(i), fill = view.fill_of(i);
-            if (end < begin || fill >= frame_unit || fill > end - begin || end > view.payload.size()) return status::corrupt;
-            const std::size_t bytes = end - begin - fill;
+            const std::size_t begin = view.begin_of(i), bytes = view.bytes_of(i);
+            if (begin > view.payload.size() || bytes > view.payload.size() - begin) return status::corrupt;
             // No encoder writes a chunk that is not shorter than its elements.
-            const bool possible = addend           ? !view.is_raw(i) && bytes <= (too_large ? 0 : longest_addend(count))
-                                  : view.is_raw(i) ? bytes == raw
-                                                   : bytes < raw;
+            const bool possible = addend ? !view.is_raw(i) && bytes <= longest_addend(count) : view.is_raw(i) ? bytes == raw : bytes < raw;
             if (!possible) return status::corrupt;
-            begin = end;
         }
         return too_large ? status::too_large : status::ok;
     }
@@ -234,31 +248,32 @@ struct chunked {
         return view.says_too_large() ? status::too_large : status::ok;
     }
 
-    static status decode(const frame_view& view, std::span<T> out, stores how, between_chunks tell) noexcept
+    static status decode(const frame_view& view, std::span<T> out, const decoded_facts& wanted, between_chunks tell) noexcept
     {
+        decoded_facts facts = wanted;
         status s = decodable(view, out.size());
-        how = stores_at(out.data(), how);
+        facts.how = stores_at(out.data(), facts.how);
         for (std::size_t i = 0; s == status::ok && i < view.header.chunks; ++i) {
             const auto to = out.subspan(i * step, std::min(step, out.size() - i * step));
-            s = read_chunk(view, i, to, how);
+            s = read_chunk(view, i, to, facts);
             if (pipelined && s == status::ok) tell(to.size());
         }
-        settle(how);
+        settle(facts.how);
         return s;
     }
 
     template <codec_executor Executor>
-    static status decode(const frame_view& view, std::span<T> out, stores how, const Executor& run)
+    static status decode(const frame_view& view, std::span<T> out, decoded_facts facts, const Executor& run)
     {
         if (const status s = decodable(view, out.size()); s != status::ok) return s;
         const std::size_t all = view.header.chunks, parts = threads_for(run.width(), all);
         std::array<status, most_threads> read{};
-        how = stores_at(out.data(), how);
+        facts.how = stores_at(out.data(), facts.how);
         run(parts, [&](std::size_t part) {
             const exact_environment environment;
             for (std::size_t i = all * part / parts; i < all * (part + 1) / parts && read[part] == status::ok; ++i)
-                read[part] = read_chunk(view, i, out.subspan(i * step, std::min(step, out.size() - i * step)), how);
-            settle(how);
+                read[part] = read_chunk(view, i, out.subspan(i * step, std::min(step, out.size() - i * step)), facts);
+            settle(facts.how);
         });
         for (const status s : read)
             if (s != status::ok) return s;

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <array>
-#include <utility>
 
 #include <ccoll/codec/chunked.hpp>
 
@@ -25,16 +24,14 @@ struct chunked_addends {
     }
     static constexpr std::size_t longest_chunk = padded_to_unit(Impl::max_addend_bytes(step));
 
-    /// Appends chunk i at offset `at` of `to`, and its entry in `frame`. @see chunked::append
-    /// @param produce  (i, count, room) -> encode_result
+    /// Writes chunk i. @see chunked::write_chunk
     template <class Produce>
-    static encode_result append(std::size_t i, std::size_t n, byte_span frame, byte_span to, std::size_t begin, std::size_t at,
-                                Produce& produce) noexcept
+    static typename frames::written write_chunk(std::size_t i, std::size_t n, byte_span room, Produce& produce) noexcept
     {
         const std::size_t count = std::min(step, n - i * step);
-        const encode_result one = produce(i, count, to.subspan(at, Impl::max_addend_bytes(count)));
-        if (one.code != status::ok) return {0, one.code};
-        return {frames::close(i, n, frame, to, begin, at, one.bytes, false), status::ok, 0, one.special_values};
+        const encode_result one = produce(i, count, room.first(Impl::max_addend_bytes(count)));
+        if (one.code != status::ok) return {{0, one.code}, 0, false};
+        return {{frames::fill_up(room, one.bytes), status::ok, 0, one.special_values}, one.bytes, false};
     }
     static status begin(std::size_t n, byte_span dst, double eb) noexcept
     {
@@ -56,10 +53,12 @@ struct chunked_addends {
     {
         encode_result all{frames::start(n)};
         for (std::size_t i = 0; i < frames::chunks(n) && all.code == status::ok; ++i) {
-            const encode_result one = append(i, n, dst, dst, frames::start(n), all.bytes, produce);
-            all = {one.bytes, one.code, 0, all.special_values + one.special_values};
+            const auto one = write_chunk(i, n, dst.subspan(all.bytes), produce);
+            put_entry(dst, i, all.bytes - frames::start(n), one.bytes, false);
+            all = {all.bytes + one.result.bytes, one.result.code, 0, all.special_values + one.result.special_values};
             if (frames::pipelined) tell(std::min(step, n - i * step));
         }
+        put_payload(dst, all.bytes - frames::start(n));
         return end(all, n, dst, eb);
     }
     static encode_result refuse(std::size_t n, byte_span dst, double eb) noexcept
@@ -71,11 +70,15 @@ struct chunked_addends {
         std::memset(dst.data() + sizeof header, 0, frames::start(n) - sizeof header);  // an index of nothing
         return {frames::start(n), status::too_large};
     }
-    static encode_result encode_one(std::span<const T> in, byte_span to, field_facts field) noexcept
+    static encode_result encode_one(std::span<const T> in, byte_span to, const field_facts& field) noexcept
     {
-        if constexpr (requires { Impl::encode_addend_of_field(in, to, field.eb, field.strides); })
-            if (!field.strides.none()) return Impl::encode_addend_of_field(in, to, field.eb, field.strides);
-        return Impl::encode_addend(in, to, field.eb);
+        if constexpr (requires { Impl::encode_addend(in, to, field); }) return Impl::encode_addend(in, to, field);
+        else return Impl::encode_addend(in, to, field.eb);
+    }
+    static encode_result add_pieces(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span to) noexcept
+    {
+        if constexpr (requires { Impl::add_chunks(a, b, n, to); }) return Impl::add_chunks(a, b, n, to);
+        else return Impl::add_chunks(a.data, b.data, n, to);
     }
     static auto encoder(std::span<const T> in, field_facts field) noexcept
     {
@@ -85,15 +88,8 @@ struct chunked_addends {
     template <codec_executor Executor, class Produce>
     static encode_result in_parts(std::size_t n, byte_span dst, double eb, const Executor& run, const Produce& produce)
     {
-        const auto make_writer = [&] {
-            return
-                [&](std::size_t i, byte_span to, std::size_t first, std::size_t at) { return append(i, n, dst, to, first, at, produce); };
-        };
-        const auto placed = [dst](std::size_t first, std::size_t last, std::size_t distance) {
-            frames::move_ends(dst, first, last, distance);
-        };
-        return end(in_order<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), make_writer, placed),
-                   n, dst, eb);
+        const auto write_one = [&](std::size_t i, byte_span room) { return write_chunk(i, n, room, produce); };
+        return end(placed<longest_chunk>(run, frames::chunks(n), dst, frames::start(n), stores_for(n * sizeof(T)), write_one), n, dst, eb);
     }
     static encode_result encode(std::span<const T> in, byte_span dst, field_facts field, between_chunks tell) noexcept
     {
@@ -108,13 +104,6 @@ struct chunked_addends {
         return in_parts(n, dst, field.eb, run, encoder(in, field));
     }
 
-    static void put_fills(const frame_view& sum, std::span<T> out, int times) noexcept
-    {
-        if (sum.says_too_large()) return;
-        for (std::size_t i = 0; i < sum.header.chunks; ++i)
-            Impl::put_fills(sum.chunk(i).data, out.subspan(i * step, std::min(step, out.size() - i * step)), times);
-    }
-
     /// May two opened frames be added? @return too_large if one of them says so, because then the sum says so as well
     static status addable(const frame_view& a, const frame_view& b) noexcept
     {
@@ -123,16 +112,15 @@ struct chunked_addends {
         if (a.header.bound != b.header.bound) return status::bound_differs;
         return a.says_too_large() || b.says_too_large() ? status::too_large : status::ok;
     }
-    static constexpr auto sum_of_chunks = [](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) noexcept {
-        return Impl::add_chunks(x, y, count, to);
-    };
+    static constexpr auto sum_of_chunks = [](const frame_view::piece& x, const frame_view::piece& y, std::size_t count,
+                                             byte_span to) noexcept { return add_pieces(x, y, count, to); };
     /// Adds chunks i of two frames.
     template <class AddChunk>
     static auto adder(const frame_view& a, const frame_view& b, AddChunk add_chunk) noexcept
     {
         return [&a, &b, add_chunk](std::size_t i, std::size_t count, byte_span to) -> encode_result {
             const frame_view::piece x = a.chunk(i), y = b.chunk(i);
-            const encode_result sum = add_chunk(x.data, y.data, count, to);
+            const encode_result sum = add_chunk(x, y, count, to);
             return are_filled_with_zeros(x, y) ? sum : encode_result{0, status::corrupt};
         };
     }
@@ -141,53 +129,49 @@ struct chunked_addends {
         return is_filled_with_zeros(x) && is_filled_with_zeros(y);
     }
 
-    /// Adds into the memory of an operand. The operand's chunks move to the end of dst first. In front of each chunk there is then as much
-    /// room as the sums of the chunks before it can take, so that the sum never overwrites a chunk that has not been read. It may overwrite
-    /// the chunk that is being read, which is therefore read from a copy.
-    /// @param add_chunk  (a, b, count, room) -> encode_result
-    template <class AddChunk>
-    static encode_result sum_in_place(frame_view left, frame_view right, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
-    {
-        const std::size_t n = left.header.elements;
-        const double eb = left.header.bound;
-        if (dst.size() < max_bytes(n)) return {0, status::out_of_space};
-        const bool into_left = left.whole.data() == dst.data(), into_right = right.whole.data() == dst.data();
-        const byte_span at_end = dst.first(max_bytes(n)).last((into_left ? left : right).payload.size());
-        if (!at_end.empty()) std::memmove(at_end.data(), dst.data() + frames::start(n), at_end.size());
-        if (into_left) left.payload = at_end;
-        if (into_right) right.payload = at_end;
-        std::array<std::byte, Impl::max_addend_bytes(step)> aside;
-        std::size_t left_end = 0, right_end = 0;  // remembered, because the index of the sum is written over that of the operand
-        return write(n, dst, eb, tell, [&](std::size_t i, std::size_t count, byte_span to) -> encode_result {
-            const auto a = left.chunk(i, std::exchange(left_end, left.end_of(i))),
-                       b = right.chunk(i, std::exchange(right_end, right.end_of(i)));
-            if (!are_filled_with_zeros(a, b)) return {0, status::corrupt};  // first, because the sum may be written over them
-            const_byte_span x = a.data, y = b.data;
-            for (const_byte_span* operand : {&x, &y})
-                if (share_memory(operand->data(), operand->size(), to.data(), to.size())) {
-                    copy(aside, *operand);
-                    *operand = const_byte_span(aside).first(operand->size());
-                }
-            return add_chunk(x, y, count, to);
-        });
-    }
-    static bool in_memory_of_operand(const frame_view& a, const frame_view& b, byte_span dst) noexcept
-    {
-        return a.whole.data() == dst.data() || b.whole.data() == dst.data();
-    }
-    template <class AddChunk>
-    static encode_result join(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell, AddChunk add_chunk) noexcept
+    /// A frame, or a copy of it if `dst` is its memory.
+    struct operand {
+        frame_view view;
+        aside_memory memory;
+        bool is_lost = false;  ///< there was no memory for the copy
+
+        operand(const frame_view& frame, byte_span dst) noexcept
+            : view(frame), memory(frame.whole.data() == dst.data() ? frame.whole.size() : 0)
+        {
+            if (frame.whole.data() != dst.data()) return;
+            is_lost = memory.bytes.empty();
+            if (is_lost) return;
+            copy(memory.bytes, frame.whole);
+            const const_byte_span whole = memory.bytes;
+            view.whole = whole;
+            view.index = whole.subspan(sizeof(frame_header), frame.index.size());
+            view.payload = whole.last(frame.payload.size());
+        }
+    };
+    /// @param run_all  (a, b, n, dst) -> encode_result, of operands that are not in the memory of dst
+    template <class RunAll>
+    static encode_result join(const frame_view& a, const frame_view& b, byte_span dst, RunAll run_all) noexcept(noexcept(run_all(a, b)))
     {
         const std::size_t n = a.header.elements;
         const double eb = a.header.bound;
         if (const status s = addable(a, b); s != status::ok) return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
-        if (in_memory_of_operand(a, b, dst)) return sum_in_place(a, b, dst, tell, add_chunk);
+        const operand x(a, dst), y(b, dst);
+        if (x.is_lost || y.is_lost) return {0, status::out_of_memory};
         if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return write(n, dst, eb, tell, adder(a, b, add_chunk));
+        return run_all(x.view, y.view);
+    }
+    /// @param add_chunk  (a, b, count, room) -> encode_result
+    template <class AddChunk>
+    static encode_result join_chunks(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell,
+                                     AddChunk add_chunk) noexcept
+    {
+        return join(a, b, dst, [&](const frame_view& x, const frame_view& y) noexcept {
+            return write(x.header.elements, dst, x.header.bound, tell, adder(x, y, add_chunk));
+        });
     }
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, between_chunks tell) noexcept
     {
-        return join(a, b, dst, tell, sum_of_chunks);
+        return join_chunks(a, b, dst, tell, sum_of_chunks);
     }
     /// Gives the frame that add() gives for the frame of `own` and `theirs`. The addends of own values exist chunk by chunk, in the
     /// innermost cache alone. `theirs` has been opened.
@@ -207,27 +191,23 @@ struct chunked_addends {
             const encode_result r = encode_one(own.subspan(i * step, count), room, field);
             if (r.code != status::ok) return r;
             const frame_view::piece other = theirs.chunk(i);
-            const encode_result sum = Impl::add_chunks(room.first(r.bytes), other.data, count, to);
+            const encode_result sum = add_pieces({room.first(r.bytes), mine.size() - r.bytes, false}, other, count, to);
             return is_filled_with_zeros(other) ? sum : encode_result{0, status::corrupt};
         });
     }
-    /// In the memory of an operand one thread does all the work.
     template <codec_executor Executor>
     static encode_result add(const frame_view& a, const frame_view& b, byte_span dst, const Executor& run)
     {
-        if (in_memory_of_operand(a, b, dst)) return add(a, b, dst, between_chunks{});
-        const std::size_t n = a.header.elements;
-        const double eb = a.header.bound;
-        if (const status s = addable(a, b); s != status::ok) return s == status::too_large ? refuse(n, dst, eb) : encode_result{0, s};
-        if (const status s = begin(n, dst, eb); s != status::ok) return {0, s};
-        return in_parts(n, dst, eb, run, adder(a, b, sum_of_chunks));
+        return join(a, b, dst, [&](const frame_view& x, const frame_view& y) {
+            return in_parts(x.header.elements, dst, x.header.bound, run, adder(x, y, sum_of_chunks));
+        });
     }
     static encode_result combine(std::int32_t factor_a, const frame_view& a, std::int32_t factor_b, const frame_view& b,
                                  byte_span dst) noexcept
         requires linear_chunk_codec<Impl, T>
     {
-        return join(a, b, dst, {}, [=](const_byte_span x, const_byte_span y, std::size_t count, byte_span to) {
-            return Impl::combine_chunks(factor_a, x, factor_b, y, count, to);
+        return join_chunks(a, b, dst, {}, [=](const frame_view::piece& x, const frame_view::piece& y, std::size_t count, byte_span to) {
+            return Impl::combine_chunks(factor_a, x.data, factor_b, y.data, count, to);
         });
     }
 };

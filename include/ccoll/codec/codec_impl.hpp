@@ -12,6 +12,8 @@
 #include <ccoll/base/memory.hpp>
 #include <ccoll/base/stores.hpp>
 #include <ccoll/policy/buffer.hpp>
+#include <ccoll/policy/field_facts.hpp>
+#include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -38,9 +40,12 @@ struct codec_impl;
 /// Members that a codec may have:
 /// static constexpr bool pipelined = true: the engine polls messages between chunks.
 /// static constexpr std::size_t elements_between_polls: how often it does so; every 16384 elements if this is missing.
-/// encode_chunk_of_field(in, dst, eb, strides), encode_addend_of_field(in, dst, eb, strides): encode_chunk and encode_addend for values of
-/// a field with these strides (policy/strides.hpp). A chunk may begin anywhere in a row.
+/// encode_chunk and encode_addend with `field_facts` (policy/field_facts.hpp) in place of the bound: strides of the field, from whose rows
+/// a codec may predict (a chunk may begin anywhere in a row), and what stands for missing values, which come back as they were.
 /// decode_chunk and decode_addend with `stores` as a fourth argument: the decoders can write past the caches.
+/// decode_chunk(piece, out, eb, decoded_facts), decode_addend(piece, out, eb, decoded_facts), add_chunks(piece, piece, n, dst), where a
+/// `frame_view::piece` (wire/frame.hpp) also says how many bytes behind the chunk can be read.
+/// room_bytes(n): encode_chunk and encode_addend are faster if `dst` has so many bytes. They are given them where there is room.
 template <class Impl, class T>
 concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_byte_span src, byte_span dst, double eb) {
     { Impl::chunk_elements } -> std::convertible_to<std::size_t>;
@@ -52,18 +57,14 @@ concept chunk_codec = requires(std::span<const T> in, std::span<T> out, const_by
 /// that may or may not look like the others. An addend never travels raw, and the bytes of a sum depend on what was added, not on the
 /// order.
 ///
-/// can_add(largest, eb, addends): can so many values with |x| <= largest be added? If not, ranks reduce exactly.
+/// can_add(largest, eb, addends): do all sums of so many values with |x| <= largest hold? Nothing is asked afterwards then.
 /// adds_non_finite: addends hold NaN and Inf, and add them as IEEE 754 does.
-/// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. Returns too_large for values that cannot be added.
-/// self_checked_addends (optional): for up to so many addends, encode_addend or add_chunks returns too_large for everything that cannot be
-/// added, whatever the order. Ranks that all see all results then need not look at their data beforehand.
-/// adds_one_fill_value (optional): values for which can_add(|x|, eb, 1) says no can be added all the same if all of them are equal, bit for
-/// bit. put_fills(chunk, out, times) then puts this value itself in the places of a sum where it has been added so many times and nothing
-/// else has, because a rounded multiple that is divided again need not be the value.
-/// addend_step(eb) (optional): the step of the grid on which addends and their sums lie: a value is encoded as the nearest multiple, and a
-/// sum is decoded as a multiple, rounded once. 0: there is none for this bound. Algo::Hierarchical adds encoded streams only where sums can
-/// be decoded and encoded again without loss, and learns it from this.
-/// add_chunks(a, b, n, dst): the sum of two addends of n values, whose bytes may be anything; total. too_large if the sum cannot be held.
+/// encode_addend: as encode_chunk, into max_addend_bytes(n) bytes. Returns too_large for values that cannot be added. It, or add_chunks,
+/// does so for everything that cannot be added, unless can_add has said yes; ranks then reduce exactly. addend_step(eb) (optional): the
+/// step of the grid on which addends and their sums lie: a value is encoded as the nearest multiple, and a sum is decoded as a multiple,
+/// rounded once. 0: there is none for this bound. Algo::Hierarchical adds encoded streams only where sums can be decoded and encoded again
+/// without loss, and learns it from this. add_chunks(a, b, n, dst): the sum of two addends of n values, whose bytes may be anything; total.
+/// too_large if the sum cannot be held.
 template <class Impl, class T>
 concept homomorphic_chunk_codec = chunk_codec<Impl, T> && requires(std::span<const T> in, std::span<T> out, const_byte_span a,
                                                                    const_byte_span b, std::size_t n, byte_span dst, double eb) {

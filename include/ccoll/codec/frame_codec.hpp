@@ -8,9 +8,8 @@
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
-#include <ccoll/base/stores.hpp>
+#include <ccoll/policy/field_facts.hpp>
 #include <ccoll/policy/reduce_op.hpp>
-#include <ccoll/policy/strides.hpp>
 #include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -26,14 +25,6 @@ struct between_chunks {
     }
 };
 
-/// What an encoder is told about a field beside its values.
-struct field_facts {
-    double eb;              ///< the absolute bound
-    field_strides strides;  ///< where its neighbours are, from which a codec may predict (codec_impl.hpp)
-
-    constexpr field_facts(double bound, field_strides neighbours = {}) noexcept : eb(bound), strides(neighbours) {}
-};
-
 /// Frames are read once, by `open`. Everything else takes the frame_view that `open` of the same codec filled, and trusts its header and
 /// index. `own`, `in`, `out`: n elements, the count of the frame.
 template <element T>
@@ -46,7 +37,7 @@ struct frame_codec {
     ///         count_differs: `view` is valid, and tells another count than n
     ///         corrupt, wire_version, foreign_frame: `view` is unspecified
     status (*open)(const_byte_span src, std::size_t n, frame_view& view) noexcept = nullptr;
-    status (*decode)(const frame_view& src, std::span<T> out, stores, between_chunks) noexcept = nullptr;
+    status (*decode)(const frame_view& src, std::span<T> out, const decoded_facts&, between_chunks) noexcept = nullptr;
     /// out = own op decoded, chunk by chunk in the innermost cache. `out` may be `own`.
     status (*decode_reduce)(const frame_view& src, std::span<const T> own, T* out, const reduction<T>&, between_chunks) noexcept = nullptr;
     /// dst = encoded(own op decoded), also chunk by chunk: C-Coll's reduction step without storing the partial result.
@@ -61,6 +52,7 @@ struct frame_codec {
 template <element T>
 struct addend_codec {
     std::size_t (*max_bytes)(std::size_t n) noexcept = nullptr;
+    /// Do all sums of values of this magnitude and below hold? Others say too_large if they do not.
     bool (*can_add)(double largest, double eb, std::size_t addends) noexcept = nullptr;
     encode_result (*encode)(std::span<const T> in, byte_span dst, field_facts, between_chunks) noexcept = nullptr;
     /// The frame that says too_large.
@@ -68,10 +60,7 @@ struct addend_codec {
     /// The frame of the sum, without decoding. Both have been opened by this codec, with status ok or too_large.
     encode_result (*add)(const frame_view& a, const frame_view& b, byte_span dst, between_chunks) noexcept = nullptr;
     bool adds_non_finite = false;
-    std::size_t self_checked_addends = 0;
     double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
-    /// Puts a fill value where a decoded sum has it `times` times and nothing else; null: there are none.
-    void (*put_fills)(const frame_view& src, std::span<T> out, int times) noexcept = nullptr;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI

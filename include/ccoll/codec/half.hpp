@@ -49,6 +49,22 @@ int rounding_exponent(float largest, double eb) noexcept
 
 CCOLL_EXACT_END
 
+/// A declared value is the float with the same value.
+template <small_float T>
+missing_value as_floats(missing_value m) noexcept
+{
+    if (!m.declared) return m;
+    const T x = std::bit_cast<T>(static_cast<std::uint16_t>(m.bits));
+    float y;
+    wideners<T>.in_use()(&x, &y, 1);
+    return {std::bit_cast<std::uint32_t>(y), true};
+}
+template <small_float T>
+field_facts as_floats(const field_facts& field) noexcept
+{
+    return {field.eb, field.strides, as_floats<T>(field.missing)};
+}
+
 /// Chunks of T by the float codec.
 ///
 /// The bound holds in T. Let x be in T, x' what the float codec makes of it, r the finite number of T nearest to x'. Then
@@ -56,8 +72,9 @@ CCOLL_EXACT_END
 /// distance between the neighbours of x' in T (beyond the largest number, r lies between x and x', and |r - x| <= |x' - x|): with |x' - x|
 /// <= eb - h, |r - x| <= eb as well. The encoder takes the larger of eb - h and eb / 2, and says which. NaN and Inf are those of the float
 /// codec: bit for bit, since conversions keep what T can hold of a NaN.
-template <class Float, small_float T>
+template <class Tag, small_float T>
 struct movement_coder {
+    using Float = codec_impl<Tag, float, host_space>;
     static constexpr std::size_t chunk_elements = Float::chunk_elements;
     /// Where the number that comes with a chunk is a rate, there is no bound to be divided.
     static constexpr bool at_rate = [] {
@@ -65,16 +82,17 @@ struct movement_coder {
         else return false;
     }();
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
         const exact_environment environment;
         float x[chunk_elements];
-        std::byte room[sizeof x];  // a codec may use as many bytes as its values have
+        std::byte room[chunked<Tag, float>::room_for(chunk_elements)];
         wideners<T>.in_use()(in.data(), x, in.size());
-        const int k = at_rate ? 0 : rounding_exponent<T>(largest_finders.in_use()(x, in.size()), eb);
-        const double bound = at_rate ? eb : bound_for(eb, k);
-        if (!is_bound(bound)) return {0, status::unsupported};
-        encode_result r = Float::encode_chunk(std::span<const float>(x, in.size()), byte_span(room, in.size() * sizeof(float)), bound);
+        const int k = at_rate ? 0 : rounding_exponent<T>(largest_finders.in_use()(x, in.size()), field.eb);
+        field_facts of_floats = as_floats<T>(field);
+        if (!at_rate) of_floats.eb = bound_for(field.eb, k);
+        if (!is_bound(of_floats.eb)) return {0, status::unsupported};
+        encode_result r = chunked<Tag, float>::encode_one(std::span<const float>(x, in.size()), room, of_floats);
         if (r.code != status::ok) return r;
         if (1 + r.bytes > dst.size()) return {0, status::out_of_space};
         std::memcpy(dst.data(), room, r.bytes);
@@ -82,43 +100,36 @@ struct movement_coder {
         r.bytes += 1;
         return r;
     }
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
+    static status decode_chunk(const frame_view::piece& src, std::span<T> out, double eb, decoded_facts facts) noexcept
     {
         const exact_environment environment;
         float x[chunk_elements];
-        if (src.empty()) return status::corrupt;
-        const double bound = at_rate ? eb : bound_for(eb, static_cast<std::int8_t>(src.back()));
-        if (!is_bound(bound) || (at_rate && src.back() != std::byte{0})) return status::corrupt;
-        if (const status s = Float::decode_chunk(src.first(src.size() - 1), std::span<float>(x, out.size()), bound); s != status::ok)
-            return s;
-        range_rounders<T>.in_use()(x, out.data(), out.size());
-        return status::ok;
+        if (src.data.empty()) return status::corrupt;
+        const auto last = src.data.back();
+        const double bound = at_rate ? eb : bound_for(eb, static_cast<std::int8_t>(last));
+        if (!is_bound(bound) || (at_rate && last != std::byte{0})) return status::corrupt;
+        facts.how = stores::cached;
+        const frame_view::piece of_floats{src.data.first(src.data.size() - 1), src.readable + 1, false};
+        const status s = chunked<Tag, float>::decode_chunk(of_floats, std::span<float>(x, out.size()), bound, facts);
+        if (s == status::ok) range_rounders<T>.in_use()(x, out.data(), out.size());
+        return s;
+    }
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
+    {
+        return decode_chunk({src, 0, false}, out, eb, {});
     }
 };
 
-template <class Float, small_float T>
-struct coder : movement_coder<Float, T> {};
+template <class Tag, small_float T>
+struct coder : movement_coder<Tag, T> {};
 
 /// Addends and sums are those of the float codec. A decoded sum is rounded to T, as arithmetic in T would round the exact one.
-template <class Float, small_float T>
-    requires homomorphic_chunk_codec<Float, float>
-struct coder<Float, T> : movement_coder<Float, T> {
+template <class Tag, small_float T>
+    requires homomorphic_chunk_codec<codec_impl<Tag, float, host_space>, float>
+struct coder<Tag, T> : movement_coder<Tag, T> {
+    using typename movement_coder<Tag, T>::Float;
     static constexpr bool adds_non_finite = Float::adds_non_finite;
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return Float::max_addend_bytes(n); }
-    static constexpr std::size_t self_checked_addends = [] {
-        if constexpr (requires { Float::self_checked_addends; }) return std::size_t{Float::self_checked_addends};
-        else return std::size_t{0};
-    }();
-    static constexpr bool adds_one_fill_value = [] {
-        if constexpr (requires { Float::adds_one_fill_value; }) return bool{Float::adds_one_fill_value};
-        else return false;
-    }();
-    static void put_fills(const_byte_span chunk, std::span<T> out, int times) noexcept
-    {
-        using plain = float16<exponent_bits_of<T>>;  // has the bits of T, whoever defined that
-        if constexpr (adds_one_fill_value)
-            Float::put_fills(chunk, std::span<plain>(reinterpret_cast<plain*>(out.data()), out.size()), times);
-    }
     static bool can_add(double largest, double eb, std::size_t addends) noexcept { return Float::can_add(largest, eb, addends); }
 
     static double addend_step(double eb) noexcept
@@ -127,18 +138,28 @@ struct coder<Float, T> : movement_coder<Float, T> {
         else return 0;
     }
 
-    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb) noexcept
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
         float x[Float::chunk_elements];
         wideners<T>.in_use()(in.data(), x, in.size());
-        return Float::encode_addend(std::span<const float>(x, in.size()), dst, eb);
+        return chunked_addends<Tag, float>::encode_one(std::span<const float>(x, in.size()), dst, as_floats<T>(field));
+    }
+    static status decode_addend(const frame_view::piece& src, std::span<T> out, double eb, decoded_facts facts) noexcept
+    {
+        float x[Float::chunk_elements];
+        facts.how = stores::cached;
+        facts.missing = as_floats<T>(facts.missing);
+        const status s = chunked<Tag, float>::decode_addend(src, std::span<float>(x, out.size()), eb, facts);
+        if (s == status::ok) rounders<T>.in_use()(x, out.data(), out.size());
+        return s;
     }
     static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        float x[Float::chunk_elements];
-        if (const status s = Float::decode_addend(src, std::span<float>(x, out.size()), eb); s != status::ok) return s;
-        rounders<T>.in_use()(x, out.data(), out.size());
-        return status::ok;
+        return decode_addend({src, 0, false}, out, eb, {});
+    }
+    static encode_result add_chunks(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
+    {
+        return chunked_addends<Tag, float>::add_pieces(a, b, n, dst);
     }
     static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
     {
@@ -157,7 +178,7 @@ struct coder<Float, T> : movement_coder<Float, T> {
 /// Your codec for float serves T without another line. If you also specialise codec_impl for T, that one is used.
 template <class Tag, small_float T>
     requires(Tag::lossy && chunk_codec<codec_impl<Tag, float, host_space>, float>)
-struct codec_impl<Tag, T, host_space> : detail::two_byte::coder<codec_impl<Tag, float, host_space>, T> {
+struct codec_impl<Tag, T, host_space> : detail::two_byte::coder<Tag, T> {
     static constexpr bool pipelined = detail::chunked<Tag, float>::pipelined;
     static constexpr std::size_t elements_between_polls = detail::chunked<Tag, float>::elements_between_polls;
 };

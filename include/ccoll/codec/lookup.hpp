@@ -16,14 +16,7 @@ namespace detail {
 
 // What a homomorphic codec may have beside the functions that it must have (codec_impl.hpp).
 template <class Impl>
-inline constexpr std::size_t self_checked_addends = [] {
-    if constexpr (requires { Impl::self_checked_addends; }) return std::size_t{Impl::self_checked_addends};
-    else return std::size_t{0};
-}();
-template <class Impl>
 concept has_addend_step = requires { Impl::addend_step(0.0); };
-template <class Impl>
-concept adds_one_fill_value = requires { requires Impl::adds_one_fill_value; };
 
 }  // namespace detail
 
@@ -47,10 +40,8 @@ template <class Tag, element T>
 inline constexpr addend_codec<T> addend_codec_of = [] {
     using all = detail::chunked_addends<Tag, T>;
     using impl = codec_impl<Tag, T, host_space>;
-    addend_codec<T> c{
-        &all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite, detail::self_checked_addends<impl>};
+    addend_codec<T> c{&all::max_bytes, &impl::can_add, &all::encode, &all::refuse, &all::add, impl::adds_non_finite};
     if constexpr (detail::has_addend_step<impl>) c.step = &impl::addend_step;
-    if constexpr (detail::adds_one_fill_value<impl>) c.put_fills = &all::put_fills;
     return c;
 }();
 

@@ -17,17 +17,16 @@ struct codec_impl<policies::Codec::PipeSZx, T, host_space> {
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 65536;  // 20 us of encoding with AVX-512, 50 us with portable code
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept;
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::PipeSZx, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                              byte_span dst,
-                                                                                                              double eb) noexcept
+[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::PipeSZx, T, host_space>::encode_chunk(
+    std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
-    return detail::szx::chunk_coder<T, chunk_elements>::encode_chunk(in, dst, eb);
+    return detail::szx::chunk_coder<T, chunk_elements>::encode_chunk(in, dst, field);
 }
 template <native_float T>
 [[gnu::always_inline]] inline status codec_impl<policies::Codec::PipeSZx, T, host_space>::decode_chunk(const_byte_span src,

@@ -12,8 +12,13 @@ namespace ccoll::inline CCOLL_ABI {
 struct codec_context {
     double eb = 0;                ///< of what is encoded
     field_strides strides{};      ///< of the field that is encoded: @see field_facts
+    missing_value missing{};      ///< what stands for missing values
     stores how = stores::cached;  ///< of what is decoded
+    int divisor = 1;              ///< of a sum that is decoded: @see decoded_facts
     between_chunks between{};     ///< only on a queue that works at once: whoever does the work calls it
+
+    field_facts field() const { return {eb, strides, missing}; }
+    decoded_facts decoded() const { return {how, divisor, missing}; }
 };
 
 /// As frame_codec, begun. Elements are in the codec's memory space. Frames are in memory that host and codec can read and write both: the
@@ -46,10 +51,7 @@ struct queued_addends {
     void (*encode_add)(const codec_queue&, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context&,
                        codec_work&) noexcept = nullptr;
     bool adds_non_finite = false;
-    std::size_t self_checked_addends = 0;
     double (*step)(double eb) noexcept = nullptr;  ///< of the grid of decoded sums; null: not known
-    /// @see addend_codec; null: values that cannot be added as numbers cannot be added at all
-    void (*put_fills)(const codec_queue&, const frame_view& src, std::span<T> out, int times, codec_work&) noexcept = nullptr;
 };
 
 namespace detail {
@@ -89,8 +91,6 @@ struct queued_work {
     static void encode_add(const codec_queue&, std::span<const T> own, const frame_view& theirs, byte_span dst, const codec_context&,
                            codec_work&) noexcept
         requires has_homomorphic_codec<Tag, T>;
-    static void put_fills(const codec_queue&, const frame_view& src, std::span<T> out, int times, codec_work&) noexcept
-        requires has_homomorphic_codec<Tag, T>;
 };
 
 template <class Tag, element T, class Exec>
@@ -102,13 +102,13 @@ template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c,
                                        codec_work& work) noexcept
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, {c.eb, c.strides}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunks::encode(in, dst, c.field(), c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c,
                                        codec_work& work) noexcept
 {
-    begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.how, c.between)}; });
+    begin_host_work<Exec>(queue, work, [=] { return encode_result{0, chunks::decode(src, out, c.decoded(), c.between)}; });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out,
@@ -120,7 +120,7 @@ template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::decode_reduce_encode(const codec_queue& queue, const frame_view& src, std::span<const T> own, byte_span dst,
                                                      const reduction<T>& op, const codec_context& c, codec_work& work) noexcept
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, {c.eb, c.strides}, op, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunks::decode_reduce_encode(src, own, dst, c.field(), op, c.between); });
 }
 
 template <class Tag, element T, class Exec>
@@ -148,7 +148,7 @@ void queued_work<Tag, T, Exec>::encode_addend(const codec_queue& queue, std::spa
                                               codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, {c.eb, c.strides}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode(in, dst, c.field(), c.between); });
 }
 template <class Tag, element T, class Exec>
 void queued_work<Tag, T, Exec>::add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst,
@@ -162,20 +162,8 @@ void queued_work<Tag, T, Exec>::encode_add(const codec_queue& queue, std::span<c
                                            const codec_context& c, codec_work& work) noexcept
     requires has_homomorphic_codec<Tag, T>
 {
-    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, {c.eb, c.strides}, c.between); });
+    begin_host_work<Exec>(queue, work, [=] { return chunked_addends<Tag, T>::encode_add(own, theirs, dst, c.field(), c.between); });
 }
-template <class Tag, element T, class Exec>
-void queued_work<Tag, T, Exec>::put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times,
-                                          codec_work& work) noexcept
-    requires has_homomorphic_codec<Tag, T>
-{
-    if constexpr (adds_one_fill_value<codec_impl<Tag, T, host_space>>)
-        begin_host_work<Exec>(queue, work, [=] {
-            chunked_addends<Tag, T>::put_fills(src, out, times);
-            return encode_result{};
-        });
-}
-
 // The functions of these tables are those of queued_work alone, so that a file for which they are compiled elsewhere compiles no codec.
 template <class Tag, element T, class Exec>
 struct host_frames {
@@ -197,11 +185,8 @@ struct host_addends : host_frames<Tag, T, Exec> {
                               work::refuse,
                               work::add,
                               work::encode_add,
-                              impl::adds_non_finite,
-                              self_checked_addends<impl>,
-                              nullptr};
+                              impl::adds_non_finite};
         if constexpr (has_addend_step<impl>) all.step = work::step;
-        if constexpr (adds_one_fill_value<impl>) all.put_fills = work::put_fills;
         return all;
     }();
 };

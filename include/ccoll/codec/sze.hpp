@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <span>
 
-#include <ccoll/codec/szp.hpp>
+#include <ccoll/codec/codec_impl.hpp>
+#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/policy/field_facts.hpp>
 #include <ccoll/policy/tags.hpp>
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 #include <ccoll/codec/sze/coder.hpp>
@@ -15,9 +17,9 @@ namespace ccoll::inline CCOLL_ABI {
 
 /// The quanta of SZp in fewer bits: a third less at 1e-3 of the range, at a tenth of the speed. For links of about 100 Mb/s.
 ///
-/// Bound, special values, denormals and tight bounds are those of SZp, because the quanta are. Not homomorphic: reductions decode, add and
-/// encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone. If the buffer has a shape, they try its
-/// rows and planes as well, and send what is shorter.
+/// Bound, exceptional values, denormals and tight bounds are those of SZp, because the quanta are. Not homomorphic: reductions decode, add
+/// and encode. Encoders look for the rows of a field by themselves (sze/rows.hpp), in each chunk alone. If the buffer has a shape, they try
+/// its rows and planes as well, and send what is shorter.
 /// Cost: O(n) passes over a chunk in the innermost caches, twice as many in an encoder with a shape; no allocation, 190 KiB of stack. All
 /// instruction sets give the same bytes.
 ///
@@ -31,23 +33,18 @@ struct codec_impl<policies::Codec::SZe, T, host_space> {
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 8192;  // 30 us
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept;
-    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept;
+    static constexpr std::size_t room_bytes(std::size_t n) noexcept { return detail::szp::most_room<T>(n); }
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept;
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 template <native_float T>
 [[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZe, T, host_space>::encode_chunk(std::span<const T> in,
-                                                                                                          byte_span dst, double eb) noexcept
+                                                                                                          byte_span dst,
+                                                                                                          const field_facts& field) noexcept
 {
-    return detail::sze::chunk_coder<T>::encode_chunk(in, dst, eb);
-}
-template <native_float T>
-[[gnu::always_inline]] inline encode_result codec_impl<policies::Codec::SZe, T, host_space>::encode_chunk_of_field(
-    std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
-{
-    return detail::sze::chunk_coder<T>::encode_chunk_of_field(in, dst, eb, strides);
+    return detail::sze::chunk_coder<T>::encode_chunk(in, dst, field);
 }
 template <native_float T>
 [[gnu::always_inline]] inline status codec_impl<policies::Codec::SZe, T, host_space>::decode_chunk(const_byte_span src, std::span<T> out,

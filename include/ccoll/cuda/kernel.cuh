@@ -59,14 +59,19 @@ CCOLL_DEVICE void store_as(void* p, V v)
     *static_cast<V*>(p) = v;
 }
 
-/// A word that says everything itself, so nothing else is ordered by it.
-CCOLL_DEVICE u64 load_relaxed(const u64* p)
+/// What no thread of the launch writes. Not as *p, which would be ordered with stores.
+CCOLL_DEVICE u32 get_constant(const void* p)
 {
-    u64 v;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    u32 v;
+    asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
     return v;
 }
-CCOLL_DEVICE void store_relaxed(u64* p, u64 v) { asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory"); }
+CCOLL_DEVICE uint2 get_constant_pair(const void* p)
+{
+    uint2 v;
+    asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
+    return v;
+}
 /// Adds 1. Whoever sees the sum sees what the others stored before they added.
 CCOLL_DEVICE u32 count_up(u32* p)
 {
@@ -75,7 +80,6 @@ CCOLL_DEVICE u32 count_up(u32* p)
     __threadfence();
     return before;
 }
-CCOLL_DEVICE void stand_by() { __nanosleep(20); }
 
 CCOLL_DEVICE u32 bits_of(float x) { return __float_as_uint(x); }
 CCOLL_DEVICE u64 bits_of(double x) { return static_cast<u64>(__double_as_longlong(x)); }
@@ -107,22 +111,13 @@ void store_as(void* to, V v, emulator::location where = emulator::location::curr
     std::memcpy(p, &v, sizeof v);
 }
 
-inline u64 load_relaxed(const u64* p)
-{
-    emulator::stand_by();
-    return __atomic_load_n(p, __ATOMIC_RELAXED);
-}
-inline void store_relaxed(u64* p, u64 v)
-{
-    __atomic_store_n(p, v, __ATOMIC_RELAXED);
-    emulator::stand_by();
-}
+inline u32 get_constant(const void* p) { return load_as<u32>(p); }
+inline uint2 get_constant_pair(const void* p) { return load_as<uint2>(p); }
 inline u32 count_up(u32* p)
 {
     emulator::stand_by();
     return __atomic_fetch_add(p, 1u, __ATOMIC_ACQ_REL);
 }
-inline void stand_by() { emulator::stand_by(); }
 
 inline u32 bits_of(float x) { return std::bit_cast<u32>(x); }
 inline u64 bits_of(double x) { return std::bit_cast<u64>(x); }
@@ -131,11 +126,14 @@ inline double number_of(u64 bits) { return std::bit_cast<double>(bits); }
 
 #endif
 
-// Products and sums that are rounded one by one: nvcc contracts a plain x * y + z, and no pragma of the host compiler reaches device code.
+// Products, sums and quotients that are rounded one by one: nvcc contracts a plain x * y + z, and no pragma of the host compiler reaches
+// device code.
 CCOLL_DEVICE float times(float a, float b) { return __fmul_rn(a, b); }
 CCOLL_DEVICE double times(double a, double b) { return __dmul_rn(a, b); }
 CCOLL_DEVICE float plus(float a, float b) { return __fadd_rn(a, b); }
 CCOLL_DEVICE double plus(double a, double b) { return __dadd_rn(a, b); }
+CCOLL_DEVICE float ratio(float a, float b) { return __fdiv_rn(a, b); }
+CCOLL_DEVICE double ratio(double a, double b) { return __ddiv_rn(a, b); }
 
 /// Differences of quanta wrap.
 CCOLL_DEVICE i32 minus(i32 a, i32 b) { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }

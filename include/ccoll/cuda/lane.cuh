@@ -72,8 +72,8 @@ public:
     }
 
     cudaStream_t stream() const noexcept { return stream_; }
-    /// What kernels of one launch tell each other; @see scratch
-    cudaError_t grow_scratch(std::size_t chunks) { return scratch_.grow(scratch::bytes_of(chunks), stream_, true); }
+    /// What kernels of one call tell each other; @see scratch
+    cudaError_t grow_scratch(std::size_t bytes) { return scratch_.grow(bytes, stream_, true); }
     scratch* launch_scratch() const { return scratch_.get<scratch>(); }
     /// Working memory of an algorithm that does not care what is in it.
     cudaError_t grow_algorithm(std::size_t bytes, void*& at)

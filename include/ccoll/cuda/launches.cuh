@@ -2,16 +2,18 @@
 // cuda/launches.cuh - floor 4. Where the kernels of a codec are looked up.
 #pragma once
 
+#include <ccoll/codec/queued_codec.hpp>
+#include <ccoll/cuda/frame.cuh>
 #include <ccoll/cuda/runtime.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-/// The kernels of a codec for elements T, as launches; the header of a codec specialises it. Each function begins one kernel. Elements and
-/// frames are where the device can read and write them; frames begin at multiples of 16 bytes. `s` is all 0 and has room for the chunks of
-/// n elements (of a decoder: of none). Members:
+/// The kernels of a codec for elements T, as launches; the header of a codec specialises it. Elements and frames are where the device can
+/// read and write them; frames begin at multiples of 16 bytes. `s` has scratch_bytes(n) bytes, all of them 0. Members:
 ///   chunk_elements
-///   encode(const T* x, size_t n, double eb, void* frame, scratch* s, outcome*, cudaStream_t) -> cudaError_t
-///   decode(const void* frame, size_t bytes, T* x, size_t n, scratch* s, outcome*, cudaStream_t) -> cudaError_t
+///   scratch_bytes(size_t n)
+///   encode(const T* x, size_t n, const codec_context&, void* frame, scratch* s, outcome*, cudaStream_t) -> cudaError_t
+///   decode(const_byte_span frame, T* x, size_t n, const codec_context&, scratch* s, outcome*, cudaStream_t) -> cudaError_t
 template <class Codec, class T>
 struct launches_of;
 

@@ -30,8 +30,7 @@ __global__ __launch_bounds__(team_threads) void fetch_heads(const Byte* message,
         const u64 in_front = payload_begin(chunks);
         give(at, at + in_front);
         if (in_front > bytes - at) return;
-        const u32 end = chunks > 0 ? load_as<u32>(message + at + header + u64{4} * (chunks - 1)) & ~raw_chunk : 0;
-        at += in_front + u64{frame_unit} * end;
+        at += in_front + u64{unit_bytes} * load_as<u32>(message + at + payload_field);
     }
 }
 

@@ -87,28 +87,61 @@ struct operation_functor<Op, T> {
     CCOLL_DEVICE T operator()(const T& a, const T& b) const { return Op::apply(a, b); }
 };
 
+/// The bits of an element that stands for a missing value.
+template <class T>
+using missing_word = std::conditional_t<sizeof(T) == 2, u16, std::conditional_t<sizeof(T) == 4, u32, u64>>;
+template <class T>
+CCOLL_DEVICE bool is_missing(const T& x, missing_word<T> missing)
+{
+    return __builtin_bit_cast(missing_word<T>, x) == missing;
+}
+/// An operation whose result is missing where an operand is.
+template <class Function, class T>
+struct with_missing {
+    Function f;
+    missing_word<T> missing;
+
+    CCOLL_DEVICE T operator()(const T& a, const T& b) const
+    {
+        return is_missing(a, missing) || is_missing(b, missing) ? __builtin_bit_cast(T, missing) : f(a, b);
+    }
+    CCOLL_DEVICE T operator()(const T& a) const { return is_missing(a, missing) ? a : f(a); }
+};
+/// into[i] = f(from[i]...), or missing.
+template <class T, class Function, class... From>
+cudaError_t transform(Function f, const missing_value& missing, T* into, std::size_t n, cudaStream_t stream, const From*... from)
+{
+    if (n == 0) return cudaSuccess;
+    if constexpr (floating_element<T>)
+        if (missing.declared)
+            return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n,
+                                                   with_missing<Function, T>{f, static_cast<missing_word<T>>(missing.bits)}, stream);
+    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(from...), into, n, f, stream);
+}
+
 /// What `reduction::in_space` refers to.
 template <class T>
 struct device_operation {
     /// into[i] = left[i] op right[i]; `into` may be `left` or `right`.
-    cudaError_t (*combine)(const T* left, const T* right, T* into, std::size_t n, cudaStream_t stream) = nullptr;
+    cudaError_t (*combine)(const T* left, const T* right, T* into, std::size_t n, const missing_value&, cudaStream_t stream) = nullptr;
 };
 
 template <class Op, class T>
 concept operation_on_device = requires(const operation_functor<Op, T>& f) { sizeof(f); };
 
 template <class Op, class T>
-inline constexpr device_operation<T> operation_of_device{[](const T* left, const T* right, T* into, std::size_t n, cudaStream_t stream) {
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(left, right), into, n, operation_functor<Op, T>{}, stream);
-}};
+inline constexpr device_operation<T> operation_of_device{
+    [](const T* left, const T* right, T* into, std::size_t n, const missing_value& missing, cudaStream_t stream) {
+        return transform(operation_functor<Op, T>{}, missing, into, n, stream, left, right);
+    }};
 
 /// into = own op theirs, with the operands swapped where the operation says so.
 template <class T>
 cudaError_t begin_combine(const reduction<T>& op, const T* own, const T* theirs, T* into, std::size_t n, cudaStream_t stream)
 {
-    if (n == 0) return cudaSuccess;
     const auto& of_device = *static_cast<const device_operation<T>*>(op.in_space);
-    return op.theirs_on_the_left ? of_device.combine(theirs, own, into, n, stream) : of_device.combine(own, theirs, into, n, stream);
+    return op.theirs_on_the_left ? of_device.combine(theirs, own, into, n, op.missing, stream)
+                                 : of_device.combine(own, theirs, into, n, op.missing, stream);
 }
 
 /// IEEE division, as on the host.
@@ -122,11 +155,9 @@ struct divided_by {
     }
 };
 template <floating_element T>
-cudaError_t begin_divide(T* values, int ranks, std::size_t n, cudaStream_t stream)
+cudaError_t begin_divide(T* values, int ranks, std::size_t n, const missing_value& missing, cudaStream_t stream)
 {
-    if (n == 0) return cudaSuccess;
-    return cub::DeviceTransform::Transform(::cuda::std::make_tuple(static_cast<const T*>(values)), values, n,
-                                           divided_by<T>{static_cast<looked_at<T>>(ranks)}, stream);
+    return transform(divided_by<T>{static_cast<looked_at<T>>(ranks)}, missing, values, n, stream, static_cast<const T*>(values));
 }
 
 // ---- floats in place of two-byte numbers ----
@@ -178,22 +209,14 @@ CCOLL_DEVICE bool is_fill(double x, double rounding)
 /// What is known of some values. The order in which values join does not matter.
 template <native_float T>
 struct seen_values {
-    T low, high;            ///< of the values that count; low > high: there are none
-    T low_fill, high_fill;  ///< of fill values, likewise
-    T largest;              ///< |x| of all that are finite
+    T low, high;  ///< of the values that count in a range; low > high: there are none
+    T largest;    ///< |x| of all that are finite
     bool non_finite;
-    bool other_fills = false;  ///< there are fill values between these
 
     static seen_values none()
     {
         constexpr T most = most_of<T>;
-        return {most, -most, most, -most, 0, false};
-    }
-    /// Has this a fill value other than those?
-    CCOLL_DEVICE bool has_fills_beside(T one_fill, T other_fill) const
-    {
-        const auto is_other = [=](T one) { return one != one_fill && one != other_fill; };
-        return other_fills || (low_fill <= high_fill && (is_other(low_fill) || is_other(high_fill)));
+        return {most, -most, 0, false};
     }
 };
 template <floating_element T>
@@ -201,39 +224,41 @@ struct look_at_value {
     using number = looked_at<T>;
     number limit;     ///< from here on a value may stand for missing data
     double rounding;  ///< @see fill_rounding
+    bool has_missing;
+    missing_word<T> missing;
 
-    static look_at_value of_elements() { return {static_cast<number>(least_fill_value * 0.99), fill_rounding<T>}; }
+    static look_at_value of_elements(const missing_value& m)
+    {
+        return {static_cast<number>(least_fill_value * 0.99), fill_rounding<T>, m.declared, static_cast<missing_word<T>>(m.bits)};
+    }
     CCOLL_DEVICE seen_values<number> operator()(const T& element) const
     {
         constexpr number most = most_of<number>;
         const number x = wide(element), m = x < 0 ? -x : x;
-        if (m < limit) return {x, x, most, -most, m, false};
-        if (!(m <= most)) return {most, -most, most, -most, 0, true};
-        if (is_fill(static_cast<double>(x), rounding)) return {most, -most, x, x, m, false};
-        return {x, x, most, -most, m, false};
+        if (has_missing && is_missing(element, missing)) return {most, -most, 0, false};
+        if (m < limit) return {x, x, m, false};
+        if (!(m <= most)) return {most, -most, 0, true};
+        if (is_fill(static_cast<double>(x), rounding)) return {most, -most, m, false};
+        return {x, x, m, false};
     }
 };
 struct join_seen {
     template <class T>
     CCOLL_DEVICE seen_values<T> operator()(const seen_values<T>& a, const seen_values<T>& b) const
     {
-        const T low_fill = smaller(a.low_fill, b.low_fill), high_fill = larger(a.high_fill, b.high_fill);
-        return {smaller(a.low, b.low),
-                larger(a.high, b.high),
-                low_fill,
-                high_fill,
-                larger(a.largest, b.largest),
-                a.non_finite || b.non_finite,
-                a.has_fills_beside(low_fill, high_fill) || b.has_fills_beside(low_fill, high_fill)};
+        return {smaller(a.low, b.low), larger(a.high, b.high), larger(a.largest, b.largest), a.non_finite || b.non_finite};
     }
 };
 
-/// Begins to look at n values, n > 0. @param into  where device and host can read it    @param room  () -> scratch of so many bytes
+/// Begins to look at n values, n > 0.
+/// @param missing  a value that does not count    @param into  where device and host can read it    @param room  () -> scratch of so many
+/// bytes
 template <floating_element T, class Room>
-cudaError_t begin_look(const T* values, std::size_t n, seen_values<looked_at<T>>* into, cudaStream_t stream, Room room)
+cudaError_t begin_look(const T* values, std::size_t n, const missing_value& missing, seen_values<looked_at<T>>* into, cudaStream_t stream,
+                       Room room)
 {
     const auto run = [&](void* scratch, std::size_t& needed) {
-        return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{}, look_at_value<T>::of_elements(),
+        return cub::DeviceReduce::TransformReduce(scratch, needed, values, into, n, join_seen{}, look_at_value<T>::of_elements(missing),
                                                   seen_values<looked_at<T>>::none(), stream);
     };
     std::size_t needed = 0;
@@ -247,33 +272,13 @@ cudaError_t begin_look(const T* values, std::size_t n, seen_values<looked_at<T>>
 template <native_float T>
 void add_to(value_survey& found, const seen_values<T>& s)
 {
-    const auto widen = [](double& low, double& high, double by_low, double by_high) {
-        if (by_low > by_high) return;
-        low = std::min(low, by_low);
-        high = std::max(high, by_high);
-    };
-    const auto widen_largest = [&](double low, double high) {
-        if (low <= high) found.largest = std::max({found.largest, std::fabs(low), std::fabs(high)});
-    };
-    const auto note_fills = [&] {
-        if (s.low_fill <= s.high_fill)
-            found.fills.merge({static_cast<double>(s.low_fill), static_cast<double>(s.high_fill), u32{s.other_fills}});
-    };
-    if (found.range) {
-        widen(found.lowest, found.highest, static_cast<double>(s.low), static_cast<double>(s.high));
-        note_fills();
+    if (found.range && s.low <= s.high) {
+        found.lowest = std::min(found.lowest, static_cast<double>(s.low));
+        found.highest = std::max(found.highest, static_cast<double>(s.high));
     }
     if (!found.magnitude) return;
-    if (found.range && !found.counts_non_finite) return widen_largest(found.lowest, found.highest);
-    const double largest = static_cast<double>(s.largest);
-    if (found.counts_non_finite) {
-        found.largest = std::max(found.largest, s.non_finite ? std::numeric_limits<double>::infinity() : largest);
-    } else if (largest < 0.99 * least_fill_value) {
-        found.largest = std::max(found.largest, largest);
-    } else {
-        note_fills();
-        widen_largest(static_cast<double>(s.low), static_cast<double>(s.high));
-    }
+    const bool infinite = found.counts_non_finite && s.non_finite;
+    found.largest = std::max(found.largest, infinite ? std::numeric_limits<double>::infinity() : static_cast<double>(s.largest));
 }
 
 }  // namespace ccoll::detail::device

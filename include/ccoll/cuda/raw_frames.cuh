@@ -67,48 +67,37 @@ private:
     static cudaError_t put(lane_of_device& lane, const T* from, std::size_t n, byte_span dst, outcome* told)
     {
         const std::size_t start = chunks::start(n), end = start + n * sizeof(T), bytes = start + padded_to_unit(n * sizeof(T));
+        if (!chunks::fits_a_frame(n, bytes - start)) return tell(told, {0, status::bad_argument}), cudaSuccess;
+        if (bytes > dst.size()) return tell(told, {0, status::out_of_space}), cudaSuccess;
         if constexpr (Direct) {
-            if (bytes > dst.size()) return tell(told, {0, status::out_of_space}), cudaSuccess;
             std::byte* head = nullptr;
             CCOLL_CUDA_TRY(lane.grow_host_elements(0, start, head));
             CCOLL_CUDA_TRY(lane.call_host([=] { put_head(n, {head, start}); }));
             CCOLL_CUDA_TRY(cudaMemcpyAsync(dst.data(), head, start, cudaMemcpyHostToDevice, lane.stream()));
             if (bytes > end) CCOLL_CUDA_TRY(cudaMemsetAsync(dst.data() + end, 0, bytes - end, lane.stream()));
-            tell(told, {bytes});
         } else {
-            const encode_result r = put_around(n, dst);
-            tell(told, r);
-            if (r.code != status::ok) return cudaSuccess;
+            put_head(n, dst);
+            std::memset(dst.data() + end, 0, bytes - end);
         }
+        tell(told, {bytes});
         return from_device(lane, from, dst.data() + start, n);
     }
     /// Header and index.
     static void put_head(std::size_t n, byte_span head)
     {
         chunks::put_header(head, chunks::header(n, 0));
-        std::size_t end = 0;
-        for (std::size_t i = 0; i < chunks::chunks(n); ++i) {
-            const std::size_t raw = std::min(step, n - i * step) * sizeof(T), padded = padded_to_unit(raw);
-            put_entry(head, chunks::chunks(n), i, end += padded, padded - raw, true);
-        }
+        for (std::size_t i = 0; i < chunks::chunks(n); ++i)
+            put_entry(head, i, i * step * sizeof(T), std::min(step, n - i * step) * sizeof(T), true);
+        put_payload(head, padded_to_unit(n * sizeof(T)));
     }
     /// No encoder writes such a frame.
     static void refuse(codec_work& work) { work = {{0, status::corrupt}, 0}; }
-    /// All of a frame but its elements.
-    static encode_result put_around(std::size_t n, byte_span dst)
-    {
-        if (const status s = chunks::begin(n, dst, 0); s != status::ok) return {0, s};
-        std::size_t at = chunks::start(n);
-        for (std::size_t i = 0; i < chunks::chunks(n); ++i)
-            at = chunks::close(i, n, dst, dst, chunks::start(n), at, std::min(step, n - i * step) * sizeof(T), true);
-        return {at};
-    }
     /// Are the chunks what an encoder writes? Others are for the host to judge. It does not look at zeros behind chunks on the device.
     static bool is_plain(const frame_view& f)
     {
         if (!side_by_side || f.payload.size() != padded_to_unit(f.header.elements * sizeof(T))) return false;
         for (std::size_t i = 0; i < f.header.chunks; ++i)
-            if (const auto chunk = f.chunk(i); !chunk.raw || (!Direct && !is_filled_with_zeros(chunk))) return false;
+            if (!f.is_raw(i) || f.begin_of(i) != i * step * sizeof(T) || (!Direct && !is_filled_with_zeros(f.chunk(i)))) return false;
         return true;
     }
     static const std::byte* elements_of(const frame_view& f) { return f.payload.data(); }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/space.cuh - floor 4. Device memory as a memory space of the engine: every collective, algorithm and placement on device buffers.
 // Frames travel through pinned memory of the host (staged): an encoder writes them there itself, and a decoder reads a copy in device
-// memory. With Transport::Direct they stay on the device. SZp, SZx, PipeSZx and ZFP at a rate have kernels for float and double, and
-// without a codec elements are copied between frames and their place. Every other codec works on the host, on a copy of the elements, as
-// does an operation that is no function of the device.
+// memory. With Transport::Direct they stay on the device. SZp has kernels for float and double, SZx, PipeSZx and ZFP at a rate also for
+// two-byte floats, and without a codec elements are copied between frames and their place. Every other codec works on the host, on a copy
+// of the elements, as does an operation that is no function of the device.
 #pragma once
 
 #include <ccoll/codec/queued_codec.hpp>
@@ -31,12 +31,12 @@ struct frames_with_kernels {
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c.eb, told); });
+        lane.begin(work, [&](outcome* told) { return begin_encode(lane, in.data(), in.size(), dst, c, told); });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) { return begin_decode(lane, src.whole, out.data(), out.size(), told); });
+        lane.begin(work, [&](outcome* told) { return begin_decode(lane, src.whole, out.data(), out.size(), c, told); });
     }
     static void decode_reduce(const codec_queue& queue, const frame_view& src, std::span<const T> own, T* out, const reduction<T>& op,
                               const codec_context& c, codec_work& work) noexcept
@@ -46,7 +46,7 @@ struct frames_with_kernels {
         lane.begin(work, [&](outcome* told) {
             T* theirs = nullptr;
             CCOLL_CUDA_TRY(lane.grow_elements(own.size(), theirs));
-            CCOLL_CUDA_TRY(begin_decode(lane, src.whole, theirs, own.size(), told));
+            CCOLL_CUDA_TRY(begin_decode(lane, src.whole, theirs, own.size(), {}, told));
             return begin_combine(op, own.data(), theirs, out, own.size(), lane.stream());
         });
     }
@@ -59,11 +59,11 @@ struct frames_with_kernels {
             T* theirs = nullptr;
             CCOLL_CUDA_TRY(lane.grow_elements(own.size(), theirs));
             // What the decoder finds is told to `told`, and then kept by the encoder only if it is in order: see below.
-            CCOLL_CUDA_TRY(begin_decode(lane, src.whole, theirs, own.size(), told));
+            CCOLL_CUDA_TRY(begin_decode(lane, src.whole, theirs, own.size(), {}, told));
             CCOLL_CUDA_TRY(begin_combine(op, own.data(), theirs, theirs, own.size(), lane.stream()));
             outcome* written = nullptr;
             CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, written));
-            CCOLL_CUDA_TRY(begin_encode(lane, theirs, own.size(), dst, c.eb, written));
+            CCOLL_CUDA_TRY(begin_encode(lane, theirs, own.size(), dst, c, written));
             return lane.call_host([=] {
                 const u32 code = told->code;
                 *told = *written;
@@ -75,68 +75,68 @@ struct frames_with_kernels {
         host.max_bytes, host.open, encode, decode, decode_reduce, decode_reduce_encode, host.chunk_elements, host.elements_between_polls};
 
 private:
-    static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, double eb, outcome* told)
+    static cudaError_t begin_encode(lane_of_device& lane, const T* x, std::size_t n, byte_span dst, const codec_context& c, outcome* told)
     {
-        CCOLL_CUDA_TRY(lane.grow_scratch(chunks_of_frame<Tag, T>(n)));
-        return kernels::encode(x, n, eb, dst.data(), lane.launch_scratch(), told, lane.stream());
+        if (host.max_bytes(n) > most_payload_bytes) return tell(told, {0, status::bad_argument}), cudaSuccess;
+        CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
+        return kernels::encode(x, n, c, dst.data(), lane.launch_scratch(), told, lane.stream());
     }
-    static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n, outcome* told)
+    static cudaError_t begin_decode(lane_of_device& lane, const_byte_span frame, T* x, std::size_t n, const codec_context& c, outcome* told)
     {
         const_byte_span copy;
-        CCOLL_CUDA_TRY(lane.grow_scratch(0));
+        CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
         CCOLL_CUDA_TRY(lane.stage<Direct>(0, frame, copy));
-        return kernels::decode(copy.data(), copy.size(), x, n, lane.launch_scratch(), told, lane.stream());
+        return kernels::decode(copy, x, n, c, lane.launch_scratch(), told, lane.stream());
     }
 };
 
-template <floating_element T, bool Direct = false>
-struct szp_sums {
-    static constexpr addend_codec<T> host = addend_codec_of<policies::Codec::SZp, T>;
+/// The same for streams that add.
+template <class Tag, floating_element T, bool Direct = false>
+struct sums_with_kernels {
+    using kernels = launches_of<Tag, T>;
+    static constexpr addend_codec<T> host = addend_codec_of<Tag, T>;
 
     static void encode(const codec_queue& queue, std::span<const T> in, byte_span dst, const codec_context& c, codec_work& work) noexcept
     {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
-            CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(in.size())));
-            return szp::begin_encode_add(in.data(), in.size(), c.eb, {}, dst.data(), lane.launch_scratch(), told, lane.stream());
+        begin(queue, in.size(), work, [&](lane_of_device& lane, scratch* s, outcome* told) {
+            return kernels::encode_addend(in.data(), in.size(), c, dst.data(), s, told, lane.stream());
         });
     }
     static void add(const codec_queue& queue, const frame_view& a, const frame_view& b, byte_span dst, const codec_context&,
                     codec_work& work) noexcept
     {
-        auto& lane = lane_of_device::of(queue);
         const std::size_t n = a.header.elements;
-        lane.begin(work, [&](outcome* told) {
+        begin(queue, n, work, [&](lane_of_device& lane, scratch* s, outcome* told) {
             const_byte_span x, y;
-            CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(n)));
             CCOLL_CUDA_TRY(lane.stage<Direct>(0, a.whole, x));
             CCOLL_CUDA_TRY(lane.stage<Direct>(1, b.whole, y));
-            return szp::begin_add<T>(x, y, n, dst.data(), lane.launch_scratch(), told, lane.stream());
+            return kernels::add(x, y, n, dst.data(), s, told, lane.stream());
         });
     }
     static void encode_add(const codec_queue& queue, std::span<const T> own, const frame_view& theirs, byte_span dst,
                            const codec_context& c, codec_work& work) noexcept
     {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome* told) {
+        begin(queue, own.size(), work, [&](lane_of_device& lane, scratch* s, outcome* told) {
             const_byte_span other;
-            CCOLL_CUDA_TRY(lane.grow_scratch(szp::chunks_of(own.size())));
             CCOLL_CUDA_TRY(lane.stage<Direct>(0, theirs.whole, other));
-            return szp::begin_encode_add(own.data(), own.size(), c.eb, other, dst.data(), lane.launch_scratch(), told, lane.stream());
+            return kernels::encode_add(own.data(), own.size(), c, other, dst.data(), s, told, lane.stream());
         });
     }
-    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
+    static constexpr queued_addends<T> all{host.max_bytes, host.can_add,         encode,   host.refuse, add,
+                                           encode_add,     host.adds_non_finite, host.step};
+
+private:
+    /// @param f  (lane, scratch, outcome*) -> cudaError_t
+    template <class Function>
+    static void begin(const codec_queue& queue, std::size_t n, codec_work& work, Function f) noexcept
     {
         auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome*) {
-            const_byte_span copy;
-            CCOLL_CUDA_TRY(lane.stage<Direct>(0, src.whole, copy));
-            return szp::begin_put_fills(copy, out.data(), out.size(), times, lane.stream());
+        lane.begin(work, [&](outcome* told) {
+            if (host.max_bytes(n) > most_payload_bytes) return tell(told, {0, status::bad_argument}), cudaSuccess;
+            CCOLL_CUDA_TRY(lane.grow_scratch(kernels::scratch_bytes(n)));
+            return f(lane, lane.launch_scratch(), told);
         });
     }
-    static constexpr queued_addends<T> all{
-        host.max_bytes, host.can_add, encode, host.refuse, add, encode_add, host.adds_non_finite, host.self_checked_addends,
-        host.step,      put_fills};
 };
 
 }  // namespace detail::device
@@ -163,17 +163,16 @@ struct memory_space<cuda_space, T> {
             return cudaMemcpyAsync(static_cast<void*>(to), aside, n * sizeof(T), cudaMemcpyDeviceToDevice, lane.stream());
         });
     }
-    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
-                       codec_work& work) noexcept
+    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work& work) noexcept
     {
         auto& lane = detail::device::lane_of_device::of(queue);
         lane.begin(work, [&](detail::device::outcome*) -> cudaError_t {
             if constexpr (floating_element<T>)
-                if (by == reduction_of<policies::Op::Average, T>.divide)
-                    return detail::device::begin_divide(values, ranks, n, lane.stream());
+                if (op.by_ranks == reduction_of<policies::Op::Average, T>.by_ranks)
+                    return detail::device::begin_divide(values, ranks, n, op.missing, lane.stream());
             T* x = nullptr;
             CCOLL_CUDA_TRY(detail::device::to_host(lane, 0, values, n, x));
-            CCOLL_CUDA_TRY(lane.call_host([=] { by(x, ranks, n); }));
+            CCOLL_CUDA_TRY(lane.call_host([=] { op.divide(x, ranks, n); }));
             return detail::device::to_device(lane, x, values, n);
         });
     }
@@ -185,7 +184,7 @@ struct memory_space<cuda_space, T> {
             if constexpr (floating_element<T>) {
                 detail::device::seen_values<detail::looked_at<T>>* seen = nullptr;
                 CCOLL_CUDA_TRY(lane.grow_host_elements(1, 1, seen));
-                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, seen, lane.stream(),
+                CCOLL_CUDA_TRY(detail::device::begin_look(values, n, found.missing, seen, lane.stream(),
                                                           [&](std::size_t room, void*& at) { return lane.grow_algorithm(room, at); }));
                 return lane.call_host([=, to = &found] { detail::device::add_to(*to, *seen); });
             } else {
@@ -256,11 +255,11 @@ template <class Tag, floating_element T, class Exec>
 struct queued_codecs<Tag, T, cuda_space, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
 };
-template <floating_element T, class Exec>
-    requires has_homomorphic_codec<policies::Codec::SZp, T>
-struct queued_codecs<policies::Codec::SZp, T, cuda_space, Exec> {
-    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T>::all;
-    static constexpr queued_addends<T> addends = detail::device::szp_sums<T>::all;
+template <class Tag, floating_element T, class Exec>
+    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> && detail::device::adds_on_device<Tag, T>)
+struct queued_codecs<Tag, T, cuda_space, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T>::all;
+    static constexpr queued_addends<T> addends = detail::device::sums_with_kernels<Tag, T>::all;
 };
 
 template <element T, class Exec>
@@ -273,11 +272,11 @@ template <class Tag, floating_element T, class Exec>
 struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
     static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
 };
-template <floating_element T, class Exec>
-    requires has_homomorphic_codec<policies::Codec::SZp, T>
-struct queued_codecs<policies::Codec::SZp, T, direct<cuda_space>, Exec> {
-    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<policies::Codec::SZp, T, true>::all;
-    static constexpr queued_addends<T> addends = detail::device::szp_sums<T, true>::all;
+template <class Tag, floating_element T, class Exec>
+    requires(has_homomorphic_codec<Tag, T> && detail::device::has_kernels<Tag, T> && detail::device::adds_on_device<Tag, T>)
+struct queued_codecs<Tag, T, direct<cuda_space>, Exec> {
+    static constexpr queued_codec<T> frames = detail::device::frames_with_kernels<Tag, T, true>::all;
+    static constexpr queued_addends<T> addends = detail::device::sums_with_kernels<Tag, T, true>::all;
 };
 
 }  // namespace ccoll

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/team.cuh - floor 4. What the 256 threads of a block do together: scans, maxima, the place of a block's output among those of all
-// blocks, and the last word of a launch. One thread block works on one chunk.
+// cuda/team.cuh - floor 4. What the 256 threads of a block do together: scans and maxima; and what the blocks of one call tell each other
+// and the host. One thread block works on one chunk.
 //
 // CUB would do for the scans. These are a few lines, run under the emulator, and scan two counts in one word.
 #pragma once
 
+#include <ccoll/base/error.hpp>
 #include <ccoll/cuda/kernel.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
@@ -127,59 +128,26 @@ struct outcome {
     u64 special_values = 0;
 };
 
-/// Working memory of a launch: `bytes_of(chunks)` bytes, all 0. It is all 0 again when the launch is done, so it can be used again at once
-/// by the next launch on the same stream, also in a graph that is replayed.
+/// What thread blocks and kernels of one call tell each other. All 0 before a call, and again behind it, but for the chunks on the list: it
+/// can be used again at once by the next call on the same stream, also in a graph that is replayed.
 struct scratch {
-    u32 blocks_done, code, raw_chunks, special_values;
-    u64 sizes[1];  ///< of each chunk, and sums of them
+    u32 units;   ///< of the payload that have been given away, 16 bytes each
+    u32 listed;  ///< chunks for a second kernel
+    u32 blocks_done, code, raw_chunks, unused;
+    unsigned long long special_values;
+    struct entry {
+        u32 chunk;      ///< entry k of the list
+        u32 is_listed;  ///< entry k: is chunk k on the list?
+    };
+    entry list[1];
 
-    static constexpr std::size_t bytes_of(std::size_t chunks) { return sizeof(scratch) + sizeof(u64) * chunks; }
+    static constexpr std::size_t bytes_of(std::size_t chunks) { return sizeof(scratch) + sizeof(entry) * chunks; }
 };
-
-CCOLL_DEVICE void report(scratch* s, u32 code) { atomicMax(&s->code, code); }
-
-// Decoupled look-back (Merrill and Garland, 2016): one word per chunk says all, so nothing else has to be ordered. Its upper two bits are
-// 0: nothing is known yet, 1: the size of the chunk, 2: the sum of the sizes up to this chunk. Blocks are dispatched in order, so those
-// that are waited for have begun.
-inline constexpr u64 size_known = u64{1} << 62, sum_known = u64{2} << 62, state_mask = u64{3} << 62;
-
-/// By one thread, as early as the size is known.
-CCOLL_DEVICE void publish_size(scratch* s, u32 chunk, u64 size)
+/// Warps need not agree on who lists their chunk.
+CCOLL_DEVICE void list_chunk(scratch* s, u32 chunk)
 {
-    store_relaxed(s->sizes + chunk, (chunk == 0 ? sum_known : size_known) | size);
+    if (atomicMax(&s->list[chunk].is_listed, 1u) == 0) s->list[atomicAdd(&s->listed, 1u)].chunk = chunk;
 }
-
-/// By one whole warp. @return the sum of the sizes of all chunks before this one
-CCOLL_DEVICE u64 look_back(scratch* s, u32 chunk, u64 size)
-{
-    u64 sum = 0;
-    for (i64 first = static_cast<i64>(chunk) - 1; first >= 0; first -= 32) {
-        const i64 at = first - static_cast<i64>(lane());
-        u64 word = at >= 0 ? load_relaxed(s->sizes + at) : sum_known;
-        while (__any_sync(all_lanes, (word & state_mask) == 0)) {
-            stand_by();
-            if ((word & state_mask) == 0) word = load_relaxed(s->sizes + at);
-        }
-        const u32 complete = __ballot_sync(all_lanes, (word & state_mask) == sum_known);
-        const u32 nearest = complete != 0 ? lowest_bit(complete) : 32;
-        sum += warp_sum(lane() < nearest ? static_cast<u32>(word) : 0);  // the sizes of 32 chunks fit 32 bits
-        if (nearest < 32) {
-            sum += __shfl_sync(all_lanes, word & ~state_mask, nearest);
-            break;
-        }
-    }
-    if (chunk > 0 && lane() == 0) store_relaxed(s->sizes + chunk, sum_known | (sum + size));
-    return sum;
-}
-
-/// By all threads of a block that has nothing more to do with `s`. No barrier is needed in front: what a block tells the others, in `s` and
-/// in the index of a frame, its thread 0 has written, and its warps have looked back before an earlier barrier.
-/// @return whether this is the last block of the launch
-CCOLL_DEVICE bool is_last_block(scratch* s, u32 blocks, u32& room)
-{
-    if (me() == 0) room = count_up(&s->blocks_done);
-    __syncthreads();
-    return room + 1 == blocks;
-}
+CCOLL_DEVICE void report(scratch* s, status code) { atomicMax(&s->code, static_cast<u32>(code)); }
 
 }  // namespace ccoll::detail::device

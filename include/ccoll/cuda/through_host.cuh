@@ -35,18 +35,18 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            const field_facts field{c.eb, c.strides};
+            const field_facts field = c.field();
             return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
-    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context&, codec_work& work) noexcept
+    static void decode(const codec_queue& queue, const frame_view& src, std::span<T> out, const codec_context& c, codec_work& work) noexcept
     {
         auto& lane = lane_of_device::of(queue);
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(lane.grow_host_elements(0, out.size(), x));
-            CCOLL_CUDA_TRY(
-                lane.call_host([=, n = out.size()] { tell(told, {0, host.decode(src, std::span<T>(x, n), stores::cached, {})}); }));
+            CCOLL_CUDA_TRY(lane.call_host(
+                [=, n = out.size(), facts = c.decoded()] { tell(told, {0, host.decode(src, std::span<T>(x, n), facts, {})}); }));
             return to_device(lane, x, out.data(), out.size());
         });
     }
@@ -69,7 +69,7 @@ struct frames_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            return lane.call_host([=, n = own.size(), field = field_facts{c.eb, c.strides}] {
+            return lane.call_host([=, n = own.size(), field = c.field()] {
                 tell(told, host.decode_reduce_encode(src, std::span<const T>(x, n), dst, field, op, {}));
             });
         });
@@ -89,7 +89,7 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, in.data(), in.size(), x));
-            const field_facts field{c.eb, c.strides};
+            const field_facts field = c.field();
             return lane.call_host([=, n = in.size()] { tell(told, host.encode(std::span<const T>(x, n), dst, field, {})); });
         });
     }
@@ -106,31 +106,13 @@ struct sums_through_host {
         lane.begin(work, [&](outcome* told) {
             T* x = nullptr;
             CCOLL_CUDA_TRY(to_host(lane, 0, own.data(), own.size(), x));
-            const field_facts field{c.eb, c.strides};
+            const field_facts field = c.field();
             return lane.call_host(
                 [=, n = own.size()] { tell(told, chunks::encode_add(std::span<const T>(x, n), theirs, dst, field, {})); });
         });
     }
-    static void put_fills(const codec_queue& queue, const frame_view& src, std::span<T> out, int times, codec_work& work) noexcept
-    {
-        auto& lane = lane_of_device::of(queue);
-        lane.begin(work, [&](outcome*) {
-            T* x = nullptr;
-            CCOLL_CUDA_TRY(to_host(lane, 0, static_cast<const T*>(out.data()), out.size(), x));
-            CCOLL_CUDA_TRY(lane.call_host([=, n = out.size()] { host.put_fills(src, std::span<T>(x, n), times); }));
-            return to_device(lane, x, out.data(), out.size());
-        });
-    }
-    static constexpr queued_addends<T> all{host.max_bytes,
-                                           host.can_add,
-                                           encode,
-                                           host.refuse,
-                                           add,
-                                           encode_add,
-                                           host.adds_non_finite,
-                                           host.self_checked_addends,
-                                           host.step,
-                                           host.put_fills != nullptr ? put_fills : nullptr};
+    static constexpr queued_addends<T> all{host.max_bytes, host.can_add,         encode,   host.refuse, add,
+                                           encode_add,     host.adds_non_finite, host.step};
 };
 
 }  // namespace ccoll::detail::device

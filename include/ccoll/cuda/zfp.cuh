@@ -17,18 +17,22 @@ struct launches_of<policies::Codec::ZfpAtRate, T> {
     static constexpr std::size_t chunk_elements = zfp::chunk_elements;
     static_assert(zfp::format::codec == codec::wire_id && chunk_elements == codec_impl<codec, T, host_space>::chunk_elements);
 
-    /// @param rate  bits per value
-    static cudaError_t encode(const T* x, std::size_t n, double rate, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+    static constexpr std::size_t scratch_bytes(std::size_t) { return sizeof(scratch); }
+
+    /// @param c  with bits per value in place of a bound
+    static cudaError_t encode(const T* x, std::size_t n, const codec_context& c, void* frame, scratch* s, outcome* told,
+                              cudaStream_t stream)
     {
-        const u32 chunks = chunks_of_frame<codec, T>(n), block_bits = zfp::block_bits_at(rate, zfp::header_bits<number>);
+        const u32 chunks = chunks_of_frame<codec, T>(n), block_bits = zfp::block_bits_at(c.eb, zfp::header_bits<number>);
         return launch(&zfp::encode<E>, blocks_for_chunks(chunks), sizeof(zfp::chunk_room<number>) + zfp::image_bytes<number>(block_bits),
-                      stream, kernel_elements(x), u64{n}, rate, block_bits, static_cast<u8*>(frame), chunks, s, told);
+                      stream, kernel_elements(x), u64{n}, c.eb, block_bits, frame_to(frame, chunks), chunks, s, told);
     }
-    static cudaError_t decode(const void* frame, std::size_t bytes, T* x, std::size_t n, scratch* s, outcome* told, cudaStream_t stream)
+    static cudaError_t decode(const_byte_span frame, T* x, std::size_t n, const codec_context&, scratch* s, outcome* told,
+                              cudaStream_t stream)
     {
         const u32 chunks = chunks_of_frame<codec, T>(n);
-        return launch(&zfp::decode<E>, blocks_for_chunks(chunks), sizeof(zfp::chunk_room<number>), stream, static_cast<const u8*>(frame),
-                      u64{bytes}, u64{n}, kernel_elements(x), chunks, s, told);
+        return launch(&zfp::decode<E>, blocks_for_chunks(chunks), sizeof(zfp::chunk_room<number>), stream,
+                      frame_in(frame.data(), frame.size(), chunks), u64{n}, kernel_elements(x), chunks, s, told);
     }
 };
 

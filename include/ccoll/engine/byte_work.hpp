@@ -97,7 +97,7 @@ struct byte_work {
     {
         scope time(engine.clock_, phase::copy);
         const task<T>& what = engine.task_;
-        const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divide != nullptr;
+        const bool copies = mine.elements != mine.out && mine.count > 0, divides = what.op.divides() && !what.rules.reduce_encoded;
         const T* const from = mine.elements;
         T* const to = mine.out;
         if (copies)
@@ -105,10 +105,7 @@ struct byte_work {
                          [&](codec_work& w) { what.space.copy(on.queue, from, to, mine.count, w); });
         if (divides)
             engine.start(on, {.of = &mine, .what = kind::delivers},
-                         [&](codec_work& w) { what.space.divide(on.queue, what.op.divide, to, engine.p_, mine.count, w); });
-        if (divides && what.rules.reduce_encoded && what.addends.put_fills != nullptr && mine.is_parsed())
-            engine.start(on, {.of = &mine, .what = kind::delivers},
-                         [&](codec_work& w) { what.addends.put_fills(on.queue, mine.parsed, std::span<T>(to, mine.count), engine.p_, w); });
+                         [&](codec_work& w) { what.space.divide(on.queue, what.op, to, engine.p_, mine.count, w); });
     }
 
 private:
@@ -133,6 +130,7 @@ private:
         const std::span<T> out = engine.store_.writable(mine);
         codec_context context = engine.context(on);
         context.how = how;
+        if (last && engine.task_.rules.reduce_encoded && engine.task_.op.divides()) context.divisor = engine.p_;
         engine.start(on, {.of = &mine, .what = last ? kind::delivers : kind::restores},
                      [&](codec_work& w) { engine.task_.codec.decode(on.queue, view, out, context, w); });
     }

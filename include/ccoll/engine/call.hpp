@@ -182,6 +182,7 @@ template <class Collective, class Space, class T, class First, class... More>
 inline constexpr bool averages_in_floats<Collective, Space, T, plan_choice<First, More...>> =
     has_queued_codec<typename First::codec, float, Space> && (has_queued_codec<typename More::codec, float, Space> && ... && true) &&
     operation_on<typename First::op, float> && (operation_on<typename More::op, float> && ... && true) &&
+    (!First::missing::declared && ... && !More::missing::declared) &&  // V as a number of T need not be V as a float
     (std::is_same_v<typename First::op, policies::Op::Average> || ... || std::is_same_v<typename More::op, policies::Op::Average>);
 
 /// Every facade ends here.    @throw ccoll::error, or sets `extra`'s error code, as the facades document

@@ -80,9 +80,14 @@ inline constexpr decision<T> decision_of = [] {
         d.what.exact = queued_codecs<policies::Codec::None, T, Space, typename Plan::exec>::frames;
     }
     d.what.space = memory_space<Space, T>::operations;
+    if constexpr (Plan::missing::declared) {
+        d.what.missing = missing_value_of<typename Plan::missing, T>();
+        d.way.hash = mixed(mixed(d.way.hash, "Missing"), d.what.missing.bits);
+    }
     if constexpr (requires { Plan::exec::queue_of_lane(std::size_t{}); }) d.what.threads = &Plan::exec::queue_of_lane;
     if constexpr (Collective::reduces) {
         d.what.op = reduction_of<plan_op, T>;
+        d.what.op.missing = d.what.missing;
         if constexpr (requires { memory_space<Space, T>::template operation_of<plan_op>; })
             d.what.op.in_space = memory_space<Space, T>::template operation_of<plan_op>;
     }
@@ -111,7 +116,7 @@ struct levels {
 template <class Inner, class Outer, class Plan, class T, class Space>
 struct levels<policies::Algo::Hierarchical<Inner, Outer>, Plan, T, Space> {
     static constexpr bool two = true;
-    using inner_plan = ccoll::Plan<Inner, typename Plan::op, typename Plan::messages, policies::Check::Local>;
+    using inner_plan = ccoll::Plan<Inner, typename Plan::op, typename Plan::messages, typename Plan::missing, policies::Check::Local>;
     using mover_plan = ccoll::Plan<Inner, typename Plan::messages, policies::Check::Local>;
     /// Hierarchical calls use the codec of the plan here if it adds encoded streams, so there is an error model.
     static constexpr decision<T> reduce_of_node = [] {

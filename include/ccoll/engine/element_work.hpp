@@ -23,10 +23,7 @@ public:
     }
 
     void copy(const T* from, T* to, std::size_t n) { space_.copy(queue_, from, to, n, work_); }
-    void divide(void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n)
-    {
-        space_.divide(queue_, by, values, ranks, n, work_);
-    }
+    void divide(const reduction<T>& op, T* values, int ranks, std::size_t n) { space_.divide(queue_, op, values, ranks, n, work_); }
 
     /// Room for n values that lives as long as this object. A call needs at most three: for copies in T of narrow elements, for its input,
     /// and for a second pass.

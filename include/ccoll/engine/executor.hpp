@@ -102,7 +102,7 @@ public:
         talk_.give_up(v);
         leave_with(v);
     }
-    /// What was not delivered of the result, because it could not be added encoded. All of it if a rank has said so in all of its frames.
+    /// What was not delivered, because its sums could not be held, in any order. All of it if a rank has said so in all of its frames.
     const std::vector<part>& not_held() const { return not_held_; }
     const report& counts() const { return counts_; }
     breakdown seconds() const { return clock_.seconds(); }
@@ -164,7 +164,7 @@ private:
 
     codec_context context(const lane& l)
     {
-        codec_context c{task_.eb, task_.strides};
+        codec_context c{task_.eb, task_.strides, task_.missing};
         if (l.queue.at_once()) c.between = {&poll_between, this};
         return c;
     }
@@ -248,8 +248,7 @@ private:
         }
     }
 
-    /// Posts the receive, and begins to encode what leaves. What is encoded at once is also sent at once, before results are delivered on
-    /// this rank.
+    /// Posts the receive, and begins to encode what leaves. What is encoded at once is sent at once, before results are delivered here.
     void begin_step(lane& l)
     {
         const step now = l.now = task_.step_at(me_, p_, l.step);
@@ -383,7 +382,8 @@ private:
         } else if (mine.out != nullptr && trouble_.ok()) {
             here_ = {me_, me_, l.step};
             byte_work<executor> transition{.engine = *this, .on = l, .mine = mine, .last = true};
-            if (task_.op.divide == nullptr) transition.how = stores_for(task_.data.count * sizeof(T));  // otherwise it is read again
+            if (!task_.op.divides() || task_.rules.reduce_encoded)  // else it is read again
+                transition.how = stores_for(task_.data.count * sizeof(T));
             at_end(mine.now, transition);
             if (!transition.not_held) transition.store_result();
             else not_held_.push_back({static_cast<std::size_t>(mine.out - task_.data.recv), mine.count});

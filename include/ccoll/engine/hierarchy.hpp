@@ -81,7 +81,7 @@ private:
                 divides() ? head_.p : 1};
     }
     bool relative() const { return order().plan.bound.kind == bound_kind::relative; }
-    bool divides() const { return order().plan.what.op.divide != nullptr; }
+    bool divides() const { return order().plan.what.op.divides(); }
 
     void begin()
     {
@@ -116,6 +116,7 @@ private:
         wanted.range = relative();
         wanted.magnitude = adds_;
         wanted.counts_non_finite = !outer_.what.addends.adds_non_finite;
+        wanted.missing = outer_.what.missing;
         head_.look_at_input(wanted);
         stage_ = stage::looking;
     }
@@ -179,7 +180,7 @@ private:
         shared_facts mine;
         mine.lowest = found.lowest;
         mine.highest = found.highest;
-        mine.largest = found.largest_of_all();  // a sum that is decoded in between may hold multiples of a fill value
+        mine.largest = found.largest;
         head_.compare(mine, false);
         stage_ = stage::comparing;
     }
@@ -218,7 +219,7 @@ private:
         if (stage_ == stage::up) return go_across();
         if (stage_ == stage::down) return close();
         const std::size_t n = head_.fitted.recv_elements;
-        if (divides() && n > 0) head_.elements.divide(order().plan.what.op.divide, head_.fitted.data.recv, head_.p, n);
+        if (divides() && n > 0) head_.elements.divide(order().plan.what.op, head_.fitted.data.recv, head_.p, n);
         stage_ = stage::dividing;
     }
 
@@ -238,12 +239,11 @@ private:
     void choose_addition(double largest)
     {
         const queued_addends<T>& addends = outer_.what.addends;
-        const addable<T> sums{addends, eb_, head_.p};
+        const auto holds = [&](double most) { return addends.can_add(most, eb_, static_cast<std::size_t>(head_.p)); };
         const double step = addends.step != nullptr ? addends.step(eb_) : 0;
-        const bool held = sums.holds(largest);
-        outer_.what.sums_fit = held && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
-        if (!outer_.what.sums_fit && (held || sums.may_try())) return add_on_one_level();
-        if (!held) reduce_exactly();
+        outer_.what.sums_fit = holds(largest) && detail::survives_decoding<T>(head_.p * (largest + eb_), step);
+        if (!outer_.what.sums_fit && holds(0)) return add_on_one_level();
+        if (!outer_.what.sums_fit) reduce_exactly();
         go_up();
     }
     /// For values that do not fit the codec's integers.
@@ -275,7 +275,7 @@ private:
             within_.bound = of_one_compression();
             within_.bound.units = plan.bound.units;
         }
-        within_.what.op.divide = nullptr;  // only once, at the very end
+        within_.what.op.by_ranks = nullptr;  // only once, at the very end
         within_.patience = order().plan.patience;
         run(now, within_, here_, my_place_, leader_place_, send, recv, encodes ? eb_ : 0);
     }
@@ -324,7 +324,7 @@ private:
     {
         if (leader_index_ == nobody) return go_down();
         outer_.checks = check_level::local;
-        outer_.what.op.divide = nullptr;
+        outer_.what.op.by_ranks = nullptr;
         if (outer_.bound.lossy) outer_.bound = of_one_compression();
         const bool moves = moves_only();
         const call_buffers<T>& data = head_.fitted.data;

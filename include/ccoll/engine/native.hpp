@@ -57,7 +57,8 @@ constexpr native_call<T, Link> native_of()
     using namespace policies;
     constexpr bool asks_for_nothing = std::is_same_v<Space, host_space> && std::is_same_v<typename Plan::codec, Codec::None> &&
                                       std::is_same_v<typename Plan::algo, Algo::Auto> &&
-                                      std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0;
+                                      std::is_same_v<typename Plan::placement, Placement::Auto> && Plan::timeout::seconds == 0 &&
+                                      !Plan::missing::declared;
     if constexpr (asks_for_nothing && detail::has_native<Collective, typename Plan::op, T, Link>)
         return &detail::run_native<Collective, typename Plan::op, T, Link>;
     else return nullptr;

@@ -112,7 +112,7 @@ private:
             open(in_, user_.source, d_.messages(user_.recv_count), room_in_, false);
         }
         if (d_.relative && sends) {
-            elements_.ask({.range = true});
+            elements_.ask({.range = true, .missing = d_.missing});
             elements_.look(user_.send, user_.send_count);
         }
         if (sends && receives && static_cast<const void*>(user_.send) == user_.recv && user_.send_count > 0)
@@ -357,6 +357,7 @@ private:
         codec_context c;
         c.eb = e.eb;
         c.strides = user_.shape.strides;
+        c.missing = d_.missing;
         if (s.queue.at_once())
             c.between = {[](void* self, std::size_t elements) noexcept { static_cast<p2p_call*>(self)->between(elements); }, this};
         return c;

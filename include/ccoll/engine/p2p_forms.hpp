@@ -90,6 +90,8 @@ consteval call_fault first_shared_fault_of_plan()
         else if constexpr (!has_queued_codec<codec, T, moved_space<Send, Recv>>) return missing_codec<codec, T>();
         else if constexpr (!has_guard<Plan>) return call_fault::fault_header;
         else if constexpr (half_homomorphic_codec<codec_impl<codec, T, moved_space<Send, Recv>>, T>) return call_fault::codec_addends;
+        else if (fault_of_missing<Plan, T, moved_space<Send, Recv>, false>() != call_fault::none)
+            return fault_of_missing<Plan, T, moved_space<Send, Recv>, false>();
         else return fault_of_direct<Plan, moved_space<Send, Recv>>();
     }
 }
@@ -175,8 +177,10 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.at_rate = plan_bound::kind == bound_kind::rate;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;
+    d.missing = missing_value_of<typename Plan::missing, T>();
     if constexpr (Plan::patience_s > 0) d.patience = {Plan::patience_s, &steady_seconds};
     d.plan = mixed(mixed(hash_seed, plan_codec::name), d.relative ? "relative" : d.at_rate ? "rate" : "absolute");
+    if constexpr (Plan::missing::declared) d.plan = mixed(mixed(d.plan, "Missing"), d.missing.bits);
     d.plan = mixed(d.plan, std::uint64_t{dtype_of<T>} + 256 * std::uint64_t{sizeof(T)});
     return d;
 }();

@@ -57,6 +57,7 @@ struct p2p_decision {
     std::uint32_t plan = 0;                                       ///< hash of what must be equal at both ends
     bool lossy = false, relative = false, at_rate = false, bound_at_run_time = false;
     double bound_value = 0;
+    missing_value missing;
     time_limit patience;
 
     /// Elements of one message out of n. There are at least four messages if these are long enough.

@@ -23,9 +23,10 @@ inline double share_of(double whole, double parts)
     return share;
 }
 
-/// The absolute bound that a relative one stands for. Data without a range are constant, and should stay what they are. The least bound
-/// that all codecs can use is a few times the smallest normal number (SZp: 4 times, of which half is left for two-byte floats). With it a
-/// constant stays exact if half its ulp is larger, and so does 0.
+/// The absolute bound that a relative one stands for. Data without a range are constant, and should stay what they are: the bound is far
+/// below half an ulp of the constant, and large enough for sums of 2^50 of them in the 190 bits of a wide integer (codec/exceptions). It is
+/// never below what all codecs can use, a few times the smallest normal number (SZp: 4 times, of which half is left for two-byte floats),
+/// unless the constant itself is so small.
 template <element T>
 double bound_from_range(double fraction, double lowest, double highest)
 {
@@ -34,8 +35,10 @@ double bound_from_range(double fraction, double lowest, double highest)
         const double eb = fraction * (highest - lowest);
         constexpr double least = limits::min(), usable = 16 * least;
         if (lowest < highest) return eb >= least ? std::min(eb, 1e299) : least;
-        const bool tiny = lowest == highest && lowest != 0 && std::abs(lowest) < usable * 4 / static_cast<double>(limits::epsilon());
-        return tiny ? least : usable;
+        if (lowest != highest) return usable;  // there are no values
+        const double constant = std::abs(lowest);
+        const bool tiny = constant != 0 && constant < usable * 4 / static_cast<double>(limits::epsilon());
+        return tiny ? least : std::max(usable, constant * 0x1p-140);
     } else {
         return 0;
     }

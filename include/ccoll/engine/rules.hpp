@@ -44,6 +44,9 @@ enum class call_fault {
     nothing_to_reduce,
     operation,
     average_of_prefix,
+    missing_elements,
+    missing_in_codec,
+    missing_in_space,
     homomorphic,
     threads,
     direct,
@@ -144,6 +147,26 @@ consteval call_fault fault_of_markers()
     return communicator<Comm> && !knows_markers<Comm> ? call_fault::marker_transport : call_fault::none;
 }
 
+/// Does a lossy codec keep declared values? Two-byte elements travel as floats.
+template <class Codec, class T>
+inline constexpr bool keeps_missing = requires(std::span<const T> in, byte_span dst, const field_facts& field) {
+    codec_impl<Codec, T, host_space>::encode_chunk(in, dst, field);
+};
+template <class Codec, small_float T>
+inline constexpr bool keeps_missing<Codec, T> = keeps_missing<Codec, float>;
+
+template <class Plan, class T, class Space, bool Reduces>
+consteval call_fault fault_of_missing()
+{
+    using codec = typename Plan::codec;
+    if constexpr (!Plan::missing::declared) return call_fault::none;
+    else if constexpr (!floating_element<T>) return call_fault::missing_elements;
+    else if constexpr (codec::lossy && !keeps_missing<codec, T>) return call_fault::missing_in_codec;
+    else if (!std::is_same_v<Space, host_space> && (Reduces || (codec::lossy && !std::is_same_v<codec, policies::Codec::SZp>)))
+        return call_fault::missing_in_space;
+    else return call_fault::none;
+}
+
 /// Why codec `Codec` has no implementation for elements T: the fault that names the missing header, or call_fault::codec.
 template <class Codec, class T>
 consteval call_fault missing_codec()
@@ -208,6 +231,8 @@ consteval call_fault first_fault_of_plan()
             return call_fault::nothing_to_reduce;
         else if (Collective::reduces && !operation_on<typename Plan::op, T>) return call_fault::operation;
         else if (Collective::partial && Plan::op::divide_by_ranks) return call_fault::average_of_prefix;
+        else if (fault_of_missing<Plan, T, space, Collective::reduces>() != call_fault::none)
+            return fault_of_missing<Plan, T, space, Collective::reduces>();
         else if (std::is_same_v<placement, policies::Placement::Homomorphic> && !may_add_frames<Plan, Collective, T, space>)
             return call_fault::homomorphic;
         else if (!std::is_same_v<space, host_space> && Plan::template names<axis::exec>) return call_fault::threads;
@@ -367,6 +392,13 @@ constexpr void refuse()
     static_assert(Fault != call_fault::average_of_prefix,
                   "ccoll: scan and exscan have no Op::Average, because every rank has another number of operands; use Op::Sum and divide "
                   "by rank + 1 (exscan: by rank)");
+    static_assert(Fault != call_fault::missing_elements, "ccoll: Missing<value> is for floating-point elements; drop it");
+    static_assert(
+        Fault != call_fault::missing_in_codec,
+        "ccoll: this codec does not keep the values that Missing<value> names; use Codec::SZp, SZe, SZx, PipeSZx, Lossless or None");
+    static_assert(
+        Fault != call_fault::missing_in_space,
+        "ccoll: on a device, Missing<value> is for data movement with Codec::SZp, Lossless or None; drop it, or reduce on the host");
     static_assert(Fault != call_fault::homomorphic,
                   "ccoll: Placement::Homomorphic needs a codec that adds encoded streams (its codec_impl has add_chunks) and a linear "
                   "operation (Op::Sum, Op::Average) in a reduction; use Placement::Auto");

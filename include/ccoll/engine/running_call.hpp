@@ -5,10 +5,9 @@
 
 #include <optional>
 
-#include <ccoll/engine/addable.hpp>
 #include <ccoll/engine/call_head.hpp>
-#include <ccoll/engine/exact_rest.hpp>
 #include <ccoll/engine/executor.hpp>
+#include <ccoll/engine/not_held.hpp>
 #include <ccoll/engine/pending.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -52,7 +51,7 @@ public:
     const char* name() const override { return head_.order.user.varied ? d_.what.facts.varied_name : d_.what.facts.name; }
 
 private:
-    enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_sections, comparing_verdicts, ended };
+    enum class stage { touching_elements, comparing_arguments, handed_over, executing, comparing_sums, comparing_verdicts, ended };
     using continuation = void (running_call::*)();
 
     bool go_on()
@@ -82,7 +81,7 @@ private:
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
-        adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;
+        adds_ = what_.rules.reduce_encoded && p > 1 && !what_.sums_fit;  // else values are known to fit
         if (!head_.open()) return end();
 
         if (head_.trouble.code == status::not_direct) what_.space.keep_messages_on_host();
@@ -97,6 +96,7 @@ private:
         if (lossy_) {
             promise_ = {d_.bound, what_.path, what_.rules, link_.memory(), p, root, divides() ? p : 1};
             what_.eb = head_.stamp.arguments.bound = promise_.of_one(head_.asked_bound());
+            if (adds_ && !relative() && !can_add(0)) reduce_exactly();
         }
 
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
@@ -109,7 +109,7 @@ private:
     }
 
     bool relative() const { return d_.bound.kind == bound_kind::relative; }
-    bool divides() const { return what_.op.divide != nullptr; }
+    bool divides() const { return what_.op.divides(); }
 
     void take(const algorithm_way& way)
     {
@@ -133,13 +133,14 @@ private:
         wanted.magnitude = adds_ && !looks_later();
         look_at_input(wanted, &running_call::tell_arguments);
     }
-    addable<T> sums() const { return {what_.addends, what_.eb, head_.p}; }
+    bool can_add(double largest) const { return what_.can_add(largest, head_.p); }
     /// If a sum cannot be held, all ranks see that in their results. What they have contributed to it is then still there for a second,
     /// exact pass, in place as well, because nothing is stored where there is no sum. So no rank has to look at its input first.
-    bool looks_later() const { return adds_ && what_.facts.one_vector && !what_.facts.one_way && sums().are_checked(); }
+    bool looks_later() const { return adds_ && what_.facts.one_vector && !what_.facts.one_way; }
     void look_at_input(value_survey wanted, continuation then)
     {
         wanted.counts_non_finite = !what_.addends.adds_non_finite;
+        wanted.missing = what_.missing;
         head_.look_at_input(wanted);
         when_elements_are_done(then);
     }
@@ -148,7 +149,7 @@ private:
         const value_survey& found = head_.elements.found();
         shared_facts mine;
         if (found.range) mine.lowest = found.lowest, mine.highest = found.highest;
-        if (found.magnitude) mine.largest = found.largest, mine.set_fills(found.fills);
+        mine.largest = found.largest;
         if (what_.data.varied) mine.longest_part = what_.longest;
         head_.compare(mine, false);
         stage_ = stage::comparing_arguments;
@@ -163,15 +164,12 @@ private:
             what_.eb = head_.stamp.arguments.bound =
                 detail::bound_from_range<T>(promise_.of_one(d_.bound.value), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
-        if (adds_ && !sums().holds(all.facts)) {
-            if (sums().may_try()) ask_afterwards();
-            else reduce_exactly();
-        } else if (looks_later()) {
-            unasked_ = what_.unlooked = true;
-        }
+        if (adds_ && !can_add(0)) reduce_exactly();
+        else if (looks_later()) unasked_ = what_.unlooked = true;
+        else if (adds_ && !can_add(all.facts.largest)) ask_afterwards();
         (this->*after_agreement_)();
     }
-    /// No rank sees all sums, so ranks will tell each other which could not be held. For these they need their input once more.
+    /// No rank sees all sums, so ranks will tell each other whether all were held. If not, they need their input once more.
     void ask_afterwards()
     {
         asks_afterwards_ = what_.unlooked = true;
@@ -180,6 +178,7 @@ private:
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
     void reduce_exactly()
     {
+        adds_ = false;
         what_.reduce_exactly();
         what_.eb = head_.stamp.arguments.bound = 0;
         lossy_ = false;
@@ -221,7 +220,7 @@ private:
         if (s == status::truncated) result_.transport_says = detail::counts_probably_differ;
         if (s != status::ok) head_.trouble = {s, head_.me, s == status::truncated ? nobody : head_.me};
         if (divides() && head_.fitted.recv_elements > 0)
-            head_.elements.divide(what_.op.divide, result_place(), head_.p, head_.fitted.recv_elements);
+            head_.elements.divide(what_.op, result_place(), head_.p, head_.fitted.recv_elements);
         head_.fitted.move_to = nullptr;
         when_elements_are_done(&running_call::compare_verdicts);
     }
@@ -231,9 +230,9 @@ private:
     void execute()
     {
         cut_into_slices();
-        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in its result.
-        unasked_ = unasked_ || (adds_ && !result_.facts.agreed);
         if (!adds_ || result_.facts.agreed) return when_elements_are_done(&running_call::run_schedule);
+        // Ranks have not asked each other. But frames that cannot be added say so, so every rank finds it in its result.
+        unasked_ = true;
         what_.unlooked = looks_later();
         value_survey wanted;
         wanted.magnitude = !what_.unlooked;
@@ -245,7 +244,7 @@ private:
     }
     void refuse_or_run()
     {
-        what_.refuses = head_.trouble.ok() && !sums().holds(head_.elements.found().largest_of_all());
+        what_.refuses = head_.trouble.ok() && !can_add(head_.elements.found().largest);
         run_schedule();
     }
     void run_schedule()
@@ -262,73 +261,74 @@ private:
         head_.trouble = engine_->trouble();
         take_counts(engine_->counts());
         result_.facts.breakdown += engine_->seconds();
-        std::vector<part> not_held = engine_->not_held();
+        const std::vector<part> not_held = engine_->not_held();
         engine_.reset();
-        if (std::exchange(asks_afterwards_, false)) return tell_sections(not_held);
-        if (std::exchange(unasked_, false)) {
-            head_.next_number();
-            if (!head_.trouble.ok()) {
-                head_.talk->give_up(head_.trouble);  // some may be waiting there
-            } else if (!not_held.empty()) {
-                return what_.facts.one_vector ? run_again(std::move(not_held)) : start_over();
-            }
-        }
-        if (!rest_.any()) return compare_verdicts();
-        what_.data = rest_.end(head_.elements);
-        when_elements_are_done(&running_call::compare_verdicts);
+        if (std::exchange(asks_afterwards_, false)) return tell_sums(!not_held.empty());
+        const bool unasked = std::exchange(unasked_, false);
+        if (unasked) head_.next_number();  // one for all parts, because a call has few
+        if ((unasked || rest_.more()) && !head_.trouble.ok()) head_.talk->give_up(head_.trouble);  // some may be waiting there
+        else if (unasked && !not_held.empty()) return what_.facts.one_vector ? run_again(not_held) : start_over();
+        else if (rest_.next(what_.data)) return run_part();
+        compare_verdicts();
     }
     void take_counts(const report& counts)
     {
         report& facts = result_.facts;
         facts.sent_bytes += counts.sent_bytes;
-        if (rest_.any()) return;  // the other counts are those of the whole vector
+        if (rest_.began()) return;  // the other counts are those of the whole vector
         facts.raw_bytes = head_.bytes_of_user(counts.raw_bytes);
         facts.fallback_blocks = counts.fallback_blocks;
         facts.special_values = counts.special_values;
     }
-    /// A rank had values that it could not add, and has refused all of its sums. So every rank knows that of every result, and nothing has
-    /// been stored. Ranks now compare their values, as they do in long vectors.
+    /// A rank may have had values that it could not add, and has refused all of its sums. So every rank knows that of every result, and
+    /// nothing has been stored. Ranks now compare their values, as they do in long vectors.
     void start_over()
     {
         what_.refuses = false;
         after_agreement_ = &running_call::execute;
         tell_arguments();
     }
-    vector_sections<T> sections() const { return {what_, d_.what.codec.chunk_elements}; }
-    /// @param not_held  of this rank's result
-    void tell_sections(const std::vector<part>& not_held)
+    /// @param not_held  has this rank found sums that could not be held?
+    void tell_sums(bool not_held)
     {
         shared_facts mine;
-        mine.not_held = sections().of(not_held, head_.me);
+        mine.not_held = not_held ? 1 : 0;
         head_.next_number();
         head_.compare(mine, false);
-        stage_ = stage::comparing_sections;
+        stage_ = stage::comparing_sums;
     }
-    void sections_compared()
+    void sums_compared()
     {
         head_.trouble = head_.talk->merged().trouble;
-        std::vector<part> parts = sections().parts(head_.talk->merged().facts.not_held);
-        if (!head_.trouble.ok()) end();
-        else if (parts.empty()) compare_verdicts();
-        else run_again(std::move(parts));
+        if (!head_.trouble.ok()) return end();
+        if (head_.talk->merged().facts.not_held == 0) return compare_verdicts();
+        reduce_exactly();
+        cut_into_slices();
+        run_schedule();
     }
-    /// Exactly, the parts whose sums could not be held.
-    void run_again(std::vector<part> not_held)
+    /// Exactly, the parts whose sums could not be held, one after another. All ranks have found the same ones.
+    void run_again(const std::vector<part>& not_held)
     {
-        if (exact_rest<T>::elements_of(not_held) == what_.data.count) {
+        rest_ = {not_held, what_.data};
+        const std::size_t chunk = d_.what.codec.chunk_elements;
+        if (rest_.elements() != what_.data.count) {
+            promise_.write(result_.facts, what_.eb);  // of the other parts
+            result_.facts.fallback_blocks += rest_.elements() / chunk + (rest_.elements() % chunk != 0);
+            lossy_ = false;
+            what_.reduce_exactly();
+            what_.eb = head_.stamp.arguments.bound = 0;
+        } else {
             reduce_exactly();
-            return run_schedule();
         }
-        promise_.write(result_.facts, what_.eb);  // of the other parts
-        lossy_ = false;
-        what_.reduce_exactly();
-        what_.eb = head_.stamp.arguments.bound = 0;
-        what_.data = rest_.begin(std::move(not_held), what_, head_.me, head_.p, head_.fitted.recv_elements > 0, head_.elements);
-        result_.facts.fallback_blocks += rest_.chunks_of(d_.what.codec.chunk_elements);
+        rest_.next(what_.data);
+        run_part();
+    }
+    void run_part()
+    {
         head_.stamp.arguments.count = what_.data.count;
         what_.longest = what_.longest_block(head_.p);
         cut_into_slices();
-        when_elements_are_done(&running_call::run_schedule);
+        run_schedule();
     }
 
     // ---- the end ----
@@ -384,11 +384,11 @@ private:
             came_back(native_request_.result);
             return true;
         case stage::comparing_arguments:
-        case stage::comparing_sections:
+        case stage::comparing_sums:
         case stage::comparing_verdicts:
             if (head_.p > 1 && !head_.talk->progress()) return head_.talk->moved();
             if (stage_ == stage::comparing_arguments) return arguments_compared(), true;
-            if (stage_ == stage::comparing_sections) return sections_compared(), true;
+            if (stage_ == stage::comparing_sums) return sums_compared(), true;
             head_.trouble = head_.talk->merged().trouble;
             end();
             return true;
@@ -437,13 +437,13 @@ private:
     status last_word_ = status::out_of_memory;  // where an exception ends the call
     std::optional<executor<T, Link, Clock>> engine_;
     detail::promise promise_;
-    exact_rest<T> rest_;
+    parts_not_held<T> rest_;
     stage stage_ = stage::ended;
     continuation after_elements_ = nullptr, after_agreement_ = nullptr;
     bool adds_ = false;  // adds encoded streams, for which values may be too large
     bool lossy_ = false;
     bool unasked_ = false;          // may values be too large to be added, here or elsewhere?
-    bool asks_afterwards_ = false;  // some are, and ranks will tell each other where
+    bool asks_afterwards_ = false;  // some may be, and ranks will tell each other
     bool must_close_ = false, moved_ = false;
 };
 

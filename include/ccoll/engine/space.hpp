@@ -15,8 +15,8 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/codec_queue.hpp>
 #include <ccoll/policy/element.hpp>
+#include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/transport/transport.hpp>
-#include <ccoll/wire/fill_values.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -27,11 +27,8 @@ struct value_survey {
     bool counts_non_finite = false;                           ///< Inf and NaN are larger than all others; otherwise they do not count
     double lowest = std::numeric_limits<double>::infinity();  ///< of the values that count; above `highest` when there are none
     double highest = -std::numeric_limits<double>::infinity();
-    double largest = 0;      ///< |x|, but not of fill values
-    fill_values fills = {};  ///< among the values
-
-    /// Of all values.
-    double largest_of_all() const noexcept { return std::max(largest, fills.largest()); }
+    double largest = 0;          ///< |x|
+    missing_value missing = {};  ///< does not count
 };
 
 /// What a user hands to the memory space of the buffers, behind the communicator: a stream of a device, for example.
@@ -72,8 +69,7 @@ struct space_operations {
     /// Copies between buffers of this space, which may overlap.
     void (*copy)(const codec_queue&, const T* from, T* to, std::size_t n, codec_work&) noexcept = nullptr;
     /// @param by  an operation's division by the number of ranks
-    void (*divide)(const codec_queue&, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
-                   codec_work&) noexcept = nullptr;
+    void (*divide)(const codec_queue&, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work&) noexcept = nullptr;
     /// @param found  must remain valid until the work is done
     void (*survey)(const codec_queue&, const T* values, std::size_t n, value_survey& found, codec_work&) noexcept = nullptr;
     /// A call begins: whatever it begins on queues comes after the work that `after` stands for. May be null.
@@ -150,9 +146,9 @@ template <floating_element T>
 inline constexpr double fill_rounding = std::max(0x1.001p-24, static_cast<double>(std::numeric_limits<looked_at<T>>::epsilon()) *
                                                                   (sizeof(T) < sizeof(looked_at<T>) ? 0x1.001p+15 : 0x1p-1));
 
-/// Finds the lowest and highest of the values without NaN, infinities and fill values. Fill values are recorded separately.
+/// Finds the lowest and highest of the values without NaN, infinities and fill values.
 template <floating_element T>
-void widen_range(const T* values, std::size_t n, double& lowest, double& highest, value_survey& found)
+void widen_range(const T* values, std::size_t n, value_survey& found)
 {
     using real = looked_at<T>;
     constexpr real most = std::numeric_limits<real>::max();
@@ -165,14 +161,13 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
         high = m < limit && x > high ? x : high;
         top = m > top ? m : top;
     }
-    real last_fill = 0;  // seldom another one
     if (top >= limit) {
+        real last_fill = 0;  // seldom another one
         for (std::size_t i = 0; i < n; ++i) {
             const auto x = static_cast<real>(to_number(values[i])), m = std::abs(x);
             if (!(m >= limit && m <= most) || x == last_fill) continue;
             if (is_fill_value(static_cast<double>(x), fill_rounding<T>)) {
                 last_fill = x;
-                found.fills.add(static_cast<double>(x));
                 continue;
             }
             low = std::min(low, x);
@@ -180,8 +175,8 @@ void widen_range(const T* values, std::size_t n, double& lowest, double& highest
         }
     }
     if (low <= high) {
-        lowest = std::min(lowest, static_cast<double>(low));
-        highest = std::max(highest, static_cast<double>(high));
+        found.lowest = std::min(found.lowest, static_cast<double>(low));
+        found.highest = std::max(found.highest, static_cast<double>(high));
     }
 }
 
@@ -224,24 +219,30 @@ CCOLL_EXACT_END
 
 }  // namespace detail
 
+namespace detail {
+
+template <floating_element T>
+void look_at_present(const T* values, std::size_t n, value_survey& found) noexcept
+{
+    if (found.range) widen_range(values, n, found);
+    if (found.magnitude) found.largest = std::max(found.largest, largest_magnitude(values, n, found.counts_non_finite));
+}
+
+}  // namespace detail
+
 /// Adds `n` values to what has been found. On the host; a device has a reduction of its own. Elements that are no floats are not looked at.
 template <element T>
 void look_at([[maybe_unused]] const T* values, [[maybe_unused]] std::size_t n, [[maybe_unused]] value_survey& found) noexcept
 {
     if constexpr (floating_element<T>) {
-        if (found.range) detail::widen_range(values, n, found.lowest, found.highest, found);
-        if (!found.magnitude) return;
-        const auto of_range = [&](double lowest, double highest) {
-            if (lowest <= highest) found.largest = std::max(found.largest, std::max(std::abs(lowest), std::abs(highest)));
-        };
-        if (found.range && !found.counts_non_finite) return of_range(found.lowest, found.highest);  // one pass is enough
-        const double largest = detail::largest_magnitude(values, n, found.counts_non_finite);
-        if (found.counts_non_finite || largest < 0.99 * detail::least_fill_value) {
-            found.largest = std::max(found.largest, largest);
-        } else {
-            double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
-            detail::widen_range(values, n, lowest, highest, found);
-            of_range(lowest, highest);
+        if (!found.missing.declared) return detail::look_at_present(values, n, found);
+        constexpr std::size_t most = 512;
+        T present[most];
+        for (std::size_t from = 0; from < n;) {
+            std::size_t some = 0;
+            for (; from < n && some < most; ++from)
+                if (!detail::is_missing(values[from], found.missing)) present[some++] = values[from];
+            detail::look_at_present(present, some, found);
         }
     }
 }
@@ -262,11 +263,10 @@ struct memory_space<host_space, T> {
             return encode_result{};
         });
     }
-    static void divide(const codec_queue& queue, void (*by)(T*, int, std::size_t), T* values, int ranks, std::size_t n,
-                       codec_work& work) noexcept
+    static void divide(const codec_queue& queue, const reduction<T>& op, T* values, int ranks, std::size_t n, codec_work& work) noexcept
     {
         begin_work(queue, work, [=] {
-            by(values, ranks, n);
+            op.divide(values, ranks, n);
             return encode_result{};
         });
     }

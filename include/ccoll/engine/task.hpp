@@ -13,7 +13,7 @@
 #include <ccoll/engine/placement.hpp>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
-#include <ccoll/policy/strides.hpp>
+#include <ccoll/policy/field_facts.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -114,7 +114,8 @@ struct task {
     placement_rules rules;
     double eb = 0;          ///< 0: the codec is exact
     field_strides strides;  ///< @see field_facts
-    bool refuses = false;   ///< this rank's values are too large to be added encoded, and its frames say so
+    missing_value missing;
+    bool refuses = false;   ///< this rank's values may be too large to be added encoded, and its frames say so
     bool sums_fit = false;  ///< ranks know that all values can be added encoded
     bool unlooked = false;  ///< no rank has checked its values beforehand, so any frame may say that they are too large
     int root = 0;
@@ -161,6 +162,8 @@ struct task {
         slice_elements = sliced ? slice_for(longest, chunk, widest(p), wanted_slice()) : std::max<std::size_t>(1, longest);
     }
 
+    /// Can all sums of values of this magnitude and below be added encoded?
+    bool can_add(double largest, int p) const { return addends.can_add(largest, eb, static_cast<std::size_t>(p)); }
     /// For values that do not fit the codec's integers.
     void reduce_exactly()
     {

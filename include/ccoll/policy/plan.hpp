@@ -7,6 +7,7 @@
 
 #include <ccoll/policy/error_bound.hpp>
 #include <ccoll/policy/fault.hpp>
+#include <ccoll/policy/missing.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/policy/tags.hpp>
 #include <ccoll/policy/timeout.hpp>
@@ -138,6 +139,7 @@ struct Plan {
     using exec = choice<axis::exec, policies::Exec::Serial>;
     using messages = choice<axis::transport, policies::Transport::Staged>;
     using integrity = choice<axis::fault, policies::Fault::None>;
+    using missing = choice<axis::missing, no_missing>;
 
     /// How long a call waits without progress, in seconds; 0: for ever. A guarded link must not wait for ever for a rank that is gone.
     static constexpr double patience_s = timeout::seconds > 0 ? timeout::seconds : integrity::protects ? 60.0 : 0.0;
@@ -154,10 +156,8 @@ constexpr void refuse_plan()
     static_assert(
         Fault != plan_fault::stranger,
         "ccoll::Plan: one argument is not a policy; allowed are Algo::, Codec::, Placement::, Op::, Check::, Instrument::, Exec::, "
-        "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, another Plan, or "
-        "your own tag derived "
-        "from "
-        "ccoll::policy<axis>");
+        "Transport::, Fault:: tags, ErrorBound<E>, RelativeBound<E>, EndToEnd<Bound>, RuntimeBound, Timeout<seconds>, Missing<value>, "
+        "another Plan, or your own tag derived from ccoll::policy<axis>");
     static_assert(Fault != plan_fault::duplicate,
                   "ccoll::Plan: two policies answer the same question (two codecs, two bounds, ...); keep one of them");
     static_assert(

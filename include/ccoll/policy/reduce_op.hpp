@@ -8,6 +8,7 @@
 
 #include <ccoll/base/half.hpp>
 #include <ccoll/policy/buffer.hpp>
+#include <ccoll/policy/missing.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -172,22 +173,48 @@ concept operation_on = element<T> && requires(const T& a) {
     { Tag::apply(a, a) } -> std::convertible_to<T>;
 } && (!Tag::divide_by_ranks || divisible_element<T>);
 
+/// Divides finished sums by the number of ranks.
+template <divisible_element T>
+void divide_by_ranks(T* into, int ranks, std::size_t n) noexcept
+{
+    using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
+    for (std::size_t i = 0; i < n; ++i)
+        into[i] = detail::from_number<T>(static_cast<wide>(detail::to_number(into[i])) / static_cast<wide>(ranks));
+}
+
 /// An operation as the engine sees it: values instead of a type, so that the engine is not compiled anew for each operation.
 template <element T>
 struct reduction {
     void (*combine)(T* into, const T* left, const T* right, std::size_t n) noexcept = nullptr;
-    /// Divides the finished sum by the number of ranks; null if the operation does not divide.
-    void (*divide)(T* into, int ranks, std::size_t n) noexcept = nullptr;
+    /// Divides the finished sum by the number of ranks; null if the operation does not divide. @see divide
+    void (*by_ranks)(T* into, int ranks, std::size_t n) noexcept = nullptr;
     /// The same as the memory space of the elements does it, where that has functions of its own; null: it has none.
     const void* in_space = nullptr;
     /// Two ranks that exchange operands must compute the same bits, so on both of them the lower rank's operand is on the left.
     bool theirs_on_the_left = false;
+    missing_value missing = {};
 
+    bool divides() const noexcept { return by_ranks != nullptr; }
     /// into[i] = own[i] op theirs[i] for i < n, with the operands swapped if theirs_on_the_left; `into` may be `own` or `theirs`.
     void apply(T* into, const T* own, const T* theirs, std::size_t n) const noexcept
     {
-        if (theirs_on_the_left) combine(into, theirs, own, n);
-        else combine(into, own, theirs, n);
+        const T *const left = theirs_on_the_left ? theirs : own, *const right = theirs_on_the_left ? own : theirs;
+        if constexpr (floating_element<T>)
+            if (missing.declared)
+                return detail::around_missing(
+                    into, n, missing, [&](std::size_t at, std::size_t some) { combine(into + at, left + at, right + at, some); },
+                    [&](std::size_t i) { return detail::is_missing(left[i], missing) || detail::is_missing(right[i], missing); });
+        combine(into, left, right, n);
+    }
+    /// Divides a finished sum, which is missing where it was.
+    void divide(T* into, int ranks, std::size_t n) const noexcept
+    {
+        if constexpr (floating_element<T>)
+            if (missing.declared)
+                return detail::around_missing(
+                    into, n, missing, [&](std::size_t at, std::size_t some) { by_ranks(into + at, ranks, some); },
+                    [&](std::size_t i) { return detail::is_missing(into[i], missing); });
+        by_ranks(into, ranks, n);
     }
 };
 
@@ -198,12 +225,7 @@ inline constexpr reduction<T> reduction_of = [] {
     r.combine = [](T* into, const T* left, const T* right, std::size_t n) noexcept {
         for (std::size_t i = 0; i < n; ++i) into[i] = Tag::apply(left[i], right[i]);
     };
-    if constexpr (Tag::divide_by_ranks)
-        r.divide = [](T* into, int ranks, std::size_t n) noexcept {
-            using wide = std::conditional_t<small_float<T>, float, T>;  // the number of ranks may not fit into 8 or 11 bits
-            for (std::size_t i = 0; i < n; ++i)
-                into[i] = detail::from_number<T>(static_cast<wide>(detail::to_number(into[i])) / static_cast<wide>(ranks));
-        };
+    if constexpr (Tag::divide_by_ranks) r.by_ranks = &divide_by_ranks<T>;
     return r;
 }();
 

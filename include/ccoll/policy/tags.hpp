@@ -27,6 +27,7 @@ struct exec;
 struct transport;
 struct fault;
 struct spare_bound;
+struct missing;
 }  // namespace axis
 
 /// Base of every policy, the library's and yours.

@@ -4,18 +4,18 @@
 //
 //   0  u32 magic "CCOL"    4 u8 version    5 u8 codec    6 u8 dtype    7 u8 flags
 //   8  u64 elements       16 f64 bound    24 u32 elements per chunk   28 u32 chunks
-//  32  u8 quality         33 u8 inner codec    34 u16 0    36 u32 elements per row    40 u32 bytes of the trailer    44 u32 0
-//  48  u32 end[chunks]     where chunk i and its fill end, in units of 16 bytes from the start of the payload;
-//                          top bit: the chunk is the elements as they are
-//  ..  u8 fill[chunks]     how many bytes of 0 follow chunk i, up to its end: 0..15
+//  32  u8 quality         33 u8 inner codec    34 u16 0    36 u32 units of the payload    40 u32 bytes of the trailer    44 u32 0
+//  48  {u32 place, u32 bytes}[chunks]
+//                          where chunk i begins, in units of 16 bytes from the start of the payload, and how long it is;
+//                          top bit of place: the chunk is the elements as they are
 //  ..  zeros               up to a multiple of 16 bytes from the start of the frame
-//  ..  payload             chunks, one after another, each at a multiple of 16 bytes
+//  ..  payload             chunks in any order, each at a multiple of 16 bytes and with zeros behind it up to the next one
 //
 // flags  1: an addend, which a homomorphic codec can add to others    2: an addend that its codec could not hold; no chunk has bytes
 //
-// The index has ends instead of sizes, so that a thread, or a thread block of a GPU, finds chunk i from two entries without adding up all
-// sizes before it. The numbers of fill bytes are in the index and not in the chunks. So the exact size of a chunk is known without a load
-// that depends on another load, and a codec is given exactly the bytes that it wrote.
+// Chunks say where they begin, so threads and thread blocks of a GPU put them where there is room, and nobody waits for the lengths of the
+// chunks before. They say how long they are, so a codec is given exactly the bytes that it wrote, without a load that depends on another
+// load.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-inline constexpr std::uint8_t wire_version = 5;
+inline constexpr std::uint8_t wire_version = 6;
 
 /// What `bound` in a header means.
 enum class quality : std::uint8_t {
@@ -46,14 +46,14 @@ struct frame_header {
     quality kind = quality::exact;
     std::uint8_t inner_codec = 0;  ///< what a wrapping codec wraps; 0: nothing
     std::uint16_t reserved = 0;
-    std::uint32_t row = 0;      ///< elements of a row of the field. No version gives it a meaning yet: 0
+    std::uint32_t payload = 0;  ///< its length in units of 16 bytes
     std::uint32_t trailer = 0;  ///< bytes after the payload that belong to the frame. No version has any yet: 0
     std::uint32_t reserved_too = 0;
 
     friend constexpr bool operator==(const frame_header&, const frame_header&) = default;
 };
 static_assert(sizeof(frame_header) == 48, "ccoll: a frame header has 48 bytes on the wire");
-static_assert(offsetof(frame_header, kind) == 32 && offsetof(frame_header, row) == 36 && offsetof(frame_header, trailer) == 40);
+static_assert(offsetof(frame_header, kind) == 32 && offsetof(frame_header, payload) == 36 && offsetof(frame_header, trailer) == 40);
 
 inline constexpr std::uint8_t addend_flag = 1, too_large_flag = 2;
 inline constexpr std::uint32_t raw_chunk = 0x80000000u;
@@ -62,24 +62,33 @@ inline constexpr std::uint32_t raw_chunk = 0x80000000u;
 inline constexpr std::size_t frame_unit = 16;
 constexpr std::size_t padded_to_unit(std::size_t bytes) noexcept { return (bytes + frame_unit - 1) / frame_unit * frame_unit; }
 
-/// Bytes before the payload of a frame with this many chunks.
-constexpr std::size_t payload_offset(std::size_t chunks) noexcept { return sizeof(frame_header) + padded_to_unit(5 * chunks); }
+/// Bytes of a chunk's entry in the index.
+inline constexpr std::size_t entry_bytes = 8;
 
-/// The largest payload that an end of 31 bits can describe: 32 GiB.
+/// Bytes before the payload of a frame with this many chunks.
+constexpr std::size_t payload_offset(std::size_t chunks) noexcept { return sizeof(frame_header) + padded_to_unit(entry_bytes * chunks); }
+
+/// The largest payload in which a place of 31 bits reaches every chunk: 32 GiB.
 inline constexpr std::uint64_t most_payload_bytes = std::uint64_t{frame_unit} * (raw_chunk - 1);
 
-/// Writes the index of a frame. Entries of different chunks may be written by different threads.
-inline void put_entry(byte_span frame, std::size_t chunks, std::size_t i, std::size_t end, std::size_t fill, bool raw) noexcept
+/// Writes the entry of chunk i in the index of a frame: it begins `at` bytes behind the start of the payload. Entries of different chunks
+/// may be written by different threads.
+inline void put_entry(byte_span frame, std::size_t i, std::size_t at, std::size_t bytes, bool raw) noexcept
 {
-    store(frame, sizeof(frame_header) + 4 * i, static_cast<std::uint32_t>(end / frame_unit) | (raw ? raw_chunk : 0));
-    frame[sizeof(frame_header) + 4 * chunks + i] = static_cast<std::byte>(fill);
+    store(frame, sizeof(frame_header) + entry_bytes * i, static_cast<std::uint32_t>(at / frame_unit) | (raw ? raw_chunk : 0));
+    store(frame, sizeof(frame_header) + entry_bytes * i + 4, static_cast<std::uint32_t>(bytes));
+}
+/// Writes the length of the payload, which is known when all chunks have been placed.
+inline void put_payload(byte_span frame, std::size_t bytes) noexcept
+{
+    store(frame, offsetof(frame_header, payload), static_cast<std::uint32_t>(bytes / frame_unit));
 }
 
 /// A frame, with the parts that its header and index describe, as views into the bytes it was read from.
 struct frame_view {
     struct piece {
-        const_byte_span data;  ///< the bytes of the chunk, without its fill
-        std::size_t fill;      ///< bytes after `data` that must be 0
+        const_byte_span data;  ///< the bytes of the chunk
+        std::size_t readable;  ///< bytes after `data` that belong to the frame, too
         bool raw;
     };
 
@@ -93,17 +102,17 @@ struct frame_view {
 
     // These are for a frame whose index has been checked (chunked<>::open).
 
-    bool is_raw(std::size_t i) const noexcept { return (load<std::uint32_t>(index, 4 * i) & raw_chunk) != 0; }
-    std::size_t end_of(std::size_t i) const noexcept { return frame_unit * (load<std::uint32_t>(index, 4 * i) & ~raw_chunk); }
-    std::size_t fill_of(std::size_t i) const noexcept { return static_cast<std::size_t>(index[4 * std::size_t{header.chunks} + i]); }
-
-    /// Chunk i, if it is known where the chunk before it ends: at `begin` of the payload.
-    piece chunk(std::size_t i, std::size_t begin) const noexcept
+    bool is_raw(std::size_t i) const noexcept { return (place_of(i) & raw_chunk) != 0; }
+    std::size_t begin_of(std::size_t i) const noexcept { return frame_unit * (place_of(i) & ~raw_chunk); }
+    std::size_t bytes_of(std::size_t i) const noexcept { return load<std::uint32_t>(index, entry_bytes * i + 4); }
+    piece chunk(std::size_t i) const noexcept
     {
-        const std::size_t fill = fill_of(i);
-        return {payload.subspan(begin, end_of(i) - begin - fill), fill, is_raw(i)};
+        const std::size_t begin = begin_of(i), bytes = bytes_of(i);
+        return {payload.subspan(begin, bytes), payload.size() - begin - bytes, is_raw(i)};
     }
-    piece chunk(std::size_t i) const noexcept { return chunk(i, i > 0 ? end_of(i - 1) : 0); }
+
+private:
+    std::uint32_t place_of(std::size_t i) const noexcept { return load<std::uint32_t>(index, entry_bytes * i); }
 };
 
 /// Are the last `fill` bytes of the 16 that end at `end` all 0? At most 15 of them.
@@ -116,10 +125,12 @@ inline bool ends_with_zeros(const std::byte* end, std::size_t fill) noexcept
     return fill < 8 ? high >> (64 - 8 * fill) == 0 : high == 0 && (fill == 8 || low >> (128 - 8 * fill) == 0);
 }
 
-/// Are all bytes after a chunk, up to its end, 0? The reader of a chunk asks this, so that opening a frame touches no chunk.
+/// Are all bytes after a chunk, up to the next multiple of 16, 0? The reader of a chunk asks this, so that opening a frame touches no
+/// chunk.
 inline bool is_filled_with_zeros(const frame_view::piece& p) noexcept
 {
-    return ends_with_zeros(p.data.data() + p.data.size() + p.fill, p.fill);
+    const std::size_t fill = padded_to_unit(p.data.size()) - p.data.size();
+    return ends_with_zeros(p.data.data() + p.data.size() + fill, fill);
 }
 
 /// Finds the parts of the frame at the start of `from`; trailing bytes are ignored. The index itself is checked by chunked<>::open, which
@@ -137,14 +148,14 @@ inline status read_frame(const const_byte_span from, frame_view& view) noexcept
     const std::uint64_t room = std::uint64_t{h.chunks} * h.chunk_elements;  // does not overflow; a division would cost more
     if (h.elements > room || room - h.elements >= h.chunk_elements) return status::corrupt;
     if (h.kind > quality::rate || (h.kind == quality::exact) != (h.bound == 0)) return status::corrupt;
-    if (h.reserved != 0 || h.row != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;
-    const std::uint64_t in_front = sizeof h + (std::uint64_t{5} * h.chunks + frame_unit - 1) / frame_unit * frame_unit;
+    if (h.reserved != 0 || h.trailer != 0 || h.reserved_too != 0) return status::corrupt;
+    const std::uint64_t in_front = sizeof h + (std::uint64_t{entry_bytes} * h.chunks + frame_unit - 1) / frame_unit * frame_unit;
     if (from.size() < in_front) return status::corrupt;
     view.header = h;
-    view.index = from.subspan(sizeof h, 5 * std::size_t{h.chunks});
+    view.index = from.subspan(sizeof h, entry_bytes * std::size_t{h.chunks});
     if (!ends_with_zeros(from.data() + in_front, static_cast<std::size_t>(in_front) - sizeof h - view.index.size())) return status::corrupt;
     view.payload = from.subspan(static_cast<std::size_t>(in_front));
-    const std::size_t length = h.chunks > 0 ? view.end_of(h.chunks - 1) : 0;
+    const std::size_t length = frame_unit * std::size_t{h.payload};
     if (length > view.payload.size()) return status::corrupt;
     view.payload = view.payload.first(length);
     view.whole = from.first(static_cast<std::size_t>(in_front) + length);

@@ -10,7 +10,6 @@
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
-#include <ccoll/wire/fill_values.hpp>
 #include <ccoll/wire/frame.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -159,30 +158,20 @@ struct shared_facts {
     double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
     double highest = -std::numeric_limits<double>::infinity();  ///< below `lowest` if there is no finite value, or no plan asks
     double largest = 0;                                         ///< largest |x|, if values that are too large must be found before the call
-    double lowest_fill = fill_values{}.lowest;                  ///< of the fill values among the input,
-    double highest_fill = fill_values{}.highest;                ///< which do not count in `largest`
     std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
-    std::uint64_t not_held = 0;                                 ///< a bit for each section of the vector with sums that cannot be held
-    std::uint32_t other_fills = 0;                              ///< 1: there are more than these two fill values
-    std::uint32_t unused = 0;
-
-    fill_values fills() const noexcept { return {lowest_fill, highest_fill, other_fills}; }
-    void set_fills(const fill_values& all) noexcept { lowest_fill = all.lowest, highest_fill = all.highest, other_fills = all.others; }
+    std::uint64_t not_held = 0;                                 ///< 1: a rank has found sums that could not be held
 
     void merge(const shared_facts& theirs) noexcept
     {
         lowest = std::min(lowest, theirs.lowest);
         highest = std::max(highest, theirs.highest);
         largest = std::max(largest, theirs.largest);
-        fill_values all = fills();
-        all.merge(theirs.fills());
-        set_fills(all);
         longest_part = std::max(longest_part, theirs.longest_part);
         not_held |= theirs.not_held;
     }
     bool has_range() const noexcept { return lowest <= highest; }
 };
-static_assert(sizeof(shared_facts) == 64, "ccoll: the shared facts have 64 bytes on the wire");
+static_assert(sizeof(shared_facts) == 40, "ccoll: the shared facts have 40 bytes on the wire");
 
 /// One control message. Ranks merge these until all of them hold the same.
 struct control_message {
@@ -193,6 +182,6 @@ struct control_message {
     std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 216, "ccoll: a control message has 216 bytes on the wire");
+static_assert(sizeof(control_message) == 192, "ccoll: a control message has 192 bytes on the wire");
 
 }  // namespace ccoll

@@ -83,6 +83,8 @@ inline cudaError_t failed(cudaError_t e) { return last_error = e; }
 
 /// Kernels that were run.
 inline std::atomic<long> launches{0};
+/// How the kernels are run that this thread begins; null: in any order.
+inline thread_local const options* chosen = nullptr;
 
 class devices {
 public:
@@ -202,9 +204,9 @@ cudaError_t launch_later(stream* s, unsigned blocks, unsigned threads, std::size
     stream& on = devices::all().of(s);
     if (on.device != current_device) return failed(cudaErrorInvalidResourceHandle);
     if (strikes(faults.kernels)) return later(s, [state = on.state] { state->broken = cudaErrorLaunchFailure; });
-    return later(s, [=] {
+    return later(s, [=, how = chosen != nullptr ? *chosen : options{devices::all().random()}] {
         ++launches;
-        launch({devices::all().random()}, blocks, threads, shared_bytes, kernel);
+        launch(how, blocks, threads, shared_bytes, kernel);
     });
 }
 

@@ -85,10 +85,10 @@ def szp(size, letter):
              "lists[l.list_bytes + me()] = 0;", "// for the codes, which lists changed", "const u32 ones = narrow_enough ? non_zero() : 0;",
              "ones += d[i] != 0;", "r.code = can_be_list ?"]
     other_ways = ["raw = words >= raw_words", "if (me() < words_behind)"]
-    encode = Kernel(f"szp encode {name}", "szp.cu", f"szp6encodeI{letter}E", size, bits, both, NEVER + wide + lists + other_ways,
+    encode = Kernel(f"szp encode {name}", "szp.cu", f"szpencodeI{letter}E", size, bits, both, NEVER + wide + lists + other_ways,
                     {**TIMES, "sample_noise<T>([&]": ONE_WARP * 8 / size, "lattice_of_warp(": ONE_WARP,
                      "put_codes(l, blocks, s.layout, image + 3);": 1 / 2, "put_pieces(room.values, units, to);": pieces(bits)})
-    decode = Kernel(f"szp decode {name}", "szp.cu", f"szp6decodeI{letter}E", size, bits, both,
+    decode = Kernel(f"szp decode {name}", "szp.cu", f"szpdecodeI{letter}E", size, bits, both,
                     NEVER_DECODING + [
                         "decode_chunk<T, true>(from, count, s) => if (bytes < 12", "const u8* const list = s.bytes", "listed ? 3 : p.width",
                         "for (u32 j = 0; j < p.listed; ++j)", "const u32 e = list[j]", "get_differences<2>(", "get_differences<4>("],

@@ -4,9 +4,10 @@
 
 using namespace ccoll::detail::device;
 
-#define KERNELS_OF(F, T)                                                                                                                 \
-    template __global__ void szx::encode<szx::F, T>(const T*, u64, const __grid_constant__ szx::scale<T>, u8*, u32, scratch*, outcome*); \
-    template __global__ void szx::decode<szx::F, T>(const u8*, u64, u64, T*, u32, scratch*, outcome*);
+#define KERNELS_OF(F, T)                                                                                                                   \
+    template __global__ void szx::encode<szx::F, T>(const T*, u64, const __grid_constant__ szx::scale<T>, szx::missing_bits<T>, frame_out, \
+                                                    u32, scratch*, outcome*);                                                              \
+    template __global__ void szx::decode<szx::F, T>(const __grid_constant__ frame_in, u64, T*, u32, scratch*, outcome*);
 KERNELS_OF(format, float)
 KERNELS_OF(format, double)
 KERNELS_OF(pipe_format, float)

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/kernels.hpp - floor 2. The loops over sections of exceptional values for each instruction set. The primitives are those
-// of special values.
+// codec/exceptions/kernels.hpp - floor 2. The loops over exceptional values and their sections for each instruction set.
 #pragma once
 
 #include <ccoll/base/isa.hpp>
+#include <ccoll/codec/exceptions/avx512.hpp>
 #include <ccoll/codec/exceptions/layout.hpp>
-#include <ccoll/codec/specials/kernels.hpp>
+#include <ccoll/codec/exceptions/portable.hpp>
 
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {
-using specials::portable::equal, specials::portable::put, specials::portable::put_all, specials::portable::mask_of_run;
+#include <ccoll/codec/exceptions/bridges.inl>
 #include <ccoll/codec/exceptions/loops.inl>
 #include <ccoll/codec/exceptions/merge.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable
@@ -21,7 +21,7 @@ using specials::portable::equal, specials::portable::put, specials::portable::pu
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2 {
-using specials::avx2::equal, specials::avx2::put, specials::avx2::put_all, specials::avx2::mask_of_run;
+#include <ccoll/codec/exceptions/bridges.inl>
 #include <ccoll/codec/exceptions/loops.inl>
 #include <ccoll/codec/exceptions/merge.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2
@@ -30,7 +30,7 @@ using specials::avx2::equal, specials::avx2::put, specials::avx2::put_all, speci
 #define CCOLL_TARGET CCOLL_AVX512
 #include <ccoll/base/kernels_begin.inl>
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512 {
-using specials::avx512::equal, specials::avx512::put, specials::avx512::put_all, specials::avx512::mask_of_run;
+#include <ccoll/codec/exceptions/bridges.inl>
 #include <ccoll/codec/exceptions/loops.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512
 #include <ccoll/base/kernels_end.inl>

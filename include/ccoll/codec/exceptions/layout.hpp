@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/layout.hpp - floor 2. A section of exceptional values in wire version 6: what its bytes mean, the reader that finds its
-// parts, and the writer of its values. Drawn in docs/wire_format_6.md. Nothing here depends on an instruction set.
+// parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on an instruction set.
 //
 //   u8 entries - 1 | u8 form | u16 value runs | kinds of blocks, 2 bits each | u16 place runs | u32 masks | u8[2] value runs | values
 #pragma once
@@ -10,12 +10,12 @@
 #include <cstring>
 
 #include <ccoll/base/error.hpp>
+#include <ccoll/codec/exceptions/places.hpp>
 #include <ccoll/codec/exceptions/wide.hpp>
-#include <ccoll/codec/specials/layout.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using specials::block_elements, specials::blocks_of, specials::length_of, specials::most_blocks, specials::places, specials::whole;
+using words::get;
 
 inline constexpr std::size_t unit = 16;  ///< a section is a multiple of so many bytes
 inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes = 4;
@@ -42,19 +42,6 @@ constexpr std::size_t most_addend_bytes(std::size_t n) noexcept
 }
 
 CCOLL_EXACT_BEGIN  // for its optimisation
-
-template <class Word>
-inline Word get(const u8* from) noexcept
-{
-    Word w;
-    std::memcpy(&w, from, sizeof w);
-    return w;
-}
-template <class Word>
-inline void put_word(u8* to, const Word& w) noexcept
-{
-    std::memcpy(to, &w, sizeof w);
-}
 
 /// Calls each(i) for the bits of a mask.
 template <class Each>
@@ -239,7 +226,7 @@ public:
         if (all > static_cast<std::size_t>(end_ - section_)) return nullptr;
         section_[0] = static_cast<u8>(entries_ - 1);
         section_[1] = form;
-        put_word(section_ + 2, static_cast<u16>((to_ - runs_) / 2));
+        words::put(section_ + 2, static_cast<u16>((to_ - runs_) / 2));
         std::memset(to_, 0, at - front);
         std::memcpy(section_ + at, of_, sizeof(Value) * entries_);
         std::memset(section_ + values_end, 0, all - values_end);

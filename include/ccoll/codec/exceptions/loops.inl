@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values: one text, compiled once for each instruction set.
-// The namespace that includes this file has the primitives `equal`, `put`, `put_all` and `mask_of_run` of specials/loops.inl.
+// It follows exceptions/bridges.inl, which says what primitives it needs.
 
 /// Which blocks have places?
 CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
@@ -26,7 +26,7 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
         each_bit(some.of[j], [&](std::size_t i) CCOLL_TARGET {
             const std::size_t k = 32 * j + i;
             const u32 mask = masks[k], others = whole(n, k) & ~mask;
-            const bool together = specials::is_run(mask), is_run = others != 0 && (together || specials::is_run(others));
+            const bool together = exceptions::is_run(mask), is_run = others != 0 && (together || exceptions::is_run(others));
             const u32 run = together ? mask : others;
             runs[run_count] = static_cast<u16>(std::countr_zero(run) | (31 - std::countl_zero(run)) << 5 | int{!together} << 10);
             masks_of[mask_count] = mask;
@@ -58,7 +58,7 @@ CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename
 {
     if (length == block_elements) return mask & equal(block, bits);
     u32 same = 0;
-    each_bit(mask, [&](std::size_t i) { same |= u32{specials::bits_at(block, i) == bits} << i; });
+    each_bit(mask, [&](std::size_t i) { same |= u32{bits_at(block, i) == bits} << i; });
     return same;
 }
 
@@ -79,7 +79,7 @@ CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, co
                 const u32 same = left & ((differ & (0u - differ)) - 1);  // in front of the first that differs
                 count += static_cast<std::size_t>(std::popcount(same));
                 if (count > 0 && !run(current, count)) return;
-                current = specials::bits_at(block, static_cast<std::size_t>(std::countr_zero(differ)));
+                current = bits_at(block, static_cast<std::size_t>(std::countr_zero(differ)));
                 count = 0;
                 left &= ~same;
             }
@@ -113,7 +113,7 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::
     if (changes > most_changes) return nullptr;
     if (shorter) return values.finish(0);
     if (all > static_cast<std::size_t>(end - to)) return nullptr;
-    put_word(to, u32{own_bit} << 8);
+    words::put(to, u32{own_bit} << 8);
     std::memset(runs, 0, values_at - front);
     u8* value = to + values_at;
     some.for_each([&](std::size_t k) {

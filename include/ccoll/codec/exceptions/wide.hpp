@@ -10,16 +10,12 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/codec/words.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
-using i32 = std::int32_t;
-using i64 = std::int64_t;
+using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 

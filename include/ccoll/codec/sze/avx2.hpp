@@ -10,7 +10,6 @@
 #include <ccoll/codec/sze/avx2_residuals.hpp>
 #include <ccoll/codec/sze/avx2_rows.hpp>
 #include <ccoll/codec/sze/portable.hpp>
-#include <ccoll/codec/szp/avx2.hpp>
 
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
@@ -18,15 +17,6 @@
 namespace ccoll::inline CCOLL_ABI::detail::sze {
 
 namespace avx2 {
-
-/// @param end  of what may be read
-CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8* end, i32* d) noexcept
-{
-    if (static_cast<std::size_t>(end - from) < 4 * std::size_t{width} + 28) return portable::planes_to_differences(from, width, end, d);
-    szp::avx2::differences all;  // whole registers are read
-    szp::avx2::get_planes(from, width, all);
-    for (std::size_t i = 0; i < 4; ++i) _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + 8 * i), all.v[i]);
-}
 
 /// [mask of lanes that are to be refilled][lane] which of the next words it takes
 template <class Number>

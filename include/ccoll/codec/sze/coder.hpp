@@ -8,11 +8,11 @@
 #include <ccoll/base/exact.hpp>
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/sze/avx2.hpp>
 #include <ccoll/codec/sze/portable.hpp>
 #include <ccoll/codec/szp/coder.hpp>
-#include <ccoll/policy/tags.hpp>
+#include <ccoll/policy/field_facts.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
@@ -22,86 +22,129 @@ inline constexpr by_isa encoders{CCOLL_UP_TO_AVX2(encode_coded)};
 template <element T>
 inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
 
-/// Chunks of SZp for movement, written shorter: planes become differences, differences residuals, residuals tokens, tokens a stream. What
+/// Chunks of SZp for movement, written shorter: quanta become differences, differences residuals, residuals tokens, tokens a stream. What
 /// gains nothing stays a chunk of SZp.
 template <native_float T>
 struct chunk_coder {
     using inner = szp::chunk_coder<T>;
-    static constexpr std::size_t chunk_elements = sze::chunk_elements;
-    static constexpr bool pipelined = true;
-    static constexpr std::size_t elements_between_polls = 8192;  // 30 us
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept { return encode_with(in, dst, eb, {}); }
-    /// @param strides  of the field. Rows are also looked for, because the field may repeat otherwise: a shape makes no chunk longer.
-    static encode_result encode_chunk_of_field(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
+    /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no chunk longer.
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        const encode_result found = encode_with(in, dst, eb, {});
-        const std::size_t row = strides.first_from(least_row);
-        return row == 0 || row >= in.size() ? found : shorter_with(in, dst, eb, strides, found);
+        const encode_result plain = encode_plain(in, dst, field);
+        if (plain.code != status::ok) return plain;
+        const bool has_rows = szp::distances{get<u16>(address(dst) + 2)}.row != 0;
+        const std::size_t row = field.strides.first_from(least_row);
+        const encode_result r = recode(in, dst, field.eb, plain, row < in.size() ? row : 0);
+        return has_rows ? without_rows(in, dst, field, r) : r;
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
+        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb, 0, stores::cached);
         return decode_coded(src, out, eb);
     }
 
 private:
-    /// @param strides  if there is none, rows are looked for
-    static encode_result encode_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides) noexcept
+    static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
+
+    static encode_result encode_plain(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        encode_result plain = inner::encode_chunk(in, dst, eb, sizeof(T) == 8, strides);  // fine chunks of f64 stay what they are
-        if (sizeof(T) == 4 && plain.code == status::out_of_space) plain = inner::encode_chunk(in, dst, eb, true, strides);
-        if (plain.code != status::ok) return plain;
-        if (const std::size_t shorter = recode(dst.first(plain.bytes), in.size(), strides.first_from(least_row)); shorter != 0)
-            plain.bytes = shorter;
-        return plain;
+        const auto missing = static_cast<typename inner::word>(field.missing.bits);
+        return inner::encode_chunk(in, dst, field.eb, {field.strides, field.missing.declared ? &missing : nullptr});
     }
-    /// @param found  the chunk in dst, without strides
-    [[gnu::noinline]] static encode_result shorter_with(std::span<const T> in, byte_span dst, double eb, const field_strides& strides,
+    /// @param found  a chunk in dst
+    [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,
                                                         const encode_result& found) noexcept
     {
         alignas(16) std::byte room[sizeof(T) * chunk_elements];
-        const encode_result told = encode_with(in, byte_span(room).first(std::min(dst.size(), sizeof room)), eb, strides);
-        if (told.code != status::ok || (found.code == status::ok && told.bytes >= found.bytes)) return found;
-        copy(dst, byte_span(room).first(told.bytes));
-        return told;
+        field.strides = {};
+        const encode_result other = encode_plain(in, byte_span(room).first(std::min(dst.size(), sizeof room)), field);
+        if (other.code != status::ok || other.bytes >= found.bytes) return found;
+        copy(dst, byte_span(room).first(other.bytes));
+        return other;
     }
 
     [[gnu::noinline]] static status decode_coded(const_byte_span src, std::span<T> out, double eb) noexcept
     {
         const exact_environment environment;
-        const szp::quantiser<T> z(eb);
+        const szp::law<T> z(eb);
         coded_view view;
-        if (const status s = read_coded(src, view); s != status::ok) return s;
-        if (!z.usable || out.size() < least_values || (view.is_fine && sizeof(T) == 8)) return status::corrupt;
-        T step = z.step;
-        if (view.is_fine) {
-            std::memcpy(&step, view.step, 4);
+        if (const status s = read_coded(src, sizeof(T), view); s != status::ok) return s;
+        if (!z.usable || out.size() < least_values) return status::corrupt;
+        T step = static_cast<T>(z.common.step);
+        if (view.is_own) {
+            std::memcpy(&step, view.step, sizeof step);
             if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
         }
-        if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok) return s;
-        const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
-        return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok || view.section.empty()) return s;
+        const auto* const section = reinterpret_cast<const u8*>(view.section.data());
+        return exceptions::read(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
-    static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
-
-    /// Puts a coded chunk in the place of one of SZp. @param row  the length of the rows; 0: they are looked for
-    /// @return its bytes; 0: it would not be shorter, or cannot be
-    [[gnu::noinline]] static std::size_t recode(byte_span chunk, std::size_t n, std::size_t row) noexcept
+    /// @param chunk  of SZp, for these values    @return its quanta; null: there are none that could be coded
+    static const i32* quanta_of(std::span<const T> in, double eb, const_byte_span chunk, std::size_t readable, szp::chunk_head& head,
+                                szp::chunk_quanta& room) noexcept
     {
         szp::chunk_view view;
-        if (n < least_values || szp::read_chunk(chunk, n, sizeof(T), false, view) != status::ok) return 0;
-        if (view.what != szp::kind::narrow && (view.what != szp::kind::fine || sizeof(T) == 8) && !szp::rows::has_rows(view.what)) return 0;
-        if (view.lists != nullptr) szp::lists::expand(view);
+        if (szp::read_chunk(chunk, in.size(), view) != status::ok) return nullptr;
+        head = view.head;
+        if (head.flat || head.wide || head.scale == szp::scale::bits) return nullptr;
+        const bool is_own = head.scale == szp::scale::own;
+        i32* const q = room.first(head.above);
+        if (head.exceptions == 0 && (!is_own || szp::is_f32<T>)) {  // takes less time than to read planes
+            const exact_environment<denormals::flush> environment;
+            const szp::grid<T> z = is_own ? szp::grid<T>(view.step(), true) : szp::law<T>(eb).common;
+            szp::quantisers<T>.in_use()(in.data(), in.size(), z, is_own ? szp::rounding::in_double : szp::rounding::fast, q);
+            return q;
+        }
+        if (readable < szp::slack) return read_with_slack(view, q);
+        return szp::readers_of_32.in_use()(view, q) == status::ok ? q : nullptr;
+    }
+    [[gnu::noinline]] static const i32* read_with_slack(szp::chunk_view view, i32* q) noexcept
+    {
+        alignas(64) u8 copied[sizeof(T) * chunk_elements + szp::slack];
+        if (view.size > sizeof copied - szp::slack) return nullptr;
+        std::memcpy(copied, view.bytes, view.size);
+        std::memset(copied + view.size, 0, szp::slack);
+        view.bytes = copied;
+        return szp::readers_of_32.in_use()(view, q) == status::ok ? q : nullptr;
+    }
+
+    /// Puts a coded chunk in the place of one of SZp if it is shorter.
+    /// @param row  the length of the rows, if it is known; 0: they are only looked for
+    [[gnu::noinline]] static encode_result recode(std::span<const T> in, byte_span dst, double eb, encode_result plain,
+                                                  std::size_t row) noexcept
+    {
+        if (in.size() < least_values) return plain;
+        const byte_span chunk = dst.first(plain.bytes);
+        szp::chunk_head head;
+        szp::chunk_quanta room;
+        const i32* const q = quanta_of(in, eb, chunk, dst.size() - plain.bytes, head, room);
+        if (q == nullptr) return plain;
         const exact_environment environment;  // costs of distances are rounded
-        u8 room[most_coded_bytes];
-        const auto bytes = static_cast<std::size_t>(encoders.in_use()(view, n, row, room) - room);
-        if (bytes + view.specials.size() >= chunk.size()) return 0;
-        std::memmove(address(chunk) + bytes, view.specials.data(), view.specials.size());
-        std::memcpy(address(chunk), room, bytes);
-        return bytes + view.specials.size();
+        double own_step;
+        std::memcpy(&own_step, &head.largest, sizeof own_step);
+        const T step = static_cast<T>(own_step);
+        const bool is_own = head.scale == szp::scale::own;
+        const byte_span section = head.exceptions > 0 ? chunk.subspan(head.exceptions) : byte_span{};
+        const coded_source from{q, in.size(), reinterpret_cast<const u8*>(&step), is_own ? sizeof(T) : 0, head.above.row, section.size()};
+        u8 found[most_coded_bytes];
+        auto bytes = static_cast<std::size_t>(encoders.in_use()(from, 0, found) - found);
+        if (row != 0) bytes = shorter_with_rows(from, row, found, bytes);
+        if (bytes + section.size() >= plain.bytes) return plain;
+        if (!section.empty()) std::memmove(address(dst) + bytes, section.data(), section.size());
+        std::memcpy(address(dst), found, bytes);
+        plain.bytes = bytes + section.size();
+        return plain;
+    }
+    [[gnu::noinline]] static std::size_t shorter_with_rows(const coded_source& from, std::size_t row, u8* found, std::size_t bytes) noexcept
+    {
+        u8 told[most_coded_bytes];
+        const auto other = static_cast<std::size_t>(encoders.in_use()(from, row, told) - told);
+        if (other >= bytes) return bytes;
+        std::memcpy(found, told, other);
+        return other;
     }
 };
 

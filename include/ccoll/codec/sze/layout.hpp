@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/sze/layout.hpp - floor 2. A chunk of SZe: what its bytes mean. Little-endian.
 //
-//   verbatim   a chunk of SZp for movement, whose first 4 bits are a kind, 0..7
-//   coded      0 u8 flags        15 (bits 0..3) | fine (bit 4) | alone (bit 5) | number of distances, 0..2 (bits 6..7)
+//   verbatim   a chunk of SZp for movement, whose first byte is 0..2
+//   coded      0 u8 flags        15 (bits 0..3) | own (bit 4) | alone (bit 5) | number of distances, 0..2 (bits 6..7)
 //              1 u8[3] limits    of the classes of activity, ascending
 //              4 u16 words       of the stream
-//              6 u16 specials    words of 4 bytes of the section of special values (codec/specials.hpp)
-//              8 i32 base        what stands before the first quantum; 0 if alone
-//             12 f32 step        fine only
+//              6 u16 exceptions  length of the section of exceptional values (codec/exceptions.hpp), in units of 16 bytes; 0: none
+//              8 i32 base        what stands before the first quantum
+//             12 element step    own only: that of the quanta is not the step of the bound
 //             .. u16 distances   each at least 1, smooth ones 2 (bits 0..14) | smooth (bit 15)
 //             .. u16[words]      the stream of the tokens
 //             ..                 bits: four tables, then the low bits of the residuals, lowest bits first; whole bytes
 //             .. u32[8]          where the lanes of the stream begin
-//             .. specials
+//             .. section of exceptional values
 //
 // Quanta are those of SZp. The difference of value i is q[i] - q[i-1], or q[i] itself if alone. For each distance w, value i less value
 // i - w takes the place of value i, from i = w on, or for the second distance, from where the first one and w end. If the distance is
@@ -31,17 +31,12 @@
 
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/codec/exceptions/layout.hpp>
 #include <ccoll/codec/szp/layout.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::sze {
 
-using szp::get;
-using szp::i32;
-using szp::put;
-using szp::u32;
-using szp::u64;
-using szp::u8;
-using u16 = std::uint16_t;
+using szp::get, szp::put, szp::u8, szp::u16, szp::u32, szp::u64, szp::i32;
 
 inline constexpr std::size_t chunk_elements = szp::chunk_elements;
 inline constexpr std::size_t lanes = 8;  ///< the states of a stream fill one register of AVX2
@@ -65,9 +60,9 @@ inline constexpr std::size_t most_words = (chunk_elements * share_bits + 15) / 1
 /// Head, words, tables (each token of each class with its level), low bits, states, and what bit_writer writes behind.
 inline constexpr std::size_t most_low_bits = 29;
 inline constexpr std::size_t most_coded_bytes =
-    20 + 2 * most_words + classes * tokens * 6 + chunk_elements * most_low_bits / 8 + states_bytes + 16;
+    24 + 2 * most_words + classes * tokens * 6 + chunk_elements * most_low_bits / 8 + states_bytes + 16;
 
-enum flag : u8 { coded = 15, fine = 16, alone = 32 };
+enum flag : u8 { coded = 15, own = 16, alone = 32 };
 inline constexpr unsigned count_at = 6;  ///< the first bit of the number of distances
 
 struct token {
@@ -139,40 +134,52 @@ struct model {
     }
 };
 
+/// What an encoder makes a coded chunk of.
+struct coded_source {
+    const i32* q;  ///< quanta, n of them
+    std::size_t n;
+    const u8* step;             ///< of quanta that have one of their own, else null
+    std::size_t step_bytes;     ///< 0: there is none
+    std::size_t judged_row;     ///< SZp predicts from this distance; 0: from none
+    std::size_t section_bytes;  ///< of the exceptional values behind the chunk
+};
+
 /// A coded chunk whose parts have been found; nothing in them has been looked at.
 struct coded_view {
     model how;
-    bool is_fine = false, is_alone = false;
+    bool is_own = false, is_alone = false;
     i32 base = 0;
     const u8 *step = nullptr, *words = nullptr, *bits = nullptr, *states = nullptr;
     std::size_t bits_bytes = 0;
-    const_byte_span specials;
+    const_byte_span section;
 };
+inline constexpr std::size_t step_at = 12;
 
 /// Finds the parts of a coded chunk. Behind its words and bits there are 32 bytes at least.
-inline status read_coded(const_byte_span src, coded_view& view) noexcept
+inline status read_coded(const_byte_span src, std::size_t value_bytes, coded_view& view) noexcept
 {
-    if (src.size() < 12) return status::corrupt;
+    if (src.size() < step_at) return status::corrupt;
     const u8* const from = reinterpret_cast<const u8*>(src.data());
     const u8 flags = from[0];
-    view.is_fine = (flags & fine) != 0;
+    view.is_own = (flags & own) != 0;
     view.is_alone = (flags & alone) != 0;
     view.how.count = flags >> count_at;
     if ((flags & coded) != coded || view.how.count > most_distances) return status::corrupt;
     std::memcpy(view.how.limits, from + 1, sizeof view.how.limits);
     view.base = get<i32>(from + 8);
-    const std::size_t words = get<u16>(from + 4), specials = 4 * std::size_t{get<u16>(from + 6)};
-    const std::size_t distances = view.is_fine ? 16 : 12, stream = distances + 2 * std::size_t{view.how.count}, bits = stream + 2 * words;
-    if (src.size() < bits + states_bytes + specials) return status::corrupt;
-    view.step = from + 12;
+    const std::size_t words = get<u16>(from + 4), section = exceptions::unit * get<u16>(from + 6);
+    const std::size_t distances = step_at + (view.is_own ? value_bytes : 0), stream = distances + 2 * std::size_t{view.how.count};
+    const std::size_t bits = stream + 2 * words;
+    if (src.size() < bits + states_bytes + section) return status::corrupt;
+    view.step = from + step_at;
     for (u8 k = 0; k < view.how.count; ++k)
         if (distance& by = view.how.distances[k] = distance(get<u16>(from + distances + 2 * k)); by.places < (by.smooth ? 2 : 1))
             return status::corrupt;
     view.words = from + stream;
     view.bits = from + bits;
-    view.bits_bytes = src.size() - bits - states_bytes - specials;
+    view.bits_bytes = src.size() - bits - states_bytes - section;
     view.states = view.bits + view.bits_bytes;
-    view.specials = src.last(specials);
+    view.section = src.last(section);
     return status::ok;
 }
 

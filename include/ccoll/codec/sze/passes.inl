@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/sze/passes.inl - floor 2. The passes over a chunk of SZe, in order: the same text for each instruction set. Included in a namespace
 // of the set, between kernels_begin.inl and kernels_end.inl. Each set has its own
-//   planes_to_differences, cost_of, costs_of, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens,
+//   cost_of, costs_of, probe_of, find_candidates, to_tokens, activities_of, encode_tokens, decode_tokens,
 //   put_low_bits, get_residuals, restore
 
-/// Differences of n values from the planes of a chunk of SZp, filled up with 0.
-/// @param d  filled_up(n) of them
-CCOLL_TARGET inline void get_differences(const szp::chunk_view& view, std::size_t n, i32* d) noexcept
+/// Differences of the quanta of a chunk, or these themselves where that is shorter, filled up with 0.
+/// @param d  filled_up(n) of them    @return true: neighbours predict nothing
+CCOLL_TARGET inline bool get_differences(const coded_source& from, i32* d) noexcept
 {
-    const u8 *from = view.blocks, *const end = view.blocks + view.blocks_bytes;
-    for (std::size_t k = 0; k < view.count; ++k, d += szp::block_elements) {
-        const unsigned width = view.codes.of[k];
-        if (width == 0) std::memset(d, 0, sizeof(i32) * szp::block_elements);
-        else planes_to_differences(from, width, end, d);
-        from += 4 * width;
-    }
-    const std::size_t whole_blocks = szp::block_elements * view.count, filled = filled_up(n);
-    std::memset(d + n - whole_blocks, 0, sizeof(i32) * (filled - n));
+    const i32* const q = from.q;
+    const bool is_alone = cost_of(q, from.n) < costs_of(q, from.n, 1).plain;
+    d[0] = 0;
+    if (is_alone) std::memcpy(d, q, sizeof(i32) * from.n);
+    else
+        for (std::size_t i = 1; i < from.n; ++i) d[i] = static_cast<i32>(static_cast<u32>(q[i]) - static_cast<u32>(*(q + i - 1)));
+    std::memset(d + from.n, 0, sizeof(i32) * (filled_up(from.n) - from.n));
+    return is_alone;
 }
 
 /// Finds distances for differences d of n values, and puts residuals in their places. A distance saves nothing in its first values, so it
@@ -109,21 +108,20 @@ CCOLL_TARGET inline void make_tables(const u8* t, u8* of_group, std::size_t grou
     }
 }
 
-/// A chunk of SZp with differences, coded. @param out  most_coded_bytes bytes    @param row  @see predict
-/// @return its end, in front of its section of special values
-CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n, std::size_t row, u8* out) noexcept
+/// @param out  most_coded_bytes bytes    @param row  @see predict
+/// @return its end, in front of its section of exceptional values
+CCOLL_TARGET inline u8* encode_coded(const coded_source& from, std::size_t row, u8* out) noexcept
 {
     alignas(64) i32 d[chunk_elements];
     alignas(64) u8 t[chunk_elements];
     u8 of_group[most_groups];
     model m;
-    get_differences(view, n, d);
-    const bool has_rows = szp::rows::has_rows(view.what), is_fine = view.what == szp::kind::fine || view.what == szp::kind::fine_rows;
-    if (has_rows && view.above.plane != 0) add_behind(d, n, distance(view.above.plane, false));
-    if (has_rows && view.above.row > most_row(n)) {
-        m.distances[m.count++] = distance(view.above.row, false);  // SZp has judged
-    } else if (!view.alone) {
-        if (has_rows) add_behind(d, n, distance(view.above.row, false));
+    const std::size_t n = from.n;
+    const bool is_alone = get_differences(from, d);
+    if (row > most_row(n) && from.judged_row == row && !is_alone) {  // too far to be judged by samples
+        m.distances[m.count++] = distance(row, false);
+        subtract_behind(d, n, m.distances[0]);
+    } else if (!is_alone) {
         predict(d, n, row, m);
     }
 
@@ -138,16 +136,14 @@ CCOLL_TARGET inline u8* encode_coded(const szp::chunk_view& view, std::size_t n,
     u32 states[lanes];
     const u8* const first = encode_tokens(t, of_group, groups, tables, stream + sizeof stream, states);
     const auto words = static_cast<std::size_t>(stream + sizeof stream - first) / 2;
-    out[0] = static_cast<u8>(coded | (is_fine ? fine : 0) | (view.alone ? alone : 0) | m.count << count_at);
+    out[0] = static_cast<u8>(coded | (from.step_bytes > 0 ? own : 0) | (is_alone ? alone : 0) | m.count << count_at);
     std::memcpy(out + 1, m.limits, sizeof m.limits);
     put(out + 4, static_cast<u16>(words));
-    put(out + 6, static_cast<u16>(view.specials.size() / 4));
-    put(out + 8, static_cast<i32>(view.base));
-    u8* to = out + 12;
-    if (is_fine) {
-        std::memcpy(to, view.step, 4);
-        to += 4;
-    }
+    put(out + 6, static_cast<u16>(from.section_bytes / exceptions::unit));
+    put(out + 8, is_alone ? i32{0} : from.q[0]);
+    u8* to = out + step_at;
+    if (from.step_bytes > 0) std::memcpy(to, from.step, from.step_bytes);
+    to += from.step_bytes;
     for (u8 k = 0; k < m.count; ++k, to += 2) put(to, m.distances[k].word());
     std::memcpy(to, first, 2 * words);
     bit_writer bits(to + 2 * words);

@@ -5,19 +5,14 @@
 #include <cstring>
 
 #include <ccoll/base/exact.hpp>
+#include <ccoll/base/isa.hpp>
 #include <ccoll/codec/sze/rows.hpp>
 #include <ccoll/codec/sze/tables.hpp>
-#include <ccoll/codec/szp/portable.hpp>
 
 #define CCOLL_TARGET CCOLL_PLAIN
 #include <ccoll/base/kernels_begin.inl>
 
 namespace ccoll::inline CCOLL_ABI::detail::sze::portable {
-
-CCOLL_INLINE void planes_to_differences(const u8* from, unsigned width, const u8* /*end*/, i32* d) noexcept
-{
-    szp::portable::get_planes(from, width, d);
-}
 
 /// Differences as bytes, on a scale on which most of them fit.
 inline void to_bytes(const i32* d, std::size_t n, unsigned shift, u8* bytes) noexcept

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/avx512.hpp - floor 2. The kernels of SZp with AVX-512 F, BW, DQ and VL: Skylake-X. The same bytes as the portable ones.
+// codec/szp/avx512.hpp - floor 2. The kernels of SZp with AVX-512 F, BW, DQ and VL: Skylake-X.
 #pragma once
 
 #include <ccoll/base/config.hpp>
 
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
-
-#include <algorithm>
-#include <bit>
 
 #include <ccoll/codec/lines/avx512.hpp>
 #include <ccoll/codec/szp/avx2.hpp>
@@ -23,149 +20,153 @@ struct values_512 {
     __m512i a, b;  // 0..15, 16..31
 };
 
+/// Numbers of words, for permutations of them.
+struct alignas(64) word_orders {
+    u32 each[16];  ///< 0, 1, 2 and so on
+    u32 three[16], last[16];
+    u32 not_last[16];  ///< all bits but those of word 15
+    u32 turned[16];    ///< bytes of packed registers -> words to turn: low bytes, then high ones
+    u32 values[16];    ///< turned words -> low and high bytes of eight values next to each other
+    u32 fours[2][16];  ///< words to turn -> those of the first and of the second 16 values, each four times
+};
+constexpr word_orders make_word_orders()
+{
+    word_orders o{};
+    for (u32 j = 0; j < 16; ++j) {
+        const u32 four = 2 * (j % 4) + j / 4 % 2;  // word j has values 4 four .. 4 four + 3
+        o.each[j] = j;
+        o.three[j] = 3;
+        o.last[j] = 15;
+        o.not_last[j] = j == 15 ? 0 : ~u32{0};
+        o.turned[j] = 4 * (four % 4) + four / 4 + j / 8 * 2;
+        o.values[j] = j / 4 + 4 * (j % 4);
+        for (u32 h = 0; h < 2; ++h) o.fours[h][j] = 2 * h + j / 8 + 4 * (j / 4 % 2);
+    }
+    return o;
+}
+inline constexpr word_orders word_order = make_word_orders();
+
 namespace avx512 {
 
-// Planes fill 256 bits, and the others would not be faster with registers of 512 bits.
+inline constexpr std::size_t lanes = 64;
+
+// What longer registers do not improve: planes fill 256 bits, and the other two look at little or are bound by memory.
 using avx2::add_blocks;
-using avx2::decode_alone;
-using avx2::decode_lists;
+using avx2::choose_above;
 using avx2::fill;
-using avx2::find_lattice;
-using avx2::get_8_planes;
-using avx2::get_lists;
 using avx2::is_noise;
-using avx2::largest_below;
-using avx2::largest_magnitude;
-using avx2::put_lists;
 
 using quanta = values_512;
-using differences = values_512;
-using running = __m512i;  // the last quantum in all words, or (while encoding) in the last one
-template <class T>
-struct magnitudes {
-    __m512i most;
-};
+using running = __m512i;  // the last quantum in all words
 
+CCOLL_INLINE const word_orders& words() noexcept { return in_memory(word_order); }
+CCOLL_INLINE __m512i all(const u32 (&of)[16]) noexcept { return _mm512_load_si512(of); }
 CCOLL_INLINE __m512i all_32(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
-CCOLL_INLINE __m512i all_64(u64 v) noexcept { return _mm512_set1_epi64(static_cast<long long>(v)); }
 CCOLL_INLINE __m512i halves(__m256i low, __m256i high) noexcept { return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1); }
 
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm512_set1_epi32(base); }
+/// Nobody reads the upper half. If it is unspecified, clang fills it from a register on which the next block then waits; zeros cost g++ a
+/// move.
+CCOLL_INLINE __m512i low_half(__m256i v) noexcept
+{
+#if defined(__clang__)
+    return _mm512_zextsi256_si512(v);
+#else
+    return _mm512_castsi256_si512(v);
+#endif
+}
 
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    const __m512 by = _mm512_set1_ps(z.inverse_in_t);
+    q.a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), by));
+    q.b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), by));
+}
+CCOLL_INLINE __m256i rounded(const double* x, __m512d by) noexcept { return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_loadu_pd(x), by)); }
+CCOLL_INLINE __m256i rounded(const float* x, __m512d by) noexcept
+{
+    return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x)), by));
+}
 template <class T>
-CCOLL_INLINE void clear(magnitudes<T>& m) noexcept
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
 {
-    m.most = _mm512_setzero_si512();
+    const __m512d by = _mm512_set1_pd(z.inverse);
+    q.a = halves(rounded(x, by), rounded(x + 8, by));
+    q.b = halves(rounded(x + 16, by), rounded(x + 24, by));
 }
-CCOLL_INLINE void merge(magnitudes<float>& into, const magnitudes<float>& m) noexcept { into.most = _mm512_max_epu32(into.most, m.most); }
-CCOLL_INLINE void merge(magnitudes<double>& into, const magnitudes<double>& m) noexcept { into.most = _mm512_max_epu64(into.most, m.most); }
-CCOLL_INLINE u32 top(const magnitudes<float>& m) noexcept { return _mm512_reduce_max_epu32(m.most); }
-CCOLL_INLINE u64 top(const magnitudes<double>& m) noexcept { return static_cast<u64>(_mm512_reduce_max_epu64(m.most)); }
-CCOLL_INLINE bool over(const magnitudes<float>& m, u32 limit) noexcept { return _mm512_cmpge_epu32_mask(m.most, all_32(limit)) != 0; }
-CCOLL_INLINE bool over(const magnitudes<double>& m, u64 limit) noexcept { return _mm512_cmpge_epu64_mask(m.most, all_64(limit)) != 0; }
-
-template <class T>
-struct look_ahead {
-    CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
-                               magnitudes<float>& m) const noexcept
-    {
-        const __m512 inverse = _mm512_set1_ps(z.inverse);
-        const __m512i low = all_32(0x7fffffffu);
-        const __m512i a = _mm512_loadu_si512(x), b = _mm512_loadu_si512(x + 16);
-        m.most = _mm512_max_epu32(_mm512_and_si512(a, low), _mm512_and_si512(b, low));
-        q.a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(a), inverse));
-        q.b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_castsi512_ps(b), inverse));
-    }
-    CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q,
-                               magnitudes<double>& m) const noexcept
-    {
-        const __m512d inverse = _mm512_set1_pd(z.inverse);
-        const __m512i low = all_64(0x7fffffffffffffffu);
-        m.most = _mm512_setzero_si512();
-        __m256i part[4];
-        for (int i = 0; i < 4; ++i) {
-            const __m512i v = _mm512_loadu_si512(x + 8 * i);
-            m.most = _mm512_max_epu64(m.most, _mm512_and_si512(v, low));
-            part[i] = _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_castsi512_pd(v), inverse));
-        }
-        q.a = halves(part[0], part[1]);
-        q.b = halves(part[2], part[3]);
-    }
-};
-
-CCOLL_INLINE void quantise_f64(const float* x, double inverse, quanta& q) noexcept
+CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
 {
-    const __m512d by = _mm512_set1_pd(inverse);
-    __m256i part[4];
-    for (int i = 0; i < 4; ++i) part[i] = _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x + 8 * i)), by));
-    q.a = halves(part[0], part[1]);
-    q.b = halves(part[2], part[3]);
-}
-CCOLL_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
-{
-    const __m512i low = all_32(0x7fffffffu), least = all_32(limit);
-    q.a = _mm512_mask_mov_epi32(q.a, _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x), low), least), with.a);
-    q.b = _mm512_mask_mov_epi32(q.b, _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x + 16), low), least), with.b);
-}
-CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
-{
-    q.a = _mm512_loadu_si512(values);
-    q.b = _mm512_loadu_si512(values + 16);
-}
-/// The quantum `Distance` places before, for those that are still missing.
-template <int Distance>
-CCOLL_INLINE void hold_from(u32& missing, __m512i before, quanta& q) noexcept
-{
-    const auto low = static_cast<__mmask16>(missing), high = static_cast<__mmask16>(missing >> 16);
-    q.b = _mm512_mask_alignr_epi32(q.b, high, q.b, q.a, 16 - Distance);
-    q.a = _mm512_mask_alignr_epi32(q.a, low, q.a, before, 16 - Distance);
-    missing &= missing << Distance;
-}
-CCOLL_INLINE u32 hold(quanta& q, u32 missing, running r) noexcept
-{
-    const __m512i before = _mm512_permutexvar_epi32(all_32(15), r);
-    hold_from<1>(missing, before, q);
-    hold_from<2>(missing, before, q);
-    hold_from<4>(missing, before, q);
-    hold_from<8>(missing, before, q);
-    const auto low = static_cast<__mmask16>(missing), high = static_cast<__mmask16>(missing >> 16);
-    q.a = _mm512_mask_mov_epi32(q.a, low, before);
-    q.b = _mm512_mask_permutexvar_epi32(q.b, high, all_32(15), q.a);
-    return _mm512_reduce_max_epu32(_mm512_max_epu32(_mm512_abs_epi32(q.a), _mm512_abs_epi32(q.b)));
+    quantise(x, z, q);
+    const __m512i magnitude = all_32(0x7fffffffu), least = all_32(z.usual);
+    const __mmask16 a = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x), magnitude), least),
+                    b = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude), least);
+    if ((a | b) == 0) return;
+    quanta in_double;
+    quantise_in_double(x, z, in_double);
+    q.a = _mm512_mask_mov_epi32(q.a, a, in_double.a);
+    q.b = _mm512_mask_mov_epi32(q.b, b, in_double.b);
 }
 
-CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
+CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 {
-    d.a = _mm512_sub_epi32(q.a, _mm512_alignr_epi32(q.a, r, 15));
-    d.b = _mm512_sub_epi32(q.b, _mm512_alignr_epi32(q.b, q.a, 15));
-    r = q.b;
+    _mm512_storeu_si512(to, q.a);
+    _mm512_storeu_si512(to + 16, q.b);
 }
+CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { q = {_mm512_loadu_si512(from), _mm512_loadu_si512(from + 16)}; }
+CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept { q = {_mm512_sub_epi32(q.a, from.a), _mm512_sub_epi32(q.b, from.b)}; }
+CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept { q = {_mm512_add_epi32(q.a, from.a), _mm512_add_epi32(q.b, from.b)}; }
+#include <ccoll/codec/szp/registers.inl>
 
-CCOLL_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
-
-/// The sign plane in all words, and with 0 in the last one, where it would be compared with itself.
-CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all_32(equal().fifteen), planes); }
-CCOLL_INLINE __m512i but_last(__m512i sign) noexcept
-{
-    return _mm512_and_si512(sign, _mm512_setr_epi32(-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0));
-}
-
+/// The sign plane, the last of 16, in all words.
+CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
+/// With 0 in the last word, where it would be compared with itself.
+CCOLL_INLINE __m512i but_last(__m512i sign) noexcept { return _mm512_and_si512(sign, all(words().not_last)); }
 /// Stores all 16 planes. The next block overwrites those that do not count.
 CCOLL_INLINE unsigned put_16_planes(__m512i planes, u8* out) noexcept
 {
     _mm512_storeu_si512(out, planes);
-    return width_of(_mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes))));
+    const u16 differs = _mm512_cmpneq_epi32_mask(planes, but_last(sign_of(planes)));
+    return width_of(differs);
 }
 CCOLL_INLINE unsigned put_32_planes(__m512i low, __m512i high, u8* out) noexcept
 {
-    const __m512i sign = sign_of(high);
-    const u32 differs = _mm512_cmpneq_epi32_mask(low, sign), differs_high = _mm512_cmpneq_epi32_mask(high, but_last(sign));
-    const unsigned width = width_of(differs | differs_high << 16);
     _mm512_storeu_si512(out, low);
-    if (width > 16) [[unlikely]]
-        _mm512_storeu_si512(out + 64, high);
-    return width;
+    _mm512_storeu_si512(out + 64, high);
+    const __m512i sign = sign_of(high);
+    return width_of(u32{_mm512_cmpneq_epi32_mask(low, sign)} | u32{_mm512_cmpneq_epi32_mask(high, but_last(sign))} << 16);
 }
+
+/// The word of `v` where `keep` has ones, else that of its partner, shifted.
+CCOLL_INLINE __m512i turn_step(__m512i v, __m512i partner, const u32 (&by)[16], const u32 (&keep)[16]) noexcept
+{
+    return _mm512_ternarylogic_epi32(all(keep), v, _mm512_rolv_epi32(partner, all(by)), 0xca);
+}
+/// Between 32 bytes, as the values of a block are packed, and 8 planes; in both halves.
+CCOLL_INLINE __m512i turned(__m512i v) noexcept
+{
+    const turn_words& t = in_memory(turn_table);
+    v = turn_step(v, _mm512_permutex_epi64(v, 0x4e), t.around[0], t.keep[0]);
+    v = turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_BADC), t.around[1], t.keep[1]);
+    return turn_step(v, _mm512_shuffle_epi32(v, _MM_PERM_CDAB), t.around[2], t.keep[2]);
+}
+CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
+CCOLL_INLINE __m512i planes_of(__m512i packed_words) noexcept
+{
+    const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), packed_words);
+    return turned(_mm512_permutexvar_epi32(all(words().turned), bytes));
+}
+CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
+{
+    const __m512i from = _mm512_min_epu32(all(words().each), all_32(width - 1));
+    const __m512i bytes = turned(_mm512_permutexvar_epi32(from, _mm512_loadu_si512(in)));
+    return in_each_128(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15),
+                       _mm512_permutexvar_epi32(all(words().values), bytes));
+}
+#include <ccoll/codec/szp/planes_512.inl>
+
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm512_set1_epi32(base); }
+
 /// Prefix sum of 16 words: within 128 bits, then the totals of those.
 CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
 {
@@ -176,12 +177,44 @@ CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
     total = _mm512_shuffle_epi32(v, _MM_PERM_DDDD);
     return _mm512_add_epi32(v, _mm512_maskz_shuffle_i32x4(0xff00, total, total, 0x40));
 }
-CCOLL_INLINE void scan(differences& d, running& r) noexcept
+/// Prefix sum of 32 differences on top of `r`.
+CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
-    const __m512i last = all_32(equal().fifteen), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
-    d.a = _mm512_add_epi32(a, r);
-    d.b = _mm512_add_epi32(b, r);
+    const __m512i last = all(words().last), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
+    d = {_mm512_add_epi32(a, r), _mm512_add_epi32(b, r)};
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
+}
+/// The same for bytes as they were packed, by dot products as in AVX2.
+CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
+{
+    const __m256i one_byte = _mm256_set1_epi8(1), one_word = _mm256_set1_epi16(1);
+    const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(one_byte, bytes), one_word);
+    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
+    __m256i total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+    const __m256i first_four = _mm256_permute2x128_si256(four, four, 0x08);
+    const __m256i before = _mm256_add_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, eight), first_four), _mm512_castsi512_si256(r));
+    const __m512i triangle = _mm512_broadcast_i32x4(_mm_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101));
+    const auto sums = [&](const u32(&which)[16]) CCOLL_TARGET __attribute__((always_inline)) {
+        const __m512i fours = _mm512_permutexvar_epi32(all(which), low_half(bytes));
+        const __m512i products = _mm512_madd_epi16(_mm512_maddubs_epi16(triangle, fours), _mm512_set1_epi16(1));
+        return _mm512_add_epi32(_mm512_permutexvar_epi32(all(which), low_half(before)), products);
+    };
+    q.a = sums(words().fours[0]);
+    q.b = sums(words().fours[1]);
+    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(total)));
+}
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (width == 0) {
+        q = {r, r};
+    } else if (width <= 8) {
+        const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
+        scan_bytes(_mm512_castsi512_si256(turned(low_half(planes))), q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
 }
 
 inline constexpr bool streams = true;
@@ -205,72 +238,22 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
     write(to, 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
     write(to, 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
 }
-
-/// 8x8 bit transposes, one in each 64 bits.
-CCOLL_INLINE __m512i transposed(__m512i v) noexcept
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
 {
-    constexpr int differ_in = 0x28, odd = 0x96;  // (a ^ b) & c, a ^ b ^ c
-    const equal_words& w = equal();
-    __m512i t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 7), all_64(w.swapped[0]), differ_in);
-    v = _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 7), odd);
-    t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 14), all_64(w.swapped[1]), differ_in);
-    v = _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 14), odd);
-    t = _mm512_ternarylogic_epi64(v, _mm512_srli_epi64(v, 28), all_64(w.swapped[2]), differ_in);
-    return _mm512_ternarylogic_epi64(v, t, _mm512_slli_epi64(t, 28), odd);
-}
-CCOLL_INLINE __m512i in_each_128(__m128i order, __m512i v) noexcept { return _mm512_shuffle_epi8(v, _mm512_broadcast_i32x4(order)); }
-/// The bytes of four words, transposed.
-CCOLL_INLINE __m512i turned_4x4(__m512i v) noexcept
-{
-    return in_each_128(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), v);
+    quanta q;
+    restore(in, width, r, q);
+    dequantise(q, step, to);
 }
 
-CCOLL_INLINE __m512i planes_of(__m512i words) noexcept
-{
-    const __m512i bytes = in_each_128(_mm_setr_epi8(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15), words);
-    const __m512i groups =
-        transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes));
-    return turned_4x4(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15), groups));
-}
-CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
-{
-    const __m512i numbers = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    const __m512i planes = _mm512_permutexvar_epi32(_mm512_min_epu32(numbers, all_32(width - 1)), _mm512_loadu_si512(in));
-    const __m512i bytes =
-        transposed(_mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15), turned_4x4(planes)));
-    return in_each_128(_mm_setr_epi8(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15),
-                       _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15), bytes));
-}
-
-#include <ccoll/codec/szp/avx512_planes.inl>
-
-/// Prefix sum of 32 bytes: sums of 8 of them fit 16 bits, so that one register holds all of them until the end.
-CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
-{
-    __m512i v = _mm512_cvtepi8_epi16(bytes);
-    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 2));
-    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 4));
-    v = _mm512_add_epi16(v, _mm512_bslli_epi128(v, 8));
-    const __m512i sums = _mm512_srai_epi32(_mm512_shuffle_epi32(v, _MM_PERM_DDDD), 16);  // of each group of 8, in all its words
-    __m512i total = _mm512_add_epi32(sums, _mm512_maskz_shuffle_i32x4(0xfff0, sums, sums, 0x90));
-    total = _mm512_add_epi32(total, _mm512_maskz_shuffle_i32x4(0xff00, total, total, 0x40));
-    const __m512i before = _mm512_add_epi32(_mm512_sub_epi32(total, sums), r);
-    q.a = _mm512_add_epi32(_mm512_cvtepi16_epi32(_mm512_castsi512_si256(v)), _mm512_shuffle_i32x4(before, before, 0x50));
-    q.b = _mm512_add_epi32(_mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(v, 1)), _mm512_shuffle_i32x4(before, before, 0xfa));
-    r = _mm512_add_epi32(r, _mm512_shuffle_i32x4(total, total, 0xff));
-}
-
-CCOLL_INLINE void repeat(running r, quanta& q) noexcept { q.a = q.b = r; }
-#include <ccoll/codec/szp/restore.inl>
-namespace by_mask = specials::avx512;
 #include <ccoll/codec/szp/loops.inl>
-inline constexpr bool takes_out = true;
-#include <ccoll/codec/szp/encode.inl>
-#include <ccoll/codec/szp/quanta64_512.inl>
+#define CCOLL_FMA_TARGET CCOLL_TARGET
+#include <ccoll/codec/szp/wide.inl>
+#undef CCOLL_FMA_TARGET
 
 }  // namespace avx512
 
-}  // namespace ccoll::detail::szp
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp
 
 #include <ccoll/base/kernels_end.inl>
 

@@ -1,361 +1,357 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/coder.hpp - floor 2. Chunks of Codec::SZp: what szp.hpp declares.
+// codec/szp/coder.hpp - floor 2. Chunks of SZp.
 #pragma once
 
 #include <cmath>
+#include <span>
 
-#include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp/chunk.hpp>
-#include <ccoll/codec/szp/constant.hpp>
+#include <ccoll/codec/exceptions/addends.hpp>
+#include <ccoll/codec/szp/combine.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
-#include <ccoll/codec/szp/missing_sums.hpp>
-#include <ccoll/codec/szp/movement.hpp>
-#include <ccoll/codec/szp/quanta64.hpp>
-#include <ccoll/codec/szp/repredict.hpp>
-#include <ccoll/codec/szp/row_addends.hpp>
-#include <ccoll/codec/szp/rows.hpp>
-#include <ccoll/codec/szp/sum_head.hpp>
-#include <ccoll/codec/szp/writing.hpp>
-#include <ccoll/policy/tags.hpp>
+#include <ccoll/policy/field_facts.hpp>
+#include <ccoll/policy/reduce_op.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-namespace detail::szp {
-
-/// Error-bounded quantisation, differences to the value before, one bit width per 32 values.
+/// Error-bounded quantisation, differences to neighbours, one width per 32 values.
 ///
-/// Every decoded value is within eb of the original; where the arithmetic of the common grid does not prove it, the encoder
-/// takes a grid of the chunk's own (szp/quantiser.hpp), or stores values exactly (szp/movement.hpp).
-/// Movement: NaN, Inf and fill values survive bit for bit; -0.0 and denormals are ordinary values and may come back as 0. Bounds below 4
-/// times the smallest normal T keep everything raw. Addends: quanta of 31 bits, or of 63 where a sum outgrows these; NaN and Inf in class
-/// planes, which sums treat as IEEE 754 does. The bytes of a sum depend on what was added, not on the order: every part of them is a sum, a
-/// union, or a function of these (docs/error_bounds.md).
-/// Cost: one pass in registers, no allocation; AVX-512, AVX2 or portable kernels, which give the same bytes.
+/// What a value becomes is law (grid.hpp): every decoded value is within eb of the original. How quanta are packed is the encoder's own
+/// affair, and nothing that is decoded depends on it.
 ///
 /// Sources: Huang, Di, et al., "ghZCCL: Advancing GPU-aware Collective Communications with Homomorphic Compression", ICS 2025, for
 /// the sums, on fixed-length bit planes as in Huang, Di, et al., "cuSZp2", SC 2024. Differs in:
 /// - Rounds instead of truncating, on a step slightly below 2 eb, so that the bound is a guarantee in T.
 /// - The predecessor of a block's first value is the value before it, not 0: data with an offset cost no more than others.
 /// - Two's complement instead of signs and magnitudes: the same widths, and planes can be added as they are.
-/// - Widths together in front of a chunk, 4 bits each where they lie close together; 12 bytes for a constant chunk.
-/// - Values outside of the common grid: fine and wide chunks, class planes (szp/layout.hpp).
-/// - In movement: quanta as they are where differences are longer (noise), and lists where most differences are 0 (szp/lists.hpp).
+/// - Widths together in front of a chunk, 4 bits each; 24 bytes for a constant chunk.
+/// - Rows and planes of a field take part in the prediction, where they pay.
 template <element T>
 struct chunk_coder {
-    /// @param keep     @see movement
-    /// @param strides  of the field, if the caller knows them
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, bool keep = true,
-                                      const field_strides& strides = {}) noexcept
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+
+    /// What an encoder is told beside the values and the bound.
+    struct facts {
+        field_strides strides;          ///< of the field, if the caller knows them
+        const word* missing = nullptr;  ///< the bits of values that are missing; null: none are
+    };
+
+    /// A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
+    static constexpr word bits_of_missing(const missing_value& m) noexcept
+    {
+        return m.declared ? static_cast<word>(m.bits) : fields::exponent | fields::exponent_one >> 1;
+    }
+
+    /// Values of a chunk for movement come back as the law has it: within eb, or bit for bit.
+    /// @return unsupported, or out_of_space: the chunk is kept and would not be shorter. It travels raw
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb, const facts& known = {}) noexcept
     {
         const exact_environment<denormals::flush> environment;
-        const quantiser<T> z(eb);
-        if (!z.usable) return {0, status::unsupported};
-        const movement<T> chunk(in, z, keep, rows::distances::within(in.size(), strides));
-        if (in.size() == chunk_elements && dst.size() >= in.size_bytes()) return chunk.encode(address(dst), dst.size());
-        u8 room[most_chunk_bytes<T>(chunk_elements)];  // a short chunk may need more than it has, until its widths are packed
-        const encode_result r = chunk.encode(room, most_chunk_bytes<T>(in.size()));
-        if (r.code != status::ok) return r;
-        if (r.bytes > dst.size()) return {0, status::out_of_space};
-        std::memcpy(dst.data(), room, r.bytes);
-        return r;
+        const law<T> z(eb);
+        return in_room(in.size(), dst, [&](u8* out) {
+            if (!z.usable || in.size() < least_values) return kept(in, out);
+            const encode_result r = movement(in, z, known, out);
+            // Only rows that were chosen by mistake make a chunk so long.
+            return r.code == status::ok && r.bytes >= in.size_bytes() ? movement(in, z, {{}, known.missing}, out) : r;
+        });
     }
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
+    /// @param readable  bytes behind src that can be read
+    static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
     {
-        return decode(src, out, eb, false, how);
+        return with_slack(src, readable, [&](const_byte_span chunk) {
+            chunk_view v;
+            if (const status s = read_chunk(chunk, out.size(), v); s != status::ok) return s;
+            const std::size_t at = v.head.exceptions;
+            if (const status s = decode_quanta(v, out, eb, at == 0 ? how : stores::cached, nullptr); s != status::ok || at == 0) return s;
+            return exceptions::read(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
+        });
     }
 
-    /// Sums of so many addends hold, whatever these are.
-    static constexpr std::size_t self_checked_addends = 1000;
-    static_assert((quanta64::largest_quantum + 2) * self_checked_addends < static_cast<double>(wide_limit));
-
+    static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return most_addend_bytes(n); }
+    /// The step of the grid on which addends and their sums lie; 0: there are no addends for this bound.
+    static double addend_step(double eb) noexcept
+    {
+        const law<T> z(eb);
+        return z.usable ? z.common.step : 0;
+    }
+    /// So many quanta below this limit have a sum whose `largest` is below 2^62.
     static bool can_add(double largest, double eb, std::size_t addends) noexcept
     {
         CCOLL_EXACT_BODY
-        const quantiser<T> z(eb);
-        const double quanta = largest * z.inverse_f64 + 2;
-        return z.usable && quanta64::is_quantum(largest, z) && quanta * static_cast<double>(addends) < static_cast<double>(wide_limit);
+        const law<T> z(eb);
+        return z.usable && addends <= std::size_t{1} << (62 - addend_exponent) && largest < std::ldexp(z.common.step, addend_exponent);
     }
-
-    /// Fill values, of 2^52 steps or more, stand beside the quanta of addends (szp/missing.hpp).
-    /// @param out  elements of T, or (of two bytes) such that a T becomes one
-    template <class Out>
-    static void put_fills(const_byte_span chunk, std::span<Out> out, int times) noexcept
-    {
-        if (!missing::has_fills(chunk)) return;
-        chunk_view view;
-        if (read_chunk(chunk, out.size(), sizeof(T), true, view) == status::ok) missing::put_averages<T>(view, out, times);
-    }
-
-    static double addend_step(double eb) noexcept
-    {
-        const quantiser<T> z(eb);
-        return z.usable ? static_cast<double>(z.step) : 0;
-    }
-
-    /// @param strides  of the field, if the caller knows them
-    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb, const field_strides& strides = {}) noexcept
+    /// @return too_large: the values are no addend, because they have too many different exceptional values or one is too large
+    static encode_result encode_addend(std::span<const T> in, byte_span dst, double eb, const facts& known = {}) noexcept
     {
         const exact_environment<denormals::flush> environment;
-        const quantiser<T> z(eb);
+        const law<T> z(eb);
         if (!z.usable) return {0, status::too_large};
-        if (is_constant(in))
-            if (const encode_result flat = encode_flat(in[0], z, address(dst)); flat.code == status::ok) return flat;
-        const auto above = rows::distances::within(in.size(), strides);
-        const encode_result narrow = encode_near(in, z, above, dst, above.none());
-        return narrow.code == status::ok ? narrow : encode_far(in, z, above, dst);
+        return in_room(in.size(), dst, [&](u8* out) { return addend(in, z, known, out); });
     }
-    static status decode_addend(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
+    /// @param divisor  values are divided by it; exceptional ones before they are rounded, so the mean of 1e20 on 20 ranks is 1e20
+    /// @param missing  the bits of a missing value
+    static status decode_addend(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how, i32 divisor = 1,
+                                word missing = bits_of_missing({})) noexcept
     {
-        return decode(src, out, eb, true, how);
+        return with_slack(src, readable, [&](const_byte_span chunk) {
+            chunk_view v;
+            if (!is_addend(chunk, out.size(), v)) return status::corrupt;
+            if (v.head.exceptions == 0) {
+                const status s = decode_quanta(v, out, eb, divisor == 1 ? how : stores::cached, nullptr);
+                if (divisor != 1) divide_by_ranks(out.data(), divisor, out.size());
+                return s;
+            }
+            exceptions::addend apart;
+            if (!read_exceptions(v, apart)) return status::corrupt;
+            alignas(64) i64 q[chunk_elements];
+            if (const status s = decode_quanta(v, out, eb, stores::cached, apart.counts() ? q : nullptr); s != status::ok) return s;
+            if (divisor != 1) divide_by_ranks(out.data(), divisor, out.size());
+            exceptions::apply(apart, law<T>(eb).common.step, divisor, missing, q, out.data(), out.size());
+            return status::ok;
+        });
     }
-
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
+    /// @param readable_a, readable_b  bytes behind a and b that can be read
+    /// @return too_large: the sum has too many different exceptional values, or one is too large
+    static encode_result add_chunks(const_byte_span a, std::size_t readable_a, const_byte_span b, std::size_t readable_b, std::size_t n,
+                                    byte_span dst) noexcept
     {
-        chunk_view x, y;
-        if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
-        if (const status s = read_chunk(b, n, sizeof(T), true, y); s != status::ok) return {0, s};
-        return add(x, y, n, dst);
+        encode_result r{0, status::corrupt};
+        const status s = with_slack(a, readable_a, [&](const_byte_span first) {
+            return with_slack(b, readable_b, [&](const_byte_span second) {
+                chunk_view x, y;
+                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
+                r = in_room(n, dst, [&](u8* out) { return sums::add(x, y, out); });
+                return status::ok;
+            });
+        });
+        return s == status::ok ? r : encode_result{0, s};
     }
 
     static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n,
                                         byte_span dst) noexcept
     {
-        chunk_view x, y;
-        if (const status s = read_chunk(a, n, sizeof(T), true, x); s != status::ok) return {0, s};
-        if (const status s = read_chunk(b, n, sizeof(T), true, y); s != status::ok) return {0, s};
-        const i64 p = factor_a, q = factor_b;
-        const double quanta = static_cast<double>(x.largest) * static_cast<double>(std::abs(p)) +
-                              static_cast<double>(y.largest) * static_cast<double>(std::abs(q));
-        if (!(quanta < 0.99 * static_cast<double>(wide_limit))) return {0, status::too_large};
-        const u64 largest = x.largest * static_cast<u64>(std::abs(p)) + y.largest * static_cast<u64>(std::abs(q));
-        const u64 base = static_cast<u64>(x.base) * static_cast<u64>(p) + static_cast<u64>(y.base) * static_cast<u64>(q);
-        const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        const sum_head head{narrow,
-                            distances_of_sum(narrow, largest, p != 0 ? x.above : rows::distances{}, q != 0 ? y.above : rows::distances{}),
-                            base, largest};
-        return combine(x, p, y, q, head, n, dst);
+        encode_result r{0, status::corrupt};
+        const status s = with_slack(a, 0, [&](const_byte_span first) {
+            return with_slack(b, 0, [&](const_byte_span second) {
+                chunk_view x, y;
+                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
+                r = in_room(n, dst, [&](u8* out) { return sums::combine(factor_a, x, factor_b, y, out); });
+                return status::ok;
+            });
+        });
+        return s == status::ok ? r : encode_result{0, s};
     }
 
 private:
-    static encode_result add(const chunk_view& x, const chunk_view& y, std::size_t n, byte_span dst) noexcept
-    {
-        const u64 largest = x.largest + y.largest, base = static_cast<u64>(x.base) + static_cast<u64>(y.base);
-        if (std::max(x.largest, y.largest) >= wide_limit || largest >= wide_limit) return {0, status::too_large};
-        const bool narrow = largest < narrow_limit && is_narrow(x) && is_narrow(y);
-        const sum_head head{narrow, distances_of_sum(narrow, largest, x.above, y.above), base, largest};
-        const bool fills = !x.specials.empty() || !y.specials.empty();
-        if (fills && !missing::are_alike(x.specials, y.specials, n, sizeof(T))) return combine(x, 1, y, 1, head, n, dst);
-        if (!is_over(x, head.above)) [[unlikely]]
-            return add(repredicted(x, n, head.above).view, y, n, dst);
-        if (!is_over(y, head.above)) [[unlikely]]
-            return add(x, repredicted(y, n, head.above).view, n, dst);
-        u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, head.what(), n);
-        block_codes codes;
-        encoded_blocks sum;
-        if (is_flat(x) || is_flat(y)) {  // only the base moves
-            const chunk_view& other = is_flat(x) ? y : x;
-            const std::size_t bytes = is_flat(other) ? 0 : other.blocks_bytes;
-            if (bytes > 0) std::memcpy(blocks, other.blocks, bytes);
-            sum.end = blocks + bytes;
-            sum.escaped = other.escaped;
-            codes = other.codes;
-        } else {
-            const auto add_blocks = adders<T>[narrow ? isa_in_use() : isa::portable];
-            sum = add_blocks(x, y, blocks, codes.of);
-        }
-        const encode_result r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
-        return fills ? missing::append_alike(out, r, x.specials, y.specials) : r;
-    }
-    /// p x + q y
-    static encode_result combine(const chunk_view& x, i64 p, const chunk_view& y, i64 q, const sum_head& head, std::size_t n,
-                                 byte_span dst) noexcept
-    {
-        const bool fills = !x.specials.empty() || !y.specials.empty();
-        const rows::distances needed = fills ? rows::distances{} : head.above;  // bridges are dropped from quanta, not from differences
-        if (p != 0 && !is_over(x, needed)) [[unlikely]]
-            return combine(repredicted(x, n, needed).view, p, y, q, head, n, dst);
-        if (q != 0 && !is_over(y, needed)) [[unlikely]]
-            return combine(x, p, repredicted(y, n, needed).view, q, head, n, dst);
-        if (fills) return combine_missing(x, p, y, q, head, n, dst);
-        u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, head.what(), n);
-        block_codes codes;
-        const quanta64::encoded sum = quanta64::combine_blocks({x, p}, {y, q}, x.count, blocks, codes.of);
-        return finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
-    }
-
-    /// @param fills  may a fill value be taken out? Not if the chunk may have rows, because these are tried on bridges
-    /// @return       unsupported: there are other values of 2^30 steps or more
-    static encode_result encode_near(std::span<const T> in, const quantiser<T>& z, rows::distances above, byte_span dst,
-                                     bool fills) noexcept
-    {
-        if (!above.none())
-            if (const encode_result r = encode_addend_rows(in, z, above, address(dst), dst.size()); r.code == status::ok) return r;
-        return encode_narrow(in, z, dst, fills);
-    }
-    /// @return unsupported: there are values of 2^30 steps or more
-    static encode_result encode_narrow(std::span<const T> in, const quantiser<T>& z, byte_span dst, bool fills) noexcept
-    {
-        u8* const out = address(dst);
-        block_codes codes;
-        u8* const blocks = blocks_at<T>(out, kind::narrow, in.size());
-        taken_out<T> apart;
-        apart.base = narrow_base_of(in[0], z);
-        apart.least_fill = missing::least_fill(z);
-        const encoded_blocks r = encoders<T>.in_use()(in.data(), in.size(), z, beyond_safe::addend, predictor{apart.base}, blocks,
-                                                      last_begin(out, dst.size()), codes.of, fills ? &apart : nullptr);
-        if (r.code != status::ok || r.largest >= narrow_limit) return {0, status::unsupported};
-        put(out + 4, apart.base);
-        put(out + 8, r.largest);
-        encode_result chunk = finish_addend<T>(out, {kind::narrow, r.escaped}, blocks, r.end, codes, in.size());
-        if (apart.gone.values == 0) return chunk;
-        chunk.special_values = apart.gone.values;
-        return missing::append_once(out, chunk, apart, in.size());
-    }
-    static encode_result encode_wide(std::span<const T> in, const quantiser<T>& z, byte_span dst) noexcept
-    {
-        u8* const out = address(dst);
-        block_codes codes;
-        u8* const blocks = blocks_at<T>(out, kind::wide, in.size());
-        const i64 base = base_of(in[0], z);
-        const quanta64::encoded r =
-            quanta64::encode_blocks(in.data(), in.size(), z, true, base, blocks, last_begin(out, dst.size()), codes.of);
-        if (r.code != status::ok) return {0, status::too_large};
-        put(out + 4, base);
-        put(out + 12, std::max(r.largest, narrow_limit));
-        return finish_addend<T>(out, {kind::wide, r.escaped}, blocks, r.end, codes, in.size());
-    }
-    [[gnu::noinline]] static encode_result encode_far(std::span<const T> in, const quantiser<T>& z, rows::distances above,
-                                                      byte_span dst) noexcept
-    {
-        T copy[chunk_elements];
-        missing::own_fills fills;
-        if (const status s = missing::take_out(in, z, copy, fills); s != status::ok) return {0, s};
-        if (fills.count == 0) return encode_wide(in, z, dst);
-        const std::span<const T> others(copy, in.size());
-        encode_result r = encode_near(others, z, above, dst, false);
-        if (r.code != status::ok) r = encode_wide(others, z, dst);
-        r.special_values += fills.values;
-        return missing::append_once<T>(address(dst), r, fills, in.size());
-    }
-
-    /// p x + q y, where one of them has fill values, and neither has rows.
-    [[gnu::noinline]] static encode_result combine_missing(const chunk_view& x, i64 p, const chunk_view& y, i64 q, const sum_head& head,
-                                                           std::size_t n, byte_span dst) noexcept
-    {
-        missing::addend of_x{x, p}, of_y{y, q};
-        for (missing::addend* operand : {&of_x, &of_y})
-            if (!missing::find<T>(operand->section(), n, operand->places)) return {0, status::corrupt};
-        u8* const out = address(dst);
-        u8* const blocks = blocks_at<T>(out, head.what(), n);
-        block_codes codes;
-        const quanta64::encoded sum = missing::combine(of_x, of_y, head.base, n, blocks, codes.of);
-        encode_result r;
-        if (head.above.none()) {
-            r = finish_sum(out, head, blocks, sum.end, sum.escaped, codes, n);
-        } else {
-            if (!are_narrow(codes, x.count)) return {0, status::corrupt};
-            chunk_view plain;
-            plain.what = kind::narrow;
-            plain.base = static_cast<i64>(head.base);
-            plain.count = x.count;
-            plain.blocks = blocks;
-            plain.blocks_bytes = static_cast<std::size_t>(sum.end - blocks);
-            plain.codes = codes;
-            const repredicted with_rows(plain, n, head.above);
-            std::memcpy(blocks, with_rows.blocks, with_rows.view.blocks_bytes);
-            r = finish_sum(out, head, blocks, blocks + with_rows.view.blocks_bytes, with_rows.view.escaped, with_rows.view.codes, n);
-        }
-        return missing::append_sum<T>(out, r, of_x, of_y, n);
-    }
-
     static u8* address(byte_span bytes) noexcept { return reinterpret_cast<u8*>(bytes.data()); }
 
-    /// The quantum of the first value, so that a constant chunk has no difference at all; 0 where it has none.
-    static i64 base_of(T first, const quantiser<T>& z) noexcept
+    /// Kernels write up to `slack` bytes behind a chunk, and chunks may be longer while they are made.
+    template <class Write>
+    static encode_result in_room(std::size_t n, byte_span dst, const Write& write) noexcept
     {
-        return std::fabs(static_cast<double>(first)) * z.inverse_f64 < quanta64::largest_quantum ? quantum_of(first, z) : 0;
+        if (dst.size() >= most_room<T>(n)) return write(address(dst));
+        alignas(64) u8 room[most_room<T>(chunk_elements)];
+        const encode_result r = write(room);
+        if (r.code != status::ok) return r;
+        if (r.bytes > dst.size()) return {0, status::out_of_space};
+        std::memcpy(dst.data(), room, r.bytes);
+        return r;
     }
-    /// The head of a sum. A sum that is not narrow has a `largest` that says so, so that no sum with it is narrow.
-    static encode_result finish_sum(u8* out, const sum_head& head, const u8* blocks, u8* end, u32 escaped, const block_codes& codes,
-                                    std::size_t n) noexcept
+    /// Kernels read up to `slack` bytes behind a chunk.
+    template <class Read>
+    static status with_slack(const_byte_span src, std::size_t readable, const Read& read) noexcept
     {
-        if (head.narrow) {
-            put(out + 4, static_cast<u32>(head.base));
-            put(out + 8, static_cast<u32>(head.largest));
-            if (!head.above.none()) put(out + 12, head.above.word());
-        } else {
-            put(out + 4, head.base);
-            put(out + 12, std::max(head.largest, narrow_limit));
-        }
-        return finish_addend<T>(out, {head.what(), escaped}, blocks, end, codes, n);
+        const exact_environment environment;
+        if (readable >= slack) return read(src);
+        alignas(64) std::byte room[most_room<T>(chunk_elements)];
+        if (src.size() > sizeof room - slack) return status::corrupt;
+        if (!src.empty()) std::memcpy(room, src.data(), src.size());
+        std::memset(room + src.size(), 0, slack);
+        return read(const_byte_span(room, src.size()));
     }
 
-    static status decode(const_byte_span src, std::span<T> out, double eb, bool addend, stores how) noexcept
+    static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
+                                u8* out, std::size_t zero = 0) noexcept
     {
-        const exact_environment environment;  // a valid chunk gives no denormals, because steps are normal
-        const quantiser<T> z(eb);
-        if (!z.usable) return status::corrupt;
-        if (!addend && kept::is_kept(src)) return kept::decode(src, out);
-        chunk_view view;
-        if (const status s = read_chunk(src, out.size(), sizeof(T), addend, view); s != status::ok) return s;
-        T step = z.step;
-        if (view.what == kind::fine || view.what == kind::fine_rows) {
-            step = szp::get<T>(view.step);
-            if (!(step >= std::numeric_limits<T>::min() && step <= std::numeric_limits<T>::max())) return status::corrupt;
-        }
-        if (addend && view.what == kind::rows && (!is_exact_in_rows(view) || !view.specials.empty())) {
-            repredicted plain(view, out.size(), {});
-            return decode(plain.view, step, out, true, how);
-        }
-        return decode(view, step, out, addend, how);
+        packed all;
+        if (head.above.none()) all = encoders<T>.in_use()(in.data(), in.size(), z, head.left, lists, usual, unusual, zero, out);
+        else all = encoders_above<T>.in_use()(in.data(), in.size(), z, head.above, lists, unusual, out);
+        if (!all.held) return {0, status::unsupported};
+        if (head.scale == scale::bound) head.largest = all.largest;
+        return finish(head, all, get<i32>(out + places_at(groups_of(in.size())) + 4), out);
     }
-    static status decode(chunk_view& view, T step, std::span<T> out, bool addend, stores how) noexcept
+    static encode_result wide(std::span<const T> in, const grid<T>& z, chunk_head head, u8* out) noexcept
     {
-        if (const status s = decode_blocks(view, step, out, view.specials.empty() && view.escaped == 0 ? how : stores::cached);
-            s != status::ok)
-            return s;
-        if (view.specials.empty()) return status::ok;
-        if (addend) return missing::apply(view, static_cast<double>(step), out) ? status::ok : status::corrupt;
-        const auto* const section = reinterpret_cast<const u8*>(view.specials.data());
-        return specials::read(section, view.specials.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        alignas(64) i64 q[chunk_elements];
+        wide_quantisers<T>.in_use()(in.data(), in.size(), z, q);
+        return pack_quanta(q, in.size(), head, out);
     }
-    /// Are the sums and differences of a chunk with rows numbers of T? Not all are of a sum of f32.
-    static bool is_exact_in_rows(const chunk_view& v) noexcept
+    static distances above_of(std::span<const T> in, const grid<T>& z, const field_strides& strides) noexcept
     {
-        return !is_f32<T> || v.largest < rows::limit(kind::fine_rows, sizeof(T), false);
+        const distances known = distances::within(in.size(), strides);
+        return known.none() ? known : judges<T>.in_use()(in.data(), in.size(), known, z.inverse_in_t);
     }
-    static status decode_blocks(chunk_view& view, T step, std::span<T> out, stores how) noexcept
+    static double lattice_of(std::span<const T> in, std::size_t zero, const law<T>& z) noexcept
     {
-        CCOLL_EXACT_BODY
-        if (is_flat(view)) {
-            fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<double>(view.base) * static_cast<double>(step)), how);
-            return status::ok;
+        return lattice_finders<T>.in_use()(in.data(), in.size(), zero, z.common.step);
+    }
+    static bool has_missing(std::span<const T> in, const facts& known) noexcept
+    {
+        return known.missing != nullptr && exceptions::has_bits(in.data(), in.size(), *known.missing);
+    }
+    /// Which values are exceptional, and a copy of the others with 0 in their places.
+    /// @param limit    bits of the least |x| that is exceptional    @param missing  are missing values among them?
+    static void split(std::span<const T> in, word limit, bool missing, const facts& known, exceptions::places& at, T* copy) noexcept
+    {
+        exceptions::rule<T> rule{limit};
+        if (missing) rule.missing = *known.missing;
+        exceptions::split(in.data(), in.size(), rule, at, copy);
+    }
+    static word largest_in(std::span<const T> in) noexcept { return magnitude_finders<T>.in_use()(in.data(), in.size()); }
+
+    static encode_result movement(std::span<const T> in, const law<T>& z, const facts& known, u8* out) noexcept
+    {
+        const bool missing = has_missing(in, known);
+        const std::size_t zero = zero_counters<T>.in_use()(in.data(), in.size());
+        if (!missing && lattice_of(in, zero, z) == 0) {
+            const encode_result r = on_common_grid(in, z, known, zero, out);
+            if (r.code == status::ok) return r;
         }
-        if constexpr (is_f32<T>)
-            if (view.what == kind::fine && view.blocks_bytes == 0) {  // equal values on a lattice
-                fillers<T>.in_use()(out.data(), out.size(), static_cast<T>(static_cast<i32>(view.base)) * step, how);
-                return status::ok;
+        return unusual(in, z, known, missing, out);
+    }
+    static encode_result on_common_grid(std::span<const T> in, const law<T>& z, const facts& known, std::size_t zero, u8* out) noexcept
+    {
+        chunk_head head;
+        head.above = above_of(in, z.common, known.strides);
+        head.left = zero > 0 || !head.above.none() || !noise_detectors<T>.in_use()(in.data(), in.size(), z.common.inverse_in_t);
+        return narrow(in, z.common, head, true, rounding::fast, rounding::fast, out, zero);
+    }
+
+    /// Every value as it is. @return unsupported: not shorter than the values
+    [[gnu::noinline]] static encode_result kept(std::span<const T> in, u8* out) noexcept
+    {
+        alignas(64) i64 q[chunk_elements];
+        for (std::size_t i = 0; i < in.size(); ++i) q[i] = bits_in_order(in[i]);
+        chunk_head head;
+        head.scale = scale::bits;
+        head.wide = !is_f32<T>;
+        encode_result r = pack_quanta(q, in.size(), head, out);
+        r.raw_blocks = 1;
+        return r.bytes < in.size_bytes() ? r : encode_result{0, status::unsupported};
+    }
+
+    /// A chunk that has exceptional values, or a grid of its own, or is kept.
+    [[gnu::noinline]] static encode_result unusual(std::span<const T> in, const law<T>& z, const facts& known, bool missing,
+                                                   u8* out) noexcept
+    {
+        T copy[chunk_elements];
+        exceptions::places at;
+        at.values = 0;
+        std::span<const T> ordinary = in;
+        word most = largest_in(in);
+        double lattice = 0;
+        // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
+        const word limits[] = {fields::exponent, z.too_large};
+        for (const word limit : limits) {
+            if (most >= limit || missing) {
+                split(in, limit, missing, known, at, copy);
+                ordinary = std::span<const T>(copy, in.size());
+                most = largest_in(ordinary);
             }
-        // From 2^24 on a quantum would be rounded to f32, and its product with the step once more.
-        const bool is_large = view.what == kind::wide || (is_f32<T> ? view.largest > (1u << 24) : view.what == kind::fine);
-        const bool has_rows = rows::has_rows(view.what);
-        const bool listed = view.lists != nullptr, plain = !is_large && !has_rows && !view.alone;
-        if (listed && plain && list_decoders<T>.in_use()(view, step, out.data(), out.size(), how)) return status::ok;
-        if (listed) lists::expand(view);
-        if (has_rows) {
-            rows::decoders<T>.in_use()(view, step, out.data(), out.size(), how);
+            lattice = lattice_of(ordinary, 0, z);
+            if (lattice > 0 || most < z.too_large) break;
+        }
+        if (at.values > 0) exceptions::bridge(copy, in.size(), at);
+        const encode_result r = on_its_grid(ordinary, z, known, most, lattice, out);
+        if (r.code != status::ok) return kept(in, out);
+        if (at.values == 0) return r;
+        u8* const section = behind(r, out);
+        const u8* const end = exceptions::write(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
+        if (end == nullptr) return kept(in, out);
+        return with_exceptions(section, end, at.values, out);
+    }
+    /// @param most  bits of the largest magnitude
+    static encode_result on_its_grid(std::span<const T> in, const law<T>& z, const facts& known, word most, double lattice,
+                                     u8* out) noexcept
+    {
+        if (lattice == 0 && most < z.common.usual) return on_common_grid(in, z, known, 0, out);
+        const grid<T> own = z.own(most, lattice);
+        if (!(own.step > 0)) return {0, status::unsupported};
+        chunk_head head;
+        head.scale = scale::own;
+        head.largest = std::bit_cast<u64>(own.step);
+        if constexpr (!is_f32<T>) return wide(in, own, head, out);
+        head.above = above_of(in, own, known.strides);
+        return narrow(in, own, head, true, rounding::in_double, rounding::in_double, out);
+    }
+
+    static encode_result addend(std::span<const T> in, const law<T>& z, const facts& known, u8* out) noexcept
+    {
+        const bool missing = has_missing(in, known);
+        if (!missing) {
+            chunk_head head;
+            head.above = above_of(in, z.common, known.strides);
+            const encode_result r = narrow(in, z.common, head, false, rounding::fast, rounding::mixed, out);
+            if (r.code == status::ok) return r;
+        }
+        return unusual_addend(in, z, known, missing, out);
+    }
+    /// With exceptional values, or wide quanta.
+    [[gnu::noinline]] static encode_result unusual_addend(std::span<const T> in, const law<T>& z, const facts& known, bool missing,
+                                                          u8* out) noexcept
+    {
+        if (!missing && largest_in(in) < z.too_large_addend) return wide(in, z.common, {}, out);
+        T copy[chunk_elements];
+        exceptions::places at;
+        split(in, z.too_large_addend, missing, known, at, copy);
+        exceptions::bridge(copy, in.size(), at);
+        const std::span<const T> ordinary(copy, in.size());
+        chunk_head head;
+        head.above = above_of(ordinary, z.common, known.strides);
+        encode_result r = narrow(ordinary, z.common, head, false, rounding::fast, rounding::mixed, out);
+        if (r.code != status::ok) r = wide(ordinary, z.common, {}, out);
+        u8* const section = behind(r, out);
+        const u8* const end = exceptions::write_addend(in.data(), in.size(), at, z.common.step, missing ? known.missing : nullptr, section,
+                                                       section + exceptions::most_addend_bytes(in.size()));
+        if (end == nullptr) return {0, status::too_large};
+        return with_exceptions(section, end, at.values, out);
+    }
+
+    static bool is_addend(const_byte_span src, std::size_t n, chunk_view& v) noexcept
+    {
+        return read_chunk(src, n, v) == status::ok && v.head.scale == scale::bound && !v.has_lists();
+    }
+    /// Values of all quanta, bridges among them.
+    /// @param quanta  null, or room for them, which is filled
+    static status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept
+    {
+        const law<T> z(eb);
+        if (!z.usable && v.head.scale != scale::bits) return status::corrupt;
+        double step = z.common.step;
+        if (v.head.scale == scale::own) {
+            step = v.step();
+            if (!(step >= static_cast<double>(std::numeric_limits<T>::min()) && step <= static_cast<double>(std::numeric_limits<T>::max())))
+                return status::corrupt;
+            if (static_cast<double>(static_cast<T>(step)) != step) return status::corrupt;
+        }
+        if (v.head.flat) {
+            if (quanta != nullptr) std::fill_n(quanta, v.n, v.base);
+            const T value = v.head.scale == scale::bits ? value_in_order<T>(v.base) : grid<T>(step, true).value(v.base);
+            fillers<T>.in_use()(out.data(), out.size(), value, how);
             return status::ok;
         }
-        if (is_large && view.alone) return status::corrupt;  // encoders only write quanta below 2^14
-        if (is_large) quanta64::decode_blocks(view, static_cast<double>(step), out.data(), out.size());
-        else if (view.alone) alone_decoders<T>.in_use()(view, step, out.data(), out.size());
-        else decoders<T>.in_use()(view, step, out.data(), out.size(), how);
+        const bool in_t = !v.head.wide && v.head.scale != scale::bits && quanta == nullptr &&
+                          (!is_f32<T> || v.head.scale == scale::own || v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
+        if (in_t) return (v.head.above.none() ? decoders<T> : decoders_above<T>).in_use()(v, static_cast<T>(step), out.data(), how);
+        alignas(64) i64 room[chunk_elements];
+        i64* const q = quanta != nullptr ? quanta : room;
+        if (const status s = read_quanta(v, q); s != status::ok) return s;
+        if (v.head.scale == scale::bits)
+            for (std::size_t i = 0; i < out.size(); ++i) out[i] = value_in_order<T>(q[i]);
+        else wide_dequantisers<T>.in_use()(q, out.size(), step, out.data());
         return status::ok;
     }
 };
 
-}  // namespace detail::szp
-
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp

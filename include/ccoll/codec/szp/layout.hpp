@@ -1,209 +1,234 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean. Nothing here depends on an instruction set or an element type.
-// Little-endian; every part is a multiple of 4 bytes.
+// codec/szp/layout.hpp - floor 2. A chunk of SZp: what its bytes mean, and the reader that checks them. Drawn in
+// docs/wire_format.md. Nothing here depends on an instruction set or an element type.
 //
-//   0  u32 head       kind (4 bits) | widths packed (1) | lowest width (7) | escaped (18) | alone (1) | lists (1)
-//                     escaped: addends: blocks with classes; movement: words of the section of special values
-//   kind narrow     4 i32 base   8 u32 largest    12 widths, blocks
-//   kind flat       4 i32 base   8 u32 largest       all differences are 0
-//   kind fine       4 base       .. step           .. widths, blocks      base and step as long as an element
-//   kind wide       4 i64 base  12 u64 largest    20 widths, blocks
-//   kind wide_flat  4 i64 base  12 u64 largest
-//   kind rows       4 i32 base   8 u32 largest   12 u32 distances   16 widths, blocks
-//   kind fine_rows  4 i32 base   8 u32 largest   12 u32 distances   16 f32 step   20 widths, blocks   movement only, f32 only
-//   (kind 5)        kept: the chunk of Codec::Lossless, filled up with 0 to a multiple of 4 bytes (szp/kept.hpp)
-//
-//   block   planes: word k, bit i = bit k of the difference of value i; `width` words, two's complement. Width 0: nothing.
-//           class:  word A, word B, then the planes; value i is finite (A,B = 0,0),  code 128 + width, addends only
-//                   +Inf (1,0), -Inf (0,1) or NaN (1,1)
-//   widths  one code per block. Packed: byte i holds block i in its low half and block i + ceil(blocks / 2) in its high half,
-//           less the lowest width. Else a byte each. Padded with 0 to a multiple of 4.
-//
-// Difference i is q[i] - q[i-1]; before the first value of a chunk stands the base. A value that is not finite repeats the running q. The
-// last block is filled up with its last value.
-//
-// Rows (szp/rows.hpp): the distances are those of the row before (16 bits) and of the plane before (16 bits, 0: it does not take part). The
-// blocks have the differences of r. r[i] is s[i] - s[i - row], where s[i] is q[i] - q[i - plane], or q[i]. The base takes the place of all
-// quanta before the first one, so that r[-1] is 0.
-//
-// Addends: bit `alone` says that a section with fill values stands behind the blocks (szp/missing.hpp).
-//
-// Three forms that only frames for movement have:
-// Special values: behind the blocks stands a section (codec/specials.hpp) with the values that quanta cannot hold.
-// Alone: difference i is q[i]. Narrow chunks; the base is 0.
-// Lists (szp/lists.hpp), where most differences are 0: the codes are packed, the lowest is 0, and
-//   code 0..7       a list of so many bytes: the place of a difference that is not 0 (5 bits) | its planes 0, 1, 2
-//   code 8..15      code - 7 planes
-// First stand the planes of all blocks, then all lists, padded with 0.
+//   0  u8 scale | u8 form | u16 row | u16 plane | u16 exceptions | u64 largest, or f64 step
+//  16  i64 base                                          flat chunks: that is all
+//  16  codes, 16 bytes per group                         half a byte per block: its width, less the lowest one of the group
+//  ..  places, 8 bytes per group                         u16 where its planes stand | u8 lowest width | u8 1: lists | i32 base
+//  ..  i64 base per group                                wide chunks
+//  ..  planes and exceptions, at multiples of 16 bytes, in any order
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
+#include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
-#include <ccoll/codec/szp/words.hpp>
+#include <ccoll/codec/words.hpp>
 #include <ccoll/policy/strides.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-namespace lists {
+using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64, words::get, words::put;
 
-/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
-inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
-inline constexpr unsigned planes_code = most_listed;  ///< code planes_code + w: w planes
+inline constexpr std::size_t block_elements = 32, group_elements = 1024, chunk_elements = 8192;
+inline constexpr std::size_t group_blocks = group_elements / block_elements, chunk_groups = chunk_elements / group_elements;
+inline constexpr std::size_t unit = 16;  ///< bytes; places count in it
 
-/// Room for the planes of any chunk with lists.
-inline constexpr std::size_t most_bytes = chunk_blocks * 4 * widest_beside + slack;
+/// Kernels may write so many bytes behind the planes of a block, and read so many.
+inline constexpr std::size_t slack = 128;
 
-}  // namespace lists
+inline constexpr unsigned widest = 32, widest_wide = 64;
 
-enum class kind : u32 { narrow, flat, fine, wide, wide_flat, rows = 6, fine_rows = 7 };
-inline constexpr unsigned class_code = 128, widest_narrow = 32, widest = 64;
+constexpr std::size_t blocks_of(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
+constexpr std::size_t groups_of(std::size_t n) noexcept { return (n + group_elements - 1) / group_elements; }
+constexpr std::size_t in_units(std::size_t bytes) noexcept { return (bytes + unit - 1) / unit * unit; }
+/// Values of group i of n.
+constexpr std::size_t length_of(std::size_t n, std::size_t i) noexcept { return std::min(group_elements, n - group_elements * i); }
 
-/// Bytes: 64 planes and two class planes.
-inline constexpr std::size_t longest_block = 4 * widest + 8;
+/// What quanta are multiples of.
+enum class scale : u8 {
+    bound,  ///< the step that follows from the bound
+    own,    ///< a step in the head
+    bits    ///< the chunk is kept: quanta are the bits of the values, in the order of the values
+};
 
-/// |q| <= largest < narrow_limit: differences have at most 32 bits and do not wrap, so that planes widen by repeating the sign.
-inline constexpr u64 narrow_limit = u64{1} << 30, wide_limit = u64{1} << 62;
-
-namespace rows {
-
-/// Rows are as long as what a decoder writes at once, and planes as long as a block.
-inline constexpr std::size_t least = 16, least_plane = block_elements;
-
-/// How far away the value of the row before is, and that of the plane before.
+/// From where values are predicted beside their left neighbour: differences over these distances are taken one after another.
 struct distances {
-    std::size_t row = 0;    ///< 0: there are neither rows nor planes
-    std::size_t plane = 0;  ///< 0: only rows
+    static constexpr std::size_t least = 16;  ///< as long as the widest registers
+
+    std::size_t row = 0;    ///< 0: there are neither
+    std::size_t plane = 0;  ///< 0: rows alone
 
     /// Those of a chunk of n values of a field.
     static constexpr distances within(std::size_t n, const field_strides& strides) noexcept
     {
         distances all{strides.first_from(least)};
         if (all.none() || all.row >= n) return {};
-        all.plane = strides.first_from(std::max(all.row + 1, least_plane));
+        all.plane = strides.first_from(all.row + 1);
         return all.reach() < n ? all : distances{all.row};
     }
-    /// As a chunk says them. The larger one of two words has a plane if one of them has.
-    static constexpr distances of_word(u32 word) noexcept { return {word & 0xffff, word >> 16}; }
-    constexpr u32 word() const noexcept { return static_cast<u32>(row | plane << 16); }
-
     constexpr bool none() const noexcept { return row == 0; }
-    /// How many values the first one of a chunk stands for.
     constexpr std::size_t reach() const noexcept { return row + plane; }
     constexpr bool are_valid(std::size_t n) const noexcept
     {
-        return row >= least && (plane == 0 || (plane > row && plane >= least_plane)) && reach() < n;
+        if (none()) return plane == 0;
+        return row >= least && (plane == 0 || plane >= least) && reach() < n;
     }
-
     friend constexpr bool operator==(const distances&, const distances&) = default;
 };
 
-constexpr bool has_rows(kind k) noexcept { return k == kind::rows || k == kind::fine_rows; }
-
-/// Quanta of addends with rows lie below, because differences have up to eight terms and must fit 32 bits.
-inline constexpr u64 addend_limit = u64{1} << 28;
-/// The same in movement, where they are also exact in an element, as are the sums of four of them.
-constexpr u64 limit(kind k, std::size_t element_bytes, bool addend) noexcept
-{
-    if (addend) return addend_limit;
-    return u64{1} << (k == kind::fine_rows ? 22 : element_bytes == 4 ? 15 : 28);
-}
-
-}  // namespace rows
-
-/// Bytes in front of the blocks.
-constexpr std::size_t head_bytes(kind k, std::size_t element_bytes) noexcept
-{
-    if (rows::has_rows(k)) return k == kind::rows ? 16 : 20;
-    return k == kind::wide || k == kind::wide_flat ? 20 : k == kind::fine ? 4 + 2 * element_bytes : 12;
-}
-
-/// The first word of a chunk.
+/// The first 16 bytes of a chunk.
 struct chunk_head {
-    kind what = kind::flat;
-    bool packed = false;
-    u8 lowest = 0;       ///< width, if packed
-    u32 escaped = 0;     ///< addends: blocks with classes; movement: words of the section of special values
-    bool alone = false;  ///< addends: there is a section of fill values
-    bool lists = false;
+    szp::scale scale = scale::bound;
+    bool left = true;  ///< is the value before part of the prediction?
+    bool wide = false;
+    bool flat = false;
+    distances above;
+    std::size_t exceptions = 0;  ///< bytes from the beginning of the chunk; 0: there are none
+    u64 largest = 0;             ///< scale bound: not below any |q|. Scale own: the bits of the step, an f64
 
-    explicit chunk_head(u32 word) noexcept
-        : what(static_cast<kind>(word & 15)), packed((word >> 4 & 1) != 0), lowest(word >> 5 & 127), escaped(word >> 12 & 0x3ffff),
-          alone((word >> 30 & 1) != 0), lists(word >> 31 != 0)
-    {}
-    chunk_head(kind k, u32 escaped_ones) noexcept : what(k), escaped(escaped_ones) {}
-    u32 word() const noexcept
+    static constexpr u8 left_bit = 1, wide_bit = 2, flat_bit = 4;
+
+    void write(u8* to) const noexcept
     {
-        return static_cast<u32>(what) | u32{packed} << 4 | u32{lowest} << 5 | escaped << 12 | u32{alone} << 30 | u32{lists} << 31;
+        put(to, static_cast<u8>(scale));
+        put(to + 1, static_cast<u8>((left ? left_bit : 0) | (wide ? wide_bit : 0) | (flat ? flat_bit : 0)));
+        put(to + 2, static_cast<u16>(above.row));
+        put(to + 4, static_cast<u16>(above.plane));
+        put(to + 6, static_cast<u16>(exceptions / unit));
+        put(to + 8, largest);
     }
 };
+inline constexpr std::size_t head_bytes = 16, flat_bytes = head_bytes + 8;
 
-/// Are the codes of a chunk packed?
-constexpr bool packs(unsigned lowest, unsigned highest) noexcept { return highest - lowest <= 15 && highest <= widest; }
+/// Bytes in front of the planes of a chunk that is not flat.
+constexpr std::size_t front_bytes(std::size_t groups, bool wide) noexcept { return in_units(head_bytes + (wide ? 32 : 24) * groups); }
+constexpr std::size_t places_at(std::size_t groups) noexcept { return head_bytes + 16 * groups; }
+constexpr std::size_t bases_at(std::size_t groups) noexcept { return head_bytes + 24 * groups; }
 
-/// A chunk whose bytes have been checked: the codes are valid for its kind and account for every byte.
-struct chunk_view {
-    kind what = kind::flat;
-    i64 base = 0;
-    u64 largest = 0;
-    const u8* step = nullptr;  ///< of a chunk with a step of its own; not looked at yet
-    rows::distances above;     ///< of a chunk with rows
-    const u8* blocks = nullptr;
-    std::size_t blocks_bytes = 0;
-    std::size_t count = 0;      ///< of blocks
-    u32 escaped = 0;            ///< blocks with classes
-    const_byte_span specials;   ///< the section of special values; not looked at yet
-    bool alone = false;         ///< the differences are the quanta
-    const u8* lists = nullptr;  ///< behind the planes, if there are lists: then `codes` are not widths, until lists::expand() has been
-                                ///< called
-    block_codes codes;
-    alignas(64) u8 planes_of_lists[lists::most_bytes];  ///< `blocks`, if the chunk has lists
+/// Where planes would begin in a chunk with so many groups, so that a chunk of narrow or wide quanta has at most so many bytes, without
+/// exceptions.
+constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
+{
+    const std::size_t blocks = blocks_of(n), groups = groups_of(n);
+    return front_bytes(groups, wide) + 4 * std::size_t{wide ? widest_wide : widest} * blocks + unit * groups;
+}
 
-    chunk_view() noexcept = default;
-    chunk_view(const chunk_view&) = delete;
-    chunk_view& operator=(const chunk_view&) = delete;
+/// The widths of the blocks of a group.
+struct group_widths {
+    alignas(16) u8 of[group_blocks];
 };
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
-/// Bit-sliced ripple-carry addition of two blocks of two's-complement planes: 32 lanes at once in one word, no transposition and
-/// no intrinsics, the same on a GPU's thread. Planes that repeat the sign are dropped. `o` has room for max(wa, wb) + 1 words
-/// and may not be an operand. @return the width of the sum. Not inlined: the loops that call it for wide blocks only would be a tenth
-/// slower.
-[[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* o) noexcept
+/// Half bytes to widths. @return the planes of all blocks
+inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blocks, group_widths& w) noexcept
 {
-    const auto plane = [](const u8* p, unsigned k) { return get<u32>(p + 4 * k); };
-    if (wa < wb) {
-        const u8* const p = a;
-        a = b, b = p;
-        const unsigned w = wa;
-        wa = wb, wb = w;
+    constexpr u64 low = 0x0f0f0f0f0f0f0f0fu, each = 0x0101010101010101u;
+    for (std::size_t k = 0; k < 2; ++k) {
+        const u64 two = get<u64>(codes + 8 * k);
+        const u64 even = (two & low) + lowest * each, odd = (two >> 4 & low) + lowest * each;
+        for (std::size_t j = 0; j < 8; ++j) {
+            w.of[16 * k + 2 * j] = static_cast<u8>(even >> 8 * j);
+            w.of[16 * k + 2 * j + 1] = static_cast<u8>(odd >> 8 * j);
+        }
     }
-    if (wb == 0) {
-        std::memcpy(o, a, 4 * wa);
-        return wa;
-    }
-    u32 carry = 0, before = 0, sum = 0;
-    unsigned width = 0;  // behind the last plane that differs from the one below it
-    const auto add = [&](unsigned k, u32 x, u32 y) {
-        const u32 t = x ^ y;
-        before = sum;
-        sum = t ^ carry;
-        carry = (x & y) | (carry & t);
-        put(o + 4 * k, sum);
-        if (k > 0 && sum != before) width = k;
-    };
-    for (unsigned k = 0; k < wb; ++k) add(k, plane(a, k), plane(b, k));
-    const u32 sign_a = plane(a, wa - 1), sign_b = plane(b, wb - 1);
-    for (unsigned k = wb; k < wa; ++k) add(k, plane(a, k), sign_b);
-    if (wa < widest) add(wa, sign_a, sign_b);
-    return width > 0 ? width + 1 : sum != 0;
+    std::size_t all = 0;
+    for (std::size_t k = 0; k < blocks; ++k) all += w.of[k];
+    return all;
+}
+inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
+{
+    for (std::size_t j = 0; j < 16; ++j) codes[j] = static_cast<u8>((w.of[2 * j] - lowest) | (w.of[2 * j + 1] - lowest) << 4);
 }
 
 CCOLL_EXACT_END
 
-}  // namespace ccoll::detail::szp
+/// The planes of a group.
+struct group_view {
+    const u8* planes = nullptr;
+    i64 base = 0;
+    std::size_t blocks = 0;
+    bool flat = true;                    ///< all differences are 0
+    bool lists = false;                  ///< `widths` are codes of a group with lists (lists.inl)
+    std::size_t ahead = fetch_distance;  ///< where planes are prefetched; 0 if they are on the stack
+    group_widths widths;
+};
+
+/// A chunk whose head has been checked. Groups are checked as they are opened.
+struct chunk_view {
+    chunk_head head;
+    const u8* bytes = nullptr;
+    std::size_t size = 0, n = 0, groups = 0;
+    i64 base = 0;  ///< of a flat chunk; else that of group 0
+
+    double step() const noexcept
+    {
+        double s;
+        std::memcpy(&s, &head.largest, sizeof s);
+        return s;
+    }
+    /// Has any group lists?
+    bool has_lists() const noexcept
+    {
+        u8 any = 0;
+        for (std::size_t g = 0; !head.flat && g < groups; ++g) any |= bytes[places_at(groups) + 8 * g + 3];
+        return any != 0;
+    }
+    /// @return false: the group does not lie within the chunk
+    bool open(std::size_t g, group_view& v) const noexcept
+    {
+        v.blocks = blocks_of(length_of(n, g));
+        if (head.flat) {
+            v.base = base;
+            v.flat = true;
+            return true;
+        }
+        const u8* const place = bytes + places_at(groups) + 8 * g;
+        const std::size_t at = unit * get<u16>(place);
+        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
+        const u8* const codes = bytes + head_bytes + 16 * g;
+        v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
+        if (place[3] > 1 || lowest > most) return false;
+        v.lists = place[3] == 1;
+        if (v.lists && (head.wide || lowest != 0)) return false;
+        const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
+        v.flat = words == 0;
+        v.planes = bytes + at;
+        if (v.flat) return true;
+        if (v.lists) {
+            std::size_t of_lists = 0;
+            for (std::size_t k = 0; k < v.blocks; ++k) {
+                const unsigned code = v.widths.of[k];
+                of_lists += code <= 7 ? code : 4 * (code - 7);
+            }
+            return at <= size && of_lists <= size - at;
+        }
+        if (lowest + 15 > most)
+            for (std::size_t k = 0; k < v.blocks; ++k)
+                if (v.widths.of[k] > most) return false;
+        return at <= size && 4 * words <= size - at;
+    }
+};
+
+/// Reads the head of a chunk of n values. Any bytes are safe. @return corrupt, or ok
+inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noexcept
+{
+    const u8* const from = reinterpret_cast<const u8*>(src.data());
+    if (src.size() < head_bytes || from[0] > static_cast<u8>(scale::bits) || from[1] > 7) return status::corrupt;
+    chunk_head& h = v.head;
+    h.scale = static_cast<szp::scale>(from[0]);
+    h.left = (from[1] & chunk_head::left_bit) != 0;
+    h.wide = (from[1] & chunk_head::wide_bit) != 0;
+    h.flat = (from[1] & chunk_head::flat_bit) != 0;
+    h.above = {get<u16>(from + 2), get<u16>(from + 4)};
+    h.exceptions = unit * get<u16>(from + 6);
+    h.largest = get<u64>(from + 8);
+    if (!h.above.are_valid(n) || h.exceptions >= src.size()) return status::corrupt;
+    if (h.scale == scale::bits && (h.largest != 0 || h.exceptions != 0)) return status::corrupt;
+    v.bytes = from;
+    v.size = src.size();
+    v.n = n;
+    v.groups = groups_of(n);
+    if (src.size() < (h.flat ? flat_bytes : front_bytes(v.groups, h.wide))) return status::corrupt;
+    if (h.flat) v.base = get<i64>(from + head_bytes);
+    else v.base = h.wide ? get<i64>(from + bases_at(v.groups)) : get<i32>(from + places_at(v.groups) + 4);
+    return status::ok;
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp

@@ -1,56 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/lists.inl - floor 2. From planes to lists and back, block by block: one text, for three instruction sets. The namespace that
-// includes this file has ones_of(word), put_list(planes, count, to), which may write 32 bytes, and get_list(from, count), which may read 8.
+// codec/szp/lists.inl - floor 2. Groups in which most differences are 0: a byte for each that is not takes the place of planes. Lists are
+// made of planes, and planes of lists, so that no other loop knows of them. Compiled once for each instruction set, for its popcount.
 
-CCOLL_EXACT_END  // integers only; exact regions ask for -O3, which makes these loops 1.5 times as long with g++
+/// Blocks of up to 3 planes can be lists, of up to 7 differences; those of up to 8 planes can stand beside them.
+inline constexpr unsigned most_listed = 7, widest_listed = 3, widest_beside = 8;
 
-/// @param codes         gets the code of each block
-/// @param list, planes  where the lists go, and the planes of blocks that have none
-CCOLL_TARGET inline list_ends put_lists(const u8* widths, std::size_t blocks, const u8* in, u8* codes, u8* list, u8* planes) noexcept
+/// So many are written and read at once, whether there are as many or not: the end of a short loop would be mispredicted.
+inline constexpr unsigned usual_listed = 4;
+
+CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
 {
-    for (std::size_t k = 0; k < blocks; in += 4 * std::size_t{widths[k++]}) {
-        const unsigned width = widths[k];
-        if (width == 0) {
-            codes[k] = 0;
-            continue;
-        }
-        if (width <= widest_listed) {
-            const few_planes few(in, width);
-            const unsigned code = code_of(width, ones_of(few.any()));
-            if (code <= most_listed) {
-                codes[k] = static_cast<u8>(code);
-                put_list(few, code, list);
-                list += code;
-                continue;
-            }
-        }
-        codes[k] = static_cast<u8>(planes_code + width);
-        planes = copy_planes(in, width, planes);
-    }
-    return {list, planes};
+    return get<u32>(planes + 4 * (k < width ? k : width - 1));
 }
 
-/// @param in      the planes of those blocks that have them    @param list  those of all others
-/// @param widths  gets the width of each block    @return the end of the planes of all
-CCOLL_TARGET inline u8* get_lists(const u8* codes, std::size_t blocks, const u8* in, const u8* list, u8* out, u8* widths) noexcept
+/// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
+/// @param planes  of a group    @param w  the widths; become codes    @return the new end; null if nothing has changed
+[[gnu::noinline]] CCOLL_TARGET inline u8* put_lists(u8* planes, std::size_t blocks, group_widths& w) noexcept
 {
-    for (std::size_t k = 0; k < blocks; ++k) {
-        const unsigned code = codes[k];
+    std::size_t words = 0, narrow = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        words += w.of[b];
+        narrow += w.of[b] <= widest_listed ? w.of[b] : 0;
+    }
+    if (2 * narrow < words || words < blocks / 2) return nullptr;
+    u8 ones[group_blocks];
+    std::size_t bytes = 0, at = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        const unsigned width = w.of[b];
+        const u8* const from = planes + 4 * at;
+        at += width;
+        ones[b] = most_listed + 1;
+        if (width == 0) ones[b] = 0;
+        else if (width <= widest_listed)
+            ones[b] = static_cast<u8>(std::min<int>(
+                std::popcount(plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2)), most_listed + 1));
+        if (ones[b] > most_listed || ones[b] >= 4 * width) ones[b] = width == 0 ? 0 : most_listed + 1;
+        bytes += ones[b] <= most_listed ? ones[b] : 4 * width;
+    }
+    if (4 * bytes > 3 * 4 * words) return nullptr;
+    u8 lists[group_blocks * most_listed + usual_listed], *list = lists, *p = planes;
+    const u8* from = planes;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        const unsigned width = w.of[b];
+        if (ones[b] > most_listed) {
+            std::memmove(p, from, 4 * width);
+            p += 4 * width;
+            w.of[b] = static_cast<u8>(most_listed + width);
+        } else if (width > 0) {
+            const u32 p0 = plane_of(from, width, 0), p1 = plane_of(from, width, 1), p2 = plane_of(from, width, 2);
+            u32 left = p0 | p1 | p2;
+            const auto put_next = [&](unsigned i) CCOLL_TARGET {
+                const auto bit = static_cast<unsigned>(std::countr_zero(left)) & 31;
+                list[i] = static_cast<u8>(bit | (p0 >> bit & 1) << 5 | (p1 >> bit & 1) << 6 | (p2 >> bit & 1) << 7);
+                left &= left - 1;
+            };
+            for (unsigned i = 0; i < usual_listed; ++i) put_next(i);
+            for (unsigned i = usual_listed; i < ones[b]; ++i) put_next(i);
+            list += ones[b];
+            w.of[b] = ones[b];
+        }
+        from += 4 * width;
+    }
+    std::memcpy(p, lists, static_cast<std::size_t>(list - lists));
+    return p + (list - lists);
+}
+
+/// Room for the planes of a group with lists.
+struct group_planes {
+    alignas(64) u8 of[4 * group_blocks * widest_beside + slack];
+};
+
+/// Turns lists into planes.
+/// @param v  a group whose codes, parts and bytes have been checked; becomes one that has planes, in `to`
+[[gnu::noinline]] CCOLL_TARGET inline void get_lists(group_view& v, group_planes& to) noexcept
+{
+    const u8* from = v.planes;
+    const u8* list = from;
+    for (std::size_t b = 0; b < v.blocks; ++b) list += v.widths.of[b] > most_listed ? 4 * (v.widths.of[b] - most_listed) : 0;
+    u8* p = to.of;
+    for (std::size_t b = 0; b < v.blocks; ++b) {
+        const unsigned code = v.widths.of[b];
         if (code > most_listed) {
-            const unsigned width = code - planes_code;
-            out = copy_planes(in, width, out);
-            in += 4 * width;
-            widths[k] = static_cast<u8>(width);
+            const unsigned width = code - most_listed;
+            std::memcpy(p, from, 4 * widest_beside);
+            from += 4 * width;
+            p += 4 * width;
+            v.widths.of[b] = static_cast<u8>(width);
             continue;
         }
-        const few_planes planes = get_list(list, code);
+        u32 p0 = 0, p1 = 0, p2 = 0;
+        const auto add = [&](u32 entry) CCOLL_TARGET {
+            const u32 bit = entry & 31;
+            p0 |= (entry >> 5 & 1) << bit;
+            p1 |= (entry >> 6 & 1) << bit;
+            p2 |= (entry >> 7) << bit;
+        };
+        const u32 four = get<u32>(list) & static_cast<u32>((u64{1} << 8 * std::min(code, usual_listed)) - 1);  // an entry of 0 adds nothing
+        for (unsigned i = 0; i < usual_listed; ++i) add(four >> 8 * i & 255);
+        for (unsigned i = usual_listed; i < code; ++i) add(list[i]);
         list += code;
-        std::memcpy(out, planes.of, sizeof planes.of);
-        const unsigned width = planes.width();
-        out += 4 * width;
-        widths[k] = static_cast<u8>(width);
+        put(p, p0);
+        put(p + 4, p1);
+        put(p + 8, p2);
+        const unsigned width = code > 0 ? widest_listed : 0;
+        p += 4 * width;
+        v.widths.of[b] = static_cast<u8>(width);
     }
-    return out;
+    v.planes = to.of;
+    v.lists = false;
+    v.ahead = 0;  // pages of the stack that have never been touched: each prefetch there walks through the page tables, 0.1 us
 }
-
-CCOLL_EXACT_BEGIN

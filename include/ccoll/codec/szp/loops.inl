@@ -1,219 +1,234 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/loops.inl - floor 2. The loops over the blocks of a chunk of SZp: one text, compiled once for each instruction set.
+// codec/szp/loops.inl - floor 2. The loops over the groups of a chunk: one text, compiled once for each instruction set.
 //
-// The namespace that includes this file has these primitives on 32 values, which a concept checks:
-//   quanta, differences, running (the last quantum), magnitudes<T>         registers, or arrays
-//   look_ahead<T>::quantise(x, n, k, block, z, q, m)    quanta on the common grid and largest |x| of block k
-//   quantise_f64(block, inverse, q), load(i32[32], q)   quanta by a product in double; quanta as they are
-//   replace_from(block, limit, with, q)                 quanta of the values with |x| >= limit
-//   hold(q, mask, r) -> largest |q|                     quanta of the mask repeat the one before them
-//   clear(m), merge, top, over                          maxima of |x| as integers: Inf and NaN are large
-//   difference(q, r, d), alone(q, d)                    differences to the value before; moves r on. The quanta as they are
-//   streams, lines_of<T>                                is there a line writer, and which one: the other destination of restore
-//   put_planes(d, brief, out) -> width, brief: of 15 bits, restore(in, width, r, step, x), get_planes(in, width, d),
-//   dequantise(d, step, x), add_blocks(a, wa, b, wb, out) -> width
-// and by_mask, for szp/classes.inl.
-// Kernels trust what they are given: read_chunk() has checked it, and `last` keeps them inside the destination.
+// The namespace that includes this file has these primitives on the 32 values of a block:
+//   quanta, running                            registers, or arrays; the last quantum
+//   quantise(x, z, q)                          rint(x i) in T; a value from z.usual on becomes hold_out, or anything that differs from its
+//                                              neighbours by 2^15 or more
+//   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
+//   quantise_each(x, z, q)                     in double from z.usual on, else in T
+//   store(q, to), load(from, q)                32 numbers
+//   difference(from, q)                        from[i] - from[i - 1]
+//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]; from: numbers, or quanta
+//   put_planes(q, out) -> width                may write `slack` bytes
+//   put_all_planes(q, out)                     all 32
+//   get_planes(in, width, q)                   width 1..32
+//   start(r, base)
+//   restore(in, width, r, q)                   running sums on top of r, width 0..32
+//   restore(in, width, r, step, to)            the same, as values: q step in T
+//   dequantise(q, step, to)
+//   add_blocks(a, wa, b, wb, out) -> width
+//   fill(x, n, value, how)                     n equal values
+//   streams, lines_of<T>                       is there a line writer (codec/lines), and which one
+// and lanes, the bytes of a register.
+// Kernels trust what they are given: chunk_view has checked it, `slack` bytes can be read behind a chunk, and written behind the room of
+// one.
 
-#include <ccoll/codec/szp/classes.inl>
+#include <ccoll/codec/szp/survey.inl>
 
-/// What the loops hold of a block.
-struct block_in_registers {
-    using byte = u8;
+template <class T>
+CCOLL_INLINE void quantise_block(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
+{
     quanta q;
-    differences d;
-    running r;
-};
-
-template <class T, class Block>
-concept set_for = requires(Block& b, magnitudes<T>& m, const T* x, T* to, T step, i32* values, typename fields_of<T>::word limit,
-                           const typename Block::byte* in, typename Block::byte* out, unsigned width, std::size_t n, const quantiser<T>& z,
-                           look_ahead<T>& ahead) {
-    start(b.r, *values);
-    clear(m);
-    merge(m, m);
-    { top(m) } -> std::same_as<typename fields_of<T>::word>;
-    { over(m, limit) } -> std::same_as<bool>;
-    ahead.quantise(x, n, n, x, z, b.q, m);
-    load(values, b.q);
-    { hold(b.q, width, b.r) } -> std::same_as<u32>;
-    difference(b.q, b.r, b.d);
-    alone(b.q, b.d);
-    { put_planes(b.d, streams, out) } -> std::same_as<unsigned>;
-    get_planes(in, width, b.d);
-    dequantise(b.d, step, to);
-    restore(in, width, b.r, step, to);
-    { add_blocks(in, width, in, width, out) } -> std::same_as<unsigned>;
-};
-template <class T, class Block>
-concept set_for_f32 = set_for<T, Block> && requires(Block& b, const T* x, double inverse, u32 limit) {
-    quantise_f64(x, inverse, b.q);
-    replace_from(x, limit, b.q, b.q);
-};
-static_assert(set_for_f32<float, block_in_registers> && set_for<double, block_in_registers>,
-              "ccoll: an instruction set of SZp must have every primitive that szp/loops.inl lists, for float and double");
-
-/// How far a chunk is encoded.
+    if (how == rounding::fast) quantise(x, z, q);
+    else if (how == rounding::mixed) quantise_each(x, z, q);
+    else quantise_in_double(x, z, q);
+    store(q, to);
+}
+/// The quanta of a group, the last block filled up with its last value.
 template <class T>
-struct encoding {
-    std::size_t k = 0;  // the next block
-    u8* p;              // where it goes
-    running r;
-    magnitudes<T> most;
-    bool brief_before;
-    encoded_blocks all;
-};
-
-/// Encodes blocks as long as they may begin: see encode_blocks(). It ends in front of a block that the grid does not hold, which
-/// `at.all.code` tells.
-template <class T>
-CCOLL_TARGET inline void encode_while_room(const T* x, std::size_t n, const quantiser<T>& grid, beyond_safe rule, bool none_before,
-                                           const u8* last, u8* codes, encoding<T>& at) noexcept
+CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
 {
     CCOLL_EXACT_BODY
-    const quantiser<T> z = grid;  // a compiler must assume that stores to `p` change the other one
-    u8* p = at.p;
-    running r = at.r;
-    magnitudes<T> most = at.most;
-    bool brief_before = at.brief_before;
-    look_ahead<T> ahead;
+    const std::size_t whole = n / block_elements * block_elements;
+    const auto all = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
+        for (std::size_t i = 0; i < whole; i += block_elements) quantise_block(x + i, z, r, to + i);
+    };
+    if (how == rounding::fast) all(rounding::fast);
+    else if (how == rounding::mixed) all(rounding::mixed);
+    else all(rounding::in_double);
+    if (whole == n) [[likely]]
+        return;
     T tail[block_elements];
-    u8 *code = codes + at.k, *const end = codes + blocks_of(n);
-    for (; code != end && p <= last; ++code) {
-        const auto k = static_cast<std::size_t>(code - codes);
-        const T* block = x + block_elements * k;
-        read_ahead(block, sizeof tail);  // a fifth faster on arrays in the last cache, twice as fast in memory
-        fetch_ahead(p, 1);               // 3 %
-        if (n - block_elements * k < block_elements) [[unlikely]] {
-            const std::size_t count = n - block_elements * k;
-            for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, block + std::min(i, count - 1), sizeof(T));
-            block = tail;
-        }
-        quanta q;
-        magnitudes<T> m;
-        ahead.quantise(x, n, k, block, z, q, m);
-        if constexpr (is_f32<T>)
-            if (rule == beyond_safe::fine) quantise_f64(block, z.inverse_f64, q);
-        unsigned escape = 0;
-        const bool brief = !over(m, z.brief);
-        if (!brief && over(m, z.safe)) [[unlikely]] {
-            if (rule != beyond_safe::addend) {
-                at.all.code = status::unsupported;
-                break;
-            }
-            if constexpr (is_f32<T>) {
-                quanta precise;
-                quantise_f64(block, z.inverse_f64, precise);
-                replace_from(block, z.safe, precise, q);  // value by value: sums must not depend on where blocks begin
-            }
-            if (over(m, z.narrow)) {
-                const block_class c = class_of(block, z);
-                if (!c.fits) {
-                    at.all.code = status::unsupported;
-                    break;
-                }
-                put(p, c.a);
-                put(p + 4, c.b);
-                p += 8;
-                escape = class_code;
-                ++at.all.escaped;
-                at.all.largest = std::max(at.all.largest, hold(q, c.a | c.b, r));
-                clear(m);
-            }
-        }
-        merge(most, m);
-        differences d;
-        if (none_before) alone(q, d);
-        else difference(q, r, d);
-        const unsigned width = put_planes(d, brief && brief_before, p);
-        brief_before = brief;
-        *code = static_cast<u8>(width | escape);
-        p += 4 * width;
-    }
-    at.k = static_cast<std::size_t>(code - codes);
-    at.p = p;
-    at.r = r;
-    at.most = most;
-    at.brief_before = brief_before;
+    for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, x + std::min(whole + i, n - 1), sizeof(T));
+    quantise_block(tail, z, how, to + whole);
 }
 
-/// @param step  of the frame, or of a fine chunk
+/// The quanta of a chunk of ordinary values. @param to  whole blocks
 template <class T>
-CCOLL_TARGET inline void decode_blocks(const chunk_view& view, T step, T* x, std::size_t n, stores how) noexcept
+CCOLL_TARGET inline void quantise_chunk(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
+{
+    for (std::size_t g = 0; g < groups_of(n); ++g) quantise_group(x + group_elements * g, length_of(n, g), z, how, to + group_elements * g);
+}
+
+#include <ccoll/codec/szp/lists.inl>
+
+/// Packs the differences of a group.
+/// @param x            its values: later ones are fetched meanwhile, into the second cache alone
+/// @param lists        may there be lists?
+/// @param differences  (offset, quanta&)
+/// @return             the width of the widest block
+template <class T, class Differences>
+CCOLL_INLINE unsigned pack_group(writer& to, const T* x, std::size_t blocks, i32 base, bool lists, const Differences& differences) noexcept
+{
+    group_widths w;
+    u8* p = to.planes;
+    unsigned lowest = widest_wide, highest = 0;
+    for (std::size_t b = 0; b < blocks; ++b) {
+        // Nothing else is gained by fetching. Where `p` goes may never have been touched (a stack, a new frame): a prefetch there walks
+        // through the page tables in vain, 0.1 us each.
+        fetch<2>(x + block_elements * b, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+        quanta d;
+        differences(block_elements * b, d);
+        const unsigned width = put_planes(d, p);
+        w.of[b] = static_cast<u8>(width);
+        lowest = std::min(lowest, width);
+        highest = std::max(highest, width);
+        p += 4 * width;
+    }
+    if (lists && highest <= widest_beside && highest > 0)
+        if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
+            to.close_lists(end, w, blocks, base);
+            return highest;
+        }
+    to.close(p, w, blocks, lowest, highest, base);
+    return highest;
+}
+
+/// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
+/// @param x      n values, 1..chunk_elements
+/// @param lists  may there be lists? (movement)
+/// @param zero   so many values are 0 at the beginning
+/// @param chunk  most_bytes() and `slack` bytes
+/// @return       held: false if a value has no quantum of this kind: in movement |x| from z.usual on, else from z.narrow on
+template <class T>
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, bool lists, rounding usual,
+                                  rounding unusual, std::size_t zero, u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
-    const bool past = streams && how == stores::streamed;
-    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
-    running r;
-    start(r, static_cast<i32>(view.base));
-    for (block_runs<T> runs(view, x, n); runs.next();) {
-        const u8* const codes = runs.codes;
-        const u8* p = runs.planes;
-        T* to = runs.to;
-        std::size_t k = 0;
-        // A line writer needs the bytes before its first register. So it does not begin with the first block, nor in a later run, where
-        // those bytes are on their way to memory.
-        for (const std::size_t cached = past && to == x ? std::min<std::size_t>(runs.blocks, 1) : runs.blocks; k < cached; ++k) {
-            fetch(to, ahead, sizeof(T) * block_elements);  // a tenth faster on arrays in the last cache, a half in memory
-            fetch_ahead(p, 1);                             // a tenth faster if the frame is in no cache
-            const unsigned width = width_behind_classes(p, codes[k]);
-            restore(p, width, r, step, to);
-            p += 4 * width;
-            to += block_elements;
+    const grid<T> z = grid_of_chunk;
+    const T least = static_cast<T>(0.4999 * z.step);
+    alignas(64) i32 space[16 + group_elements];
+    i32* const q = space + 16;
+    packed all;
+    all.flat = true;
+    writer to(chunk, n, false);
+    i32 first = 0;
+    rounding how = usual;
+    for (std::size_t g = 0; g < to.groups; ++g) {
+        const T* const from = x + group_elements * g;
+        const std::size_t count = length_of(n, g), blocks = blocks_of(count);
+        if (left && group_elements * (g + 1) <= zero) [[unlikely]] {
+            to.close_flat(0);
+            continue;
         }
-        if constexpr (streams) {
-            if (k < runs.blocks) {
-                lines_of<T> lines(to);
-                for (; k < runs.blocks; ++k) {
-                    const unsigned width = width_behind_classes(p, codes[k]);
-                    restore(p, width, r, step, lines);
-                    p += 4 * width;
-                }
-                lines.finish();
+        if (left && count == group_elements && may_be_flat(from, least)) [[unlikely]] {
+            const i64 q0 = fields_of<T>::magnitude(from[0]) < z.narrow ? z.quantum(from[0]) : i64{1} << narrow_exponent;
+            if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, least)) {
+                const i32 base = static_cast<i32>(q0);
+                to.close_flat(base);
+                all.largest = std::max<u64>(all.largest, magnitude(base));
+                if (g == 0) first = base;
+                all.flat = all.flat && base == first;
+                continue;
             }
         }
-        runs.planes = p;
-    }
-    if (view.escaped != 0) put_classes(view, x, n);
-}
-
-/// Sums of two chunks of equal length (portable: of any width; else narrow). `slack` bytes are writable behind the result's planes.
-CCOLL_TARGET inline encoded_blocks add_chunk_blocks(const chunk_view& a, const chunk_view& b, u8* out, u8* codes) noexcept
-{
-    encoded_blocks all;
-    block_source from_a(a), from_b(b);
-    const u8 *pa = a.blocks, *pb = b.blocks;
-    u8* p = out;
-    std::size_t k = 0;
-    const bool classes = a.escaped + b.escaped != 0;
-    for (const std::size_t plain = classes ? 0 : std::min(block_source::plain_blocks(a), block_source::plain_blocks(b)); k < plain; ++k) {
-        const unsigned wa = a.codes.of[k], wb = b.codes.of[k];
-        for (const u8* const stream : {pa, pb, static_cast<const u8*>(p)}) fetch_ahead(stream, 1);  // a sixth faster in memory
-        const unsigned width = add_blocks(pa, wa, pb, wb, p);
-        pa += 4 * wa;
-        pb += 4 * wb;
-        p += 4 * width;
-        codes[k] = static_cast<u8>(width);
-    }
-    for (; k < a.count; ++k) {
-        unsigned wa = a.codes.of[k], wb = b.codes.of[k], escape = 0;
-        pa = from_a.readable(pa);
-        pb = from_b.readable(pb);
-        if (((wa | wb) & class_code) != 0) [[unlikely]] {
-            put(p, class_plane(pa, wa, 0) | class_plane(pb, wb, 0));
-            put(p + 4, class_plane(pa, wa, 1) | class_plane(pb, wb, 1));
-            skip_class(pa, wa);
-            skip_class(pb, wb);
-            p += 8;
-            escape = class_code;
-            ++all.escaped;
+        for (;;) {
+            quantise_group(from, count, z, how, q);
+            const i32 base = left ? q[0] : 0;
+            q[-1] = base;
+            unsigned highest = 0;
+            u32 most = magnitude(base);
+            const writer before = to;
+            if (left) {
+                highest =
+                    pack_group(to, from, blocks, base, lists, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        difference(q + i, d);
+                        most = std::max(most, magnitude(q[i + block_elements - 1]));
+                    });
+                most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
+            } else {
+                highest = pack_group(to, from, blocks, base, lists,
+                                     [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
+                most = highest > 0 ? u32{1} << (highest - 1) : 0;
+            }
+            if (most >= quantum_limit<T>(how)) [[unlikely]] {
+                // An upper bound only: look. A value below the limit may have been rounded up to it.
+                most = largest_of(q, block_elements * blocks);
+                const bool is_held =
+                    most < quantum_limit<T>(how) ||
+                    (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
+                if (!is_held && how == unusual) {
+                    all.held = false;
+                    return all;
+                }
+                if (!is_held) {
+                    to = before;
+                    how = unusual;
+                    continue;
+                }
+            }
+            all.largest = std::max<u64>(all.largest, most);
+            if (g == 0) first = base;
+            all.flat = all.flat && highest == 0 && (left ? base == first : true);
+            how = usual != unusual && most < quantum_limit<T>(usual) ? usual : how;
+            break;
         }
-        const unsigned width = add_blocks(pa, wa, pb, wb, p);
-        pa += 4 * wa;
-        pb += 4 * wb;
-        p += 4 * width;
-        codes[k] = static_cast<u8>(width | escape);
     }
-    all.end = p;
+    all.end = to.planes;
     return all;
 }
+
+/// The same with rows, and planes.
+template <class T>
+CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, bool lists, rounding how,
+                                        u8* chunk) noexcept
+{
+    CCOLL_EXACT_BODY
+    const grid<T> z = grid_of_chunk;
+    chunk_quanta room;
+    i32* const first = room.first(above);
+    packed all;
+    writer to(chunk, n, false);
+    i32 front = 0;
+    for (std::size_t g = 0; g < to.groups; ++g) {
+        const T* const from = x + group_elements * g;
+        const std::size_t count = length_of(n, g), blocks = blocks_of(count);
+        i32* const q = first + group_elements * g;
+        quantise_group(from, count, z, how, q);
+        if (g == 0) {
+            front = q[0];
+            for (std::size_t i = 0; i < above.reach() + 1; ++i) q[-1 - static_cast<std::ptrdiff_t>(i)] = front;
+        }
+        const u32 most = largest_of(q, block_elements * blocks);
+        if (most >= quantum_limit<T>(how)) {
+            all.held = false;
+            return all;
+        }
+        all.largest = std::max<u64>(all.largest, most);
+        const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
+        // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
+        const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
+        const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
+            pack_group(to, from, blocks, g == 0 ? front : before, lists,
+                       [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                           difference(q + i, d);
+                           quanta e;
+                           difference(row + i, e);
+                           subtract(e, d);
+                           if constexpr (with_planes.value) {
+                               difference(plane + i, e);
+                               subtract(e, d);
+                               difference(both + i, e);
+                               add_to(e, d);
+                           }
+                       });
+        };
+        if (above.plane != 0) pack(std::true_type{});
+        else pack(std::false_type{});
+    }
+    all.end = to.planes;
+    return all;
+}
+
+#include <ccoll/codec/szp/decode.inl>

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/neon.hpp - floor 2. The kernels of SZp with NEON. The same bytes as the portable ones. Lists, which only loose bounds have, are
-// those of the portable set.
+// codec/szp/neon.hpp - floor 2. The kernels of SZp with NEON.
 #pragma once
 
 #include <ccoll/base/config.hpp>
 
 #if defined(CCOLL_NEON_KERNELS)
 #include <arm_neon.h>
-
-#include <algorithm>
-#include <bit>
-#include <concepts>
-#include <cstring>
 
 #include <ccoll/codec/lines/neon.hpp>
 #include <ccoll/codec/szp/portable.hpp>
@@ -25,255 +19,266 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 struct values_neon {
     int32x4_t v[8];
 };
-/// 8 planes, or 32 bytes of as many values.
-struct planes_neon {
-    uint8x16_t low, high;
+/// 32 bytes of as many values: first those of v[0], v[2], v[4], v[6], then the others. Or 8 planes.
+struct bytes_neon {
+    uint8x16_t even, odd;
+};
+/// 32 words, in the same order.
+struct words_neon {
+    int16x8_t v[4];
 };
 
-/// Where the bytes of 8 planes go: to groups, which are 8 bytes with the bits of 8 values, and back.
-struct neon_orders {
-    u8 groups[9][32];  ///< [w] planes from w on repeat the sign
-    u8 planes[32];     ///< from groups
-    u8 kept[9][32];    ///< [w] planes stay planes; those from w on repeat the sign
+/// [w] bytes of planes 0, 2, 4, 6, and of 1, 3, 5, 7; those from w on repeat the sign, and without planes zeros come out.
+struct neon_plane_bytes {
+    u8 of[9][32];
 };
-constexpr neon_orders make_neon_orders()
+constexpr neon_plane_bytes make_neon_plane_bytes()
 {
-    neon_orders o{};
-    for (unsigned k = 0; k < 8; ++k)
-        for (unsigned g = 0; g < 4; ++g) {
-            o.planes[4 * k + g] = static_cast<u8>(8 * g + k);
-            for (unsigned w = 1; w <= 8; ++w) {
-                o.groups[w][8 * g + k] = static_cast<u8>(4 * std::min(k, w - 1) + g);
-                o.kept[w][4 * k + g] = static_cast<u8>(4 * std::min(k, w - 1) + g);
-            }
-        }
-    return o;
+    neon_plane_bytes n{};
+    for (unsigned w = 0; w <= 8; ++w)
+        for (unsigned k = 0; k < 8; ++k)
+            for (unsigned c = 0; c < 4; ++c)
+                n.of[w][16 * (k % 2) + 4 * (k / 2) + c] = static_cast<u8>(w == 0 ? 255 : 4 * std::min(k, w - 1) + c);
+    return n;
 }
-inline constexpr neon_orders neon_order = make_neon_orders();
+inline constexpr neon_plane_bytes kept_plane_bytes = make_neon_plane_bytes();
 
 namespace neon {
 
+inline constexpr std::size_t lanes = 16;
+
+using portable::fill;
+
 using quanta = values_neon;
-using differences = values_neon;
-using running = int32x4_t;  // the last quantum in all words, or (while encoding) in the last one
-template <class T>
-struct magnitudes;
-template <>
-struct magnitudes<float> {
-    uint32x4_t most;
-};
-template <>
-struct magnitudes<double> {
-    uint64x2_t most;
-};
+using running = int32x4_t;  // the last quantum in all words
 
-inline constexpr bool streams = false;
-template <class T>
-struct lines_of;
-
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = vdupq_n_s32(base); }
-CCOLL_INLINE i32 last_of(running r) noexcept { return vgetq_lane_s32(r, 3); }
-
-CCOLL_INLINE uint64x2_t larger(uint64x2_t a, uint64x2_t b) noexcept { return vbslq_u64(vcgtq_u64(a, b), a, b); }
-CCOLL_INLINE void clear(magnitudes<float>& m) noexcept { m.most = vdupq_n_u32(0); }
-CCOLL_INLINE void clear(magnitudes<double>& m) noexcept { m.most = vdupq_n_u64(0); }
-CCOLL_INLINE void merge(magnitudes<float>& into, const magnitudes<float>& m) noexcept { into.most = vmaxq_u32(into.most, m.most); }
-CCOLL_INLINE void merge(magnitudes<double>& into, const magnitudes<double>& m) noexcept { into.most = larger(into.most, m.most); }
-CCOLL_INLINE u32 top(const magnitudes<float>& m) noexcept { return vmaxvq_u32(m.most); }
-CCOLL_INLINE u64 top(const magnitudes<double>& m) noexcept { return std::max(vgetq_lane_u64(m.most, 0), vgetq_lane_u64(m.most, 1)); }
-CCOLL_INLINE bool over(const magnitudes<float>& m, u32 limit) noexcept { return top(m) >= limit; }
-CCOLL_INLINE bool over(const magnitudes<double>& m, u64 limit) noexcept { return top(m) >= limit; }
-
-CCOLL_INLINE uint32x4_t magnitude(float32x4_t v) noexcept { return vreinterpretq_u32_f32(vabsq_f32(v)); }
-CCOLL_INLINE uint64x2_t magnitude(float64x2_t v) noexcept { return vreinterpretq_u64_f64(vabsq_f64(v)); }
-CCOLL_INLINE void largest_of(const float* x, magnitudes<float>& m) noexcept
-{
-    m.most = magnitude(vld1q_f32(x));
-    for (std::size_t i = 4; i < block_elements; i += 4) m.most = vmaxq_u32(m.most, magnitude(vld1q_f32(x + i)));
-}
-
-CCOLL_INLINE void largest_of(const double* x, magnitudes<double>& m) noexcept
-{
-    m.most = magnitude(vld1q_f64(x));
-    for (std::size_t i = 2; i < block_elements; i += 2) m.most = larger(m.most, magnitude(vld1q_f64(x + i)));
-}
-
-/// Rounded to nearest, ties to even. Beyond 32 bits whatever comes of it: nobody looks at such a quantum.
-CCOLL_INLINE int32x4_t rounded(float64x2_t low, float64x2_t high) noexcept
-{
-    return vcombine_s32(vmovn_s64(vcvtnq_s64_f64(low)), vmovn_s64(vcvtnq_s64_f64(high)));
-}
+// Conversions make 0 of NaN, and wrap or saturate. So comparisons, which NaN fails, put hold_out in place of all that is too large.
 
 template <class T>
-struct look_ahead {
-    CCOLL_INLINE void quantise(const float*, std::size_t, std::size_t, const float* x, const quantiser<float>& z, quanta& q,
-                               magnitudes<float>& m) const noexcept
-    {
-        const float32x4_t inverse = vdupq_n_f32(z.inverse);
-        for (int i = 0; i < 8; ++i) q.v[i] = vcvtnq_s32_f32(vmulq_f32(vld1q_f32(x + 4 * i), inverse));
-        largest_of(x, m);
-    }
-    CCOLL_INLINE void quantise(const double*, std::size_t, std::size_t, const double* x, const quantiser<double>& z, quanta& q,
-                               magnitudes<double>& m) const noexcept
-    {
-        const float64x2_t inverse = vdupq_n_f64(z.inverse);
-        clear(m);
-        for (int i = 0; i < 8; ++i) {
-            const float64x2_t low = vld1q_f64(x + 4 * i), high = vld1q_f64(x + 4 * i + 2);
-            m.most = larger(m.most, larger(magnitude(low), magnitude(high)));
-            q.v[i] = rounded(vmulq_f64(low, inverse), vmulq_f64(high, inverse));
-        }
-    }
-};
-
-CCOLL_INLINE void quantise_f64(const float* x, double inverse, quanta& q) noexcept
+CCOLL_INLINE T number_of(typename fields_of<T>::word bits) noexcept
 {
-    const float64x2_t by = vdupq_n_f64(inverse);
+    T x;
+    std::memcpy(&x, &bits, sizeof x);
+    return x;
+}
+CCOLL_INLINE int32x4_t kept(uint32x4_t are_below, int32x4_t q) noexcept { return vbslq_s32(are_below, q, vdupq_n_s32(hold_out)); }
+CCOLL_INLINE int32x4_t low_words(int64x2_t a, int64x2_t b) noexcept
+{
+    return vuzp1q_s32(vreinterpretq_s32_s64(a), vreinterpretq_s32_s64(b));
+}
+
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    const float32x4_t limit = vdupq_n_f32(number_of<float>(z.usual));
     for (int i = 0; i < 8; ++i) {
         const float32x4_t v = vld1q_f32(x + 4 * i);
-        q.v[i] = rounded(vmulq_f64(vcvt_f64_f32(vget_low_f32(v)), by), vmulq_f64(vcvt_high_f64_f32(v), by));
+        q.v[i] = kept(vcaltq_f32(v, limit), vcvtnq_s32_f32(vmulq_n_f32(v, z.inverse_in_t)));
     }
 }
-CCOLL_INLINE void replace_from(const float* x, u32 limit, const quanta& with, quanta& q) noexcept
+CCOLL_INLINE float64x2x2_t four_doubles(const double* x) noexcept { return {{vld1q_f64(x), vld1q_f64(x + 2)}}; }
+CCOLL_INLINE float64x2x2_t four_doubles(const float* x) noexcept
 {
-    for (int i = 0; i < 8; ++i) q.v[i] = vbslq_s32(vcgeq_u32(magnitude(vld1q_f32(x + 4 * i)), vdupq_n_u32(limit)), with.v[i], q.v[i]);
+    const float32x4_t v = vld1q_f32(x);
+    return {{vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v)}};
 }
-CCOLL_INLINE void load(const i32* values, quanta& q) noexcept
+template <class T>
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
 {
-    for (int i = 0; i < 8; ++i) q.v[i] = vld1q_s32(values + 4 * i);
-}
-CCOLL_INLINE void store(const quanta& q, i32* values) noexcept { std::memcpy(values, q.v, sizeof q.v); }
-#include <ccoll/codec/szp/hold.inl>
-
-CCOLL_INLINE void difference(const quanta& q, running& r, differences& d) noexcept
-{
+    const float64x2_t limit = vdupq_n_f64(static_cast<double>(number_of<T>(z.narrow)));
     for (int i = 0; i < 8; ++i) {
-        d.v[i] = vsubq_s32(q.v[i], vextq_s32(r, q.v[i], 3));
-        r = q.v[i];
+        const auto [a, b] = four_doubles(x + 4 * i).val;
+        const int64x2_t low = vreinterpretq_s64_u64(vcaltq_f64(a, limit)), high = vreinterpretq_s64_u64(vcaltq_f64(b, limit));
+        const int64x2_t first = vcvtnq_s64_f64(vmulq_n_f64(a, z.inverse)), second = vcvtnq_s64_f64(vmulq_n_f64(b, z.inverse));
+        q.v[i] = kept(vreinterpretq_u32_s32(low_words(low, high)), low_words(first, second));
     }
 }
-CCOLL_INLINE void alone(const quanta& q, differences& d) noexcept { d = q; }
-CCOLL_INLINE u32 sum_of_magnitudes(const differences& d) noexcept
+CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
+CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
 {
-    int32x4_t sum = vabsq_s32(d.v[0]);
-    for (int i = 1; i < 8; ++i) sum = vaddq_s32(sum, vabsq_s32(d.v[i]));
-    return static_cast<u32>(vaddvq_s32(sum));
+    quantise(x, z, q);
+    int32x4_t least = q.v[0];
+    for (int i = 1; i < 8; ++i) least = vminq_s32(least, q.v[i]);
+    if (vminvq_s32(least) != hold_out) return;
+    quanta in_double;
+    quantise_in_double(x, z, in_double);
+    for (int i = 0; i < 8; ++i) q.v[i] = vbslq_s32(vceqq_s32(q.v[i], vdupq_n_s32(hold_out)), in_double.v[i], q.v[i]);
 }
 
-/// 8x8 bit transposes, one in each 64 bits.
-CCOLL_INLINE uint8x16_t transposed(uint8x16_t bytes) noexcept
+CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 {
-    uint64x2_t v = vreinterpretq_u64_u8(bytes);
-    uint64x2_t t = vandq_u64(veorq_u64(v, vshrq_n_u64(v, 7)), vdupq_n_u64(0x00AA00AA00AA00AA));
-    v = veorq_u64(veorq_u64(v, t), vshlq_n_u64(t, 7));
-    t = vandq_u64(veorq_u64(v, vshrq_n_u64(v, 14)), vdupq_n_u64(0x0000CCCC0000CCCC));
-    v = veorq_u64(veorq_u64(v, t), vshlq_n_u64(t, 14));
-    t = vandq_u64(veorq_u64(v, vshrq_n_u64(v, 28)), vdupq_n_u64(0x00000000F0F0F0F0));
-    return vreinterpretq_u8_u64(veorq_u64(veorq_u64(v, t), vshlq_n_u64(t, 28)));
+    for (int i = 0; i < 8; ++i) vst1q_s32(to + 4 * i, q.v[i]);
 }
-CCOLL_INLINE planes_neon permuted(const planes_neon& p, const u8* order) noexcept
+CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
 {
-    const uint8x16x2_t both = {{p.low, p.high}};
-    return {vqtbl2q_u8(both, vld1q_u8(order)), vqtbl2q_u8(both, vld1q_u8(order + 16))};
+    for (int i = 0; i < 8; ++i) q.v[i] = vld1q_s32(from + 4 * i);
 }
-CCOLL_INLINE planes_neon load_32(const u8* in) noexcept { return {vld1q_u8(in), vld1q_u8(in + 16)}; }
-CCOLL_INLINE void store_32(const planes_neon& p, u8* out) noexcept
+CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
 {
-    vst1q_u8(out, p.low);
-    vst1q_u8(out + 16, p.high);
+    for (int i = 0; i < 8; ++i) q.v[i] = vsubq_s32(q.v[i], from.v[i]);
 }
-/// 8 planes of 32 bytes. All of them: the next block overwrites what is too much.
-CCOLL_INLINE void put_8_planes(uint8x16_t low, uint8x16_t high, u8* out) noexcept
+CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
 {
-    store_32(permuted({transposed(low), transposed(high)}, neon_order.planes), out);
+    for (int i = 0; i < 8; ++i) q.v[i] = vaddq_s32(q.v[i], from.v[i]);
 }
-/// 8 planes, of which those from `width` on repeat the sign, to 32 bytes in the order of the values.
-CCOLL_INLINE planes_neon get_8_planes(const u8* in, unsigned width) noexcept
+#include <ccoll/codec/szp/registers.inl>
+
+/// Swaps the bits of `a` and `b` that are By apart in a transposition: `a` keeps those of `low`, in each byte.
+template <int By>
+CCOLL_INLINE void swap_bits(uint8x16_t& a, uint8x16_t& b, uint8x16_t low) noexcept
 {
-    const planes_neon groups = permuted(load_32(in), neon_order.groups[std::min(width, 8u)]);
-    return {transposed(groups.low), transposed(groups.high)};
+    const uint8x16_t first = a;
+    a = vbslq_u8(low, a, vshlq_n_u8(b, By));
+    b = vbslq_u8(low, vshrq_n_u8(first, By), b);
+}
+CCOLL_INLINE uint64x2_t by_two(uint8x16_t v) noexcept { return vreinterpretq_u64_u8(v); }
+CCOLL_INLINE uint32x4_t by_one(uint8x16_t v) noexcept { return vreinterpretq_u32_u8(v); }
+
+/// 8x8 bit transposes between 8 words, in each of their 4 bytes, swap bits between words that are 4, 2 and 1 apart. Between the steps,
+/// words change their registers, so that partners stand in the same place of both.
+CCOLL_INLINE void put_8_planes(uint8x16_t a, uint8x16_t b, u8* out) noexcept
+{
+    const uint8x16_t first = a;  // words 0, 1, 2, 3; b: 4, 5, 6, 7
+    a = vsliq_n_u8(a, b, 4);
+    b = vsriq_n_u8(b, first, 4);
+    uint8x16_t c = vreinterpretq_u8_u64(vzip1q_u64(by_two(a), by_two(b)));  // 0, 1, 4, 5
+    uint8x16_t d = vreinterpretq_u8_u64(vzip2q_u64(by_two(a), by_two(b)));
+    swap_bits<2>(c, d, vdupq_n_u8(0x33));
+    uint8x16_t e = vreinterpretq_u8_u32(vtrn1q_u32(by_one(c), by_one(d)));  // 0, 2, 4, 6
+    uint8x16_t f = vreinterpretq_u8_u32(vtrn2q_u32(by_one(c), by_one(d)));
+    swap_bits<1>(e, f, vdupq_n_u8(0x55));
+    vst1q_u8(out, vreinterpretq_u8_u32(vzip1q_u32(by_one(e), by_one(f))));
+    vst1q_u8(out + 16, vreinterpretq_u8_u32(vzip2q_u32(by_one(e), by_one(f))));
+}
+/// 8 planes, of which those from `width` on repeat the sign.
+CCOLL_INLINE bytes_neon get_8_planes(const u8* in, unsigned width) noexcept
+{
+    const uint8x16x2_t planes = {{vld1q_u8(in), vld1q_u8(in + 16)}};
+    const u8* const from = kept_plane_bytes.of[std::min(width, 8u)];
+    uint8x16_t e = vqtbl2q_u8(planes, vld1q_u8(from)), f = vqtbl2q_u8(planes, vld1q_u8(from + 16));
+    swap_bits<1>(e, f, vdupq_n_u8(0x55));
+    uint8x16_t c = vreinterpretq_u8_u32(vtrn1q_u32(by_one(e), by_one(f)));
+    uint8x16_t d = vreinterpretq_u8_u32(vtrn2q_u32(by_one(e), by_one(f)));
+    swap_bits<2>(c, d, vdupq_n_u8(0x33));
+    const uint8x16_t a = vreinterpretq_u8_u64(vzip1q_u64(by_two(c), by_two(d)));
+    const uint8x16_t b = vreinterpretq_u8_u64(vzip2q_u64(by_two(c), by_two(d)));
+    return {vsliq_n_u8(a, b, 4), vsriq_n_u8(b, a, 4)};
 }
 
-/// The low (Half = 0) or the high words of 8 values.
-template <int Half>
-CCOLL_INLINE uint8x16_t words_of(int32x4_t a, int32x4_t b) noexcept
+/// The planes that numbers from `low` to `high` need: as many as 0, -1, 1, -2, 2 have bits as 0, 1, 2, 3, 4.
+CCOLL_INLINE unsigned width_of(i32 low, i32 high) noexcept
 {
-    const int16x8_t x = vreinterpretq_s16_s32(a), y = vreinterpretq_s16_s32(b);
-    return vreinterpretq_u8_s16(Half == 0 ? vuzp1q_s16(x, y) : vuzp2q_s16(x, y));
+    const auto number = [](i32 v) { return static_cast<u32>(v) << 1 ^ static_cast<u32>(v >> 31); };
+    return 32 - static_cast<unsigned>(std::countl_zero(number(low) | number(high)));
 }
-/// Up to 16 planes: those of one half of all values.
-template <int Half>
-CCOLL_INLINE void put_16_planes(const differences& d, unsigned width, u8* out) noexcept
+CCOLL_INLINE unsigned width_of(const quanta& d) noexcept
 {
-    const uint8x16_t a = words_of<Half>(d.v[0], d.v[1]), b = words_of<Half>(d.v[2], d.v[3]);
-    const uint8x16_t e = words_of<Half>(d.v[4], d.v[5]), f = words_of<Half>(d.v[6], d.v[7]);
-    put_8_planes(vuzp1q_u8(a, b), vuzp1q_u8(e, f), out);
-    if (width > 8) put_8_planes(vuzp2q_u8(a, b), vuzp2q_u8(e, f), out + 32);
+    int32x4_t low = d.v[0], high = d.v[0];
+    for (int i = 1; i < 8; ++i) {
+        low = vminq_s32(low, d.v[i]);
+        high = vmaxq_s32(high, d.v[i]);
+    }
+    return width_of(vminvq_s32(low), vmaxvq_s32(high));
 }
-CCOLL_INLINE unsigned put_planes(const differences& d, bool /*brief*/, u8* out) noexcept
+CCOLL_INLINE uint8x16_t in_bytes(int16x8_t words) noexcept { return vreinterpretq_u8_s16(words); }
+/// @param width  planes above may be left out
+CCOLL_INLINE void put_16_planes(const words_neon& w, unsigned width, u8* out) noexcept
 {
-    // 0, -1, 1, -2, 2 as 0, 1, 2, 3, 4: of as many bits as their planes.
-    int32x4_t any = vdupq_n_s32(0);
-    for (int i = 0; i < 8; ++i) any = vorrq_s32(any, veorq_s32(vshlq_n_s32(d.v[i], 1), vshrq_n_s32(d.v[i], 31)));
-    const unsigned width = 32 - static_cast<unsigned>(std::countl_zero(vmaxvq_u32(vreinterpretq_u32_s32(any))));
-    if (width == 0) return 0;
-    put_16_planes<0>(d, width, out);
-    if (width > 16) put_16_planes<1>(d, width - 16, out + 64);
+    const uint8x16_t a = in_bytes(w.v[0]), b = in_bytes(w.v[1]), c = in_bytes(w.v[2]), d = in_bytes(w.v[3]);
+    put_8_planes(vuzp1q_u8(a, b), vuzp1q_u8(c, d), out);
+    if (width > 8) put_8_planes(vuzp2q_u8(a, b), vuzp2q_u8(c, d), out + 32);
+}
+/// Which register has the first four of the values that stand in register i of words_neon; the others are two registers further.
+constexpr int place_of(int i) noexcept { return 4 * (i % 2) + i / 2; }
+/// The low (Half = 0) or the high words.
+template <int Half>
+CCOLL_INLINE words_neon half_words(const quanta& d) noexcept
+{
+    words_neon w;
+    for (int i = 0; i < 4; ++i) {
+        const int16x8_t a = vreinterpretq_s16_s32(d.v[place_of(i)]), b = vreinterpretq_s16_s32(d.v[place_of(i) + 2]);
+        w.v[i] = Half == 0 ? vuzp1q_s16(a, b) : vuzp2q_s16(a, b);
+    }
+    return w;
+}
+CCOLL_INLINE void put_planes(const quanta& d, unsigned width, u8* out) noexcept
+{
+    put_16_planes(half_words<0>(d), width, out);
+    if (width > 16) put_16_planes(half_words<1>(d), width - 16, out + 64);
+}
+CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
+{
+    const unsigned width = width_of(d);
+    if (width > 0) put_planes(d, width, out);
     return width;
 }
+CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept { put_planes(d, widest, out); }
 
-CCOLL_INLINE void widen(int8x16_t bytes, int32x4_t* v) noexcept
+CCOLL_INLINE uint8x16_t signs(uint8x16_t bytes) noexcept { return vreinterpretq_u8_s8(vshrq_n_s8(vreinterpretq_s8_u8(bytes), 7)); }
+/// Up to 16 planes.
+CCOLL_INLINE words_neon get_words(const u8* in, unsigned width) noexcept
 {
-    const int16x8_t low = vmovl_s8(vget_low_s8(bytes)), high = vmovl_high_s8(bytes);
-    v[0] = vmovl_s16(vget_low_s16(low));
-    v[1] = vmovl_high_s16(low);
-    v[2] = vmovl_s16(vget_low_s16(high));
-    v[3] = vmovl_high_s16(high);
+    const bytes_neon low = get_8_planes(in, width);
+    const bytes_neon high = width > 8 ? get_8_planes(in + 32, width - 8) : bytes_neon{signs(low.even), signs(low.odd)};
+    return {{vreinterpretq_s16_u8(vzip1q_u8(low.even, high.even)), vreinterpretq_s16_u8(vzip2q_u8(low.even, high.even)),
+             vreinterpretq_s16_u8(vzip1q_u8(low.odd, high.odd)), vreinterpretq_s16_u8(vzip2q_u8(low.odd, high.odd))}};
 }
-/// Up to 16 planes, as 16-bit words of 8 values each.
-struct words_32 {
-    int16x8_t v[4];
-
-    CCOLL_INLINE words_32(const u8* in, unsigned width) noexcept
-    {
-        const planes_neon low = get_8_planes(in, width);
-        planes_neon high;
-        if (width > 8) {
-            high = get_8_planes(in + 32, width - 8);
-        } else {
-            high.low = vreinterpretq_u8_s8(vshrq_n_s8(vreinterpretq_s8_u8(low.low), 7));
-            high.high = vreinterpretq_u8_s8(vshrq_n_s8(vreinterpretq_s8_u8(low.high), 7));
-        }
-        v[0] = vreinterpretq_s16_u8(vzip1q_u8(low.low, high.low));
-        v[1] = vreinterpretq_s16_u8(vzip2q_u8(low.low, high.low));
-        v[2] = vreinterpretq_s16_u8(vzip1q_u8(low.high, high.high));
-        v[3] = vreinterpretq_s16_u8(vzip2q_u8(low.high, high.high));
-    }
-};
-/// @param width  1..32
-CCOLL_INLINE void get_planes(const u8* in, unsigned width, differences& d) noexcept
+CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
 {
-    if (width <= 8) {
-        const planes_neon bytes = get_8_planes(in, width);
-        widen(vreinterpretq_s8_u8(bytes.low), d.v);
-        widen(vreinterpretq_s8_u8(bytes.high), d.v + 4);
-        return;
-    }
-    const words_32 low(in, std::min(width, 16u));
-    if (width <= 16) {
-        for (int i = 0; i < 4; ++i) {
-            d.v[2 * i] = vmovl_s16(vget_low_s16(low.v[i]));
-            d.v[2 * i + 1] = vmovl_high_s16(low.v[i]);
-        }
-        return;
-    }
-    const words_32 high(in + 64, width - 16);
+    const words_neon low = get_words(in, std::min(width, 16u));
+    words_neon high;
+    if (width > 16) high = get_words(in + 64, width - 16);
+    else
+        for (int i = 0; i < 4; ++i) high.v[i] = vshrq_n_s16(low.v[i], 15);
     for (int i = 0; i < 4; ++i) {
-        d.v[2 * i] = vreinterpretq_s32_s16(vzip1q_s16(low.v[i], high.v[i]));
-        d.v[2 * i + 1] = vreinterpretq_s32_s16(vzip2q_s16(low.v[i], high.v[i]));
+        d.v[place_of(i)] = vreinterpretq_s32_s16(vzip1q_s16(low.v[i], high.v[i]));
+        d.v[place_of(i) + 2] = vreinterpretq_s32_s16(vzip2q_s16(low.v[i], high.v[i]));
     }
 }
 
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = vdupq_n_s32(base); }
+/// Prefix sum of 32 differences on top of `r`.
+CCOLL_INLINE void scan(quanta& d, running& r) noexcept
+{
+    const int32x4_t zero = vdupq_n_s32(0);
+    int32x4_t total = zero;
+    for (int i = 0; i < 8; ++i) {
+        int32x4_t v = vaddq_s32(d.v[i], vextq_s32(zero, d.v[i], 3));
+        v = vaddq_s32(vaddq_s32(v, vextq_s32(zero, v, 2)), total);
+        total = vdupq_laneq_s32(v, 3);
+        d.v[i] = vaddq_s32(v, r);
+    }
+    r = vaddq_s32(r, total);
+}
+/// The same for bytes, whose sums fit 16 bits.
+CCOLL_INLINE void scan_bytes(const bytes_neon& bytes, quanta& q, running& r) noexcept
+{
+    const int8x16_t low = vreinterpretq_s8_u32(vzip1q_u32(by_one(bytes.even), by_one(bytes.odd)));
+    const int8x16_t high = vreinterpretq_s8_u32(vzip2q_u32(by_one(bytes.even), by_one(bytes.odd)));
+    const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)},
+                    zero = vdupq_n_s16(0);
+    int16x8_t total = zero;
+    for (int i = 0; i < 4; ++i) {
+        int16x8_t v = vaddq_s16(words[i], vextq_s16(zero, words[i], 7));
+        v = vaddq_s16(v, vextq_s16(zero, v, 6));
+        v = vaddq_s16(vaddq_s16(v, vextq_s16(zero, v, 4)), total);
+        total = vdupq_laneq_s16(v, 7);
+        q.v[2 * i] = vaddw_s16(r, vget_low_s16(v));
+        q.v[2 * i + 1] = vaddw_high_s16(r, v);
+    }
+    r = vdupq_laneq_s32(q.v[7], 3);
+}
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (width == 0) {
+        for (int i = 0; i < 8; ++i) q.v[i] = r;
+    } else if (width <= 8) {
+        scan_bytes(get_8_planes(in, width), q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
+}
 template <class To>
 CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
 {
@@ -287,126 +292,57 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
         write(to, 4 * i + 2, vmulq_n_f64(vcvtq_f64_s64(vmovl_high_s32(q.v[i])), step));
     }
 }
-
-/// Prefix sum of 32 differences on top of `r`.
-CCOLL_INLINE void scan(differences& d, running& r) noexcept
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
 {
-    const int32x4_t zero = vdupq_n_s32(0);
-    for (int i = 0; i < 8; ++i) {
-        int32x4_t v = vaddq_s32(d.v[i], vextq_s32(zero, d.v[i], 3));
-        v = vaddq_s32(v, vextq_s32(zero, v, 2));
-        d.v[i] = vaddq_s32(v, r);
-        r = vdupq_laneq_s32(d.v[i], 3);
-    }
-}
-/// The same for bytes: sums of 8 of them fit 16 bits.
-CCOLL_INLINE void scan_bytes(const planes_neon& bytes, quanta& q, running& r) noexcept
-{
-    const int8x16_t low = vreinterpretq_s8_u8(bytes.low), high = vreinterpretq_s8_u8(bytes.high);
-    const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)},
-                    zero = vdupq_n_s16(0);
-    for (int i = 0; i < 4; ++i) {
-        int16x8_t v = vaddq_s16(words[i], vextq_s16(zero, words[i], 7));
-        v = vaddq_s16(v, vextq_s16(zero, v, 6));
-        v = vaddq_s16(v, vextq_s16(zero, v, 4));
-        q.v[2 * i] = vaddw_s16(r, vget_low_s16(v));
-        q.v[2 * i + 1] = vaddw_high_s16(r, v);
-        r = vdupq_laneq_s32(q.v[2 * i + 1], 3);
-    }
-}
-CCOLL_INLINE void repeat(running r, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = r;
+    quanta q;
+    restore(in, width, r, q);
+    dequantise(q, step, to);
 }
 
-/// Planes at .. at + 7; beyond the width, the sign.
-CCOLL_INLINE planes_neon planes_from(const u8* in, unsigned width, unsigned at) noexcept
-{
-    if (at < width) return permuted(load_32(in + 4 * at), neon_order.kept[std::min(width - at, 8u)]);
-    const uint8x16_t sign = vreinterpretq_u8_u32(vdupq_n_u32(get<u32>(in + 4 * (width - 1))));
-    return {sign, sign};
-}
-/// Plane k gets plane k - By; `in` comes in: it has all its planes equal.
-template <int By>
-CCOLL_INLINE planes_neon planes_up(const planes_neon& p, uint8x16_t in) noexcept
-{
-    if constexpr (By == 4) return {in, p.low};
-    else return {vextq_u8(in, p.low, 16 - 4 * By), vextq_u8(p.low, p.high, 16 - 4 * By)};
-}
-/// What carries over `By` planes more: a plane makes a carry, or passes on one that is made below.
-template <int By>
-CCOLL_INLINE void carry_over(planes_neon& makes, planes_neon& passes) noexcept
-{
-    const planes_neon below = planes_up<By>(makes, vdupq_n_u8(0)), passed = planes_up<By>(passes, vdupq_n_u8(0xff));
-    makes.low = vorrq_u8(makes.low, vandq_u8(passes.low, below.low));
-    makes.high = vorrq_u8(makes.high, vandq_u8(passes.high, below.high));
-    passes.low = vandq_u8(passes.low, passed.low);
-    passes.high = vandq_u8(passes.high, passed.high);
-}
-/// Planes of the sum, 8 at once: carries run over the planes in three steps (Kogge-Stone).
-/// @param carry  all values' carry into the first plane, and then out of the last one
-CCOLL_INLINE planes_neon add_8_planes(const planes_neon& a, const planes_neon& b, uint8x16_t& carry) noexcept
-{
-    const planes_neon differ = {veorq_u8(a.low, b.low), veorq_u8(a.high, b.high)};
-    planes_neon makes = {vandq_u8(a.low, b.low), vandq_u8(a.high, b.high)}, passes = differ;
-    carry_over<1>(makes, passes);
-    carry_over<2>(makes, passes);
-    carry_over<4>(makes, passes);
-    makes.low = vorrq_u8(makes.low, vandq_u8(passes.low, carry));
-    makes.high = vorrq_u8(makes.high, vandq_u8(passes.high, carry));
-    const planes_neon into = planes_up<1>(makes, carry);
-    carry = vreinterpretq_u8_u32(vdupq_laneq_u32(vreinterpretq_u32_u8(makes.high), 3));
-    return {veorq_u8(differ.low, into.low), veorq_u8(differ.high, into.high)};
-}
-/// Of up to 8 planes: those that repeat the sign, in the last one, are not counted.
-CCOLL_INLINE unsigned width_of(const planes_neon& p) noexcept
-{
-    const uint32x4_t low = vreinterpretq_u32_u8(p.low), high = vreinterpretq_u32_u8(p.high), sign = vdupq_laneq_u32(high, 3);
-    const uint32x4_t but_last = vsetq_lane_u32(0, sign, 3);  // there it would be compared with itself
-    const uint16x8_t same = vcombine_u16(vmovn_u32(vceqq_u32(low, sign)), vmovn_u32(vceqq_u32(high, but_last)));
-    const u64 other = ~vget_lane_u64(vreinterpret_u64_u8(vmovn_u16(same)), 0);  // a byte per plane
-    return (71 - static_cast<unsigned>(std::countl_zero(std::rotl(other, 8)))) / 8;
-}
+/// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
 {
-    if (wa == 0 || wb == 0) {
-        const unsigned width = wa | wb;
-        const u8* const from = wa == 0 ? b : a;
-        for (unsigned at = 0; at < width; at += 8) store_32(load_32(from + 4 * at), out + 4 * at);
+    if ((wa | wb) <= 7) {
+        const bytes_neon x = get_8_planes(a, wa), y = get_8_planes(b, wb);
+        const uint8x16_t even = vaddq_u8(x.even, y.even), odd = vaddq_u8(x.odd, y.odd);
+        const int8x16_t e = vreinterpretq_s8_u8(even), o = vreinterpretq_s8_u8(odd);
+        put_8_planes(even, odd, out);
+        return width_of(vminvq_s8(vminq_s8(e, o)), vmaxvq_s8(vmaxq_s8(e, o)));
+    }
+    if ((wa | wb) <= 15) {
+        words_neon sum = get_words(a, wa);
+        const words_neon other = get_words(b, wb);
+        for (int i = 0; i < 4; ++i) sum.v[i] = vaddq_s16(sum.v[i], other.v[i]);
+        int16x8_t low = sum.v[0], high = sum.v[0];
+        for (int i = 1; i < 4; ++i) {
+            low = vminq_s16(low, sum.v[i]);
+            high = vmaxq_s16(high, sum.v[i]);
+        }
+        const unsigned width = width_of(vminvq_s16(low), vmaxvq_s16(high));
+        put_16_planes(sum, width, out);
         return width;
     }
-    uint8x16_t carry = vdupq_n_u8(0);
-    if ((wa | wb) <= 7) [[likely]] {
-        const planes_neon sum = add_8_planes(planes_from(a, wa, 0), planes_from(b, wb, 0), carry);
-        store_32(sum, out);
-        return width_of(sum);
-    }
-    unsigned width = std::min(std::max(wa, wb) + 1, widest_narrow);
-    for (unsigned at = 0; at < width; at += 8) store_32(add_8_planes(planes_from(a, wa, at), planes_from(b, wb, at), carry), out + 4 * at);
-    const u32 sign = get<u32>(out + 4 * (width - 1));
-    while (width > 0 && get<u32>(out + 4 * (width - 1)) == sign) --width;
-    return width > 0 || sign != 0 ? width + 1 : 0;
+    quanta x, y;
+    get_planes(a, wa, x);
+    get_planes(b, wb, y);
+    add_to(x, y);
+    return put_planes(y, out);
 }
 
-#include <ccoll/codec/szp/restore.inl>
+inline constexpr bool streams = false;
+template <class T>
+struct lines_of;
 
-namespace by_mask = specials::neon;
 #include <ccoll/codec/szp/loops.inl>
-#include <ccoll/codec/szp/quanta64.inl>
-
-#include <ccoll/codec/szp/alone.inl>
-#include <ccoll/codec/szp/survey.inl>
-inline constexpr bool takes_out = true;
-#include <ccoll/codec/szp/encode.inl>
-
-using portable::decode_lists;
-using portable::fill;
-using portable::get_lists;
-using portable::put_lists;
+#include <ccoll/codec/szp/choose.inl>
+#define CCOLL_FMA_TARGET CCOLL_TARGET
+#include <ccoll/codec/szp/wide.inl>
+#undef CCOLL_FMA_TARGET
 
 }  // namespace neon
 
-}  // namespace ccoll::detail::szp
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp
 
 #include <ccoll/base/kernels_end.inl>
 

@@ -1,132 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/survey.inl - floor 2. What an encoder of SZp asks of a chunk before it chooses a grid and a predictor. AVX-512 uses that of
-// AVX2, because it would gain nothing. Uses the primitives of szp/loops.inl, and
-//   largest_of(block, m)    the largest |x|, whatever m was
-//   sum_of_magnitudes(d)    of differences below 2^14
+// codec/szp/survey.inl - floor 2. What an encoder of SZp asks of values before it quantises them. Plain loops, which compilers vectorise,
+// compiled once for each instruction set (szp/loops.inl).
 
-/// Bits of the largest |x| below `limit`, on which a fine grid depends; f32, and in the portable kernels f64.
+/// Registers that compilers make for the set.
+typedef i32 vector_of_i32 __attribute__((vector_size(lanes), aligned(4), may_alias));
 template <class T>
-CCOLL_TARGET inline typename fields_of<T>::word largest_below(const T* x, std::size_t n, typename fields_of<T>::word limit) noexcept
+struct vector_of;
+template <>
+struct vector_of<float> {
+    typedef i32 type __attribute__((vector_size(lanes), aligned(4), may_alias));
+};
+template <>
+struct vector_of<double> {
+    typedef i64 type __attribute__((vector_size(lanes), aligned(8), may_alias));
+};
+
+/// Are all values the same bits, or all below `limit`? One pass of integer operations.
+/// @param n  a multiple of 128
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool is_flat(const T* x, std::size_t n, T limit) noexcept
 {
-    using fields = fields_of<T>;
-    magnitudes<T> most;
-    clear(most);
-    typename fields::word apart = 0;  // of blocks with values beyond the limit, and of the last block if it is short
-    for (std::size_t k = 0; k < n; k += block_elements) {
-        magnitudes<T> m;
-        clear(m);
-        const bool whole = n - k >= block_elements;
-        if (whole) largest_of(x + k, m);
-        if (whole && !over(m, limit)) [[likely]] {
-            merge(most, m);
-            continue;
+    using vector = typename vector_of<T>::type;
+    using word = typename fields_of<T>::signed_word;
+    constexpr std::size_t count = lanes / sizeof(T), step = 256 / sizeof(T);
+    const word first = std::bit_cast<word>(x[0]), least = std::bit_cast<word>(limit), magnitude = std::numeric_limits<word>::max();
+    vector differ = {}, large = {};
+    const auto any = [](const vector& v) CCOLL_TARGET {
+        word all = 0;
+        for (std::size_t k = 0; k < count; ++k) all |= v[k];
+        return all != 0;
+    };
+    for (std::size_t i = 0; i < n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        for (std::size_t k = 0; k < step; k += count) {
+            const vector v = *reinterpret_cast<const vector*>(x + i + k);
+            differ |= v ^ first;
+            large |= (v & magnitude) >= least;
         }
-        for (std::size_t i = k; i < std::min(n, k + block_elements); ++i)
-            if (const auto w = fields::magnitude(x[i]); w < limit && w > apart) apart = w;
+        if (i % (4 * step) == 0 && any(differ) && any(large)) return false;
     }
-    return std::max(apart, top(most));
+    return !any(differ) || !any(large);
 }
 
-/// Bits of the largest |x|; those of Inf or more if there are NaN or infinities.
+/// Can all values of a group have one quantum? Four of the first 256 say so of most groups that are not flat.
 template <class T>
-CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+CCOLL_INLINE bool may_be_flat(const T* x, T limit) noexcept
 {
-    using fields = fields_of<T>;
-    magnitudes<T> most;
-    clear(most);
+    const auto word = [](T v) CCOLL_TARGET { return fields_of<T>::of(v); };
+    const auto larger = [](T a, T b) CCOLL_TARGET { return std::max(fields_of<T>::magnitude(a), fields_of<T>::magnitude(b)); };
+    return (word(x[31]) == word(x[0]) && word(x[63]) == word(x[0]) && word(x[255]) == word(x[0])) ||
+           std::max(larger(x[0], x[31]), larger(x[63], x[255])) < fields_of<T>::of(limit);
+}
+
+/// The largest |q| of n quanta, a multiple of 32.
+CCOLL_TARGET inline u32 largest_of(const i32* q, std::size_t n) noexcept
+{
+    constexpr std::size_t count = lanes / sizeof(i32);
+    vector_of_i32 high = {}, low = {};
+    for (std::size_t i = 0; i < n; i += count) {
+        const vector_of_i32 v = *reinterpret_cast<const vector_of_i32*>(q + i);
+        high = v > high ? v : high;
+        low = v < low ? v : low;
+    }
+    u32 most = 0;
+    for (std::size_t k = 0; k < count; ++k) most = std::max({most, static_cast<u32>(high[k]), u32{0} - static_cast<u32>(low[k])});
+    return most;
+}
+
+/// Bits of the largest |x|; of an infinity or more if there are NaN or infinities.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline typename fields_of<T>::word largest_magnitude(const T* x, std::size_t n) noexcept
+{
+    typename fields_of<T>::signed_word most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto w = fields_of<T>::signed_magnitude(x[i]);
+        most = w > most ? w : most;
+    }
+    return static_cast<typename fields_of<T>::word>(most);
+}
+
+/// How many values, at least, are 0 at the beginning: a multiple of 256.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline std::size_t leading_zeros(const T* x, std::size_t n) noexcept
+{
+    constexpr std::size_t step = 256;
     std::size_t i = 0;
-    bool beyond = false;
-    for (; n - i >= block_elements; i += block_elements) {
-        read_ahead(x + i, block_elements * sizeof(T));
-        magnitudes<T> m;
-        largest_of(x + i, m);
-        beyond = beyond || over(m, fields::exponent);  // merge() may forget a NaN
-        merge(most, m);
+    for (; i + step <= n; i += step) {
+        read_ahead(x + i, step * sizeof(T));
+        vector_of_i32 any = {};
+        for (std::size_t k = 0; k < step * sizeof(T) / lanes; ++k) any |= reinterpret_cast<const vector_of_i32*>(x + i)[k];
+        i32 one = 0;
+        for (std::size_t k = 0; k < lanes / sizeof(i32); ++k) one |= any[k];
+        if (one != 0) break;  // -0 is not asked for
     }
-    typename fields::word all = beyond ? fields::exponent : top(most);
-    for (; i < n; ++i) all = std::max(all, fields::magnitude(x[i]));
-    return all;
+    return i;
 }
 
-/// What bit_range::add does, without branches: compilers vectorise it.
-template <std::size_t count>
-CCOLL_INLINE void add_bits(const float* x, bit_range& all) noexcept
-{
-    using fields = fields_of<float>;
-    constexpr int one = fields::exponent_one, above_all = 512;
-    int top = 0, lowest = above_all;
-    for (std::size_t i = 0; i < count; ++i) {
-        const int w = fields::signed_magnitude(x[i]), mantissa = (w & (one - 1)) | one;
-        const int zeros = (std::bit_cast<int>(static_cast<float>(mantissa & -mantissa)) >> fields::mantissa_bits) - 127;
-        const int exponent = w >> fields::mantissa_bits, is_zero = (w - 1) >> 31;
-        const int low = (exponent - fields::mantissa_bits + zeros) | (is_zero & above_all);
-        top = top > exponent ? top : exponent;
-        lowest = lowest < low ? lowest : low;
-    }
-    all.top = std::max(all.top, top);
-    all.lowest = std::min(all.lowest, lowest);
-}
-/// The largest power of two of which all values are multiples: data that were packed or rounded before, or whose ulp is above the bound. On
-/// it nothing is lost, because values with fewer significant bits than T has become quanta and come back as they are. The inverse of the
-/// step stays a normal number.
-/// @param least  only a larger step is of use; on other data the search ends soon
+/// The largest power of two above `least` of which all values are multiples (grid.hpp); 0 if there is none. Most data say so at once.
+/// @param zero  so many values are 0 at the beginning
 template <class T>
-CCOLL_TARGET inline fine_grid<T> find_lattice(const T* x, std::size_t n, T least) noexcept
-{
-    constexpr int span = is_f32<T> ? 29 : 60;  // quanta below far_limit
-    using fields = fields_of<T>;
-    using word = typename fields::word;
-    constexpr int infinite = static_cast<int>(fields::exponent >> fields::mantissa_bits);
-    const int too_low = static_cast<int>(fields::of(least) >> fields::mantissa_bits);
-    bit_range all;
-    const auto is_none = [&] { return all.lowest <= too_low || all.top - all.lowest > span || all.top >= infinite; };
-    std::size_t i = 0;
-    if constexpr (is_f32<T>) {
-        constexpr std::size_t many = 8 * block_elements;
-        for (; i + many <= n; i += many) {
-            add_bits<many>(x + i, all);
-            if (is_none()) return {};
-        }
-        for (; i + block_elements <= n; i += block_elements) add_bits<block_elements>(x + i, all);
-    }
-    for (; i < n; ++i) {
-        all.add(x + i, 1);
-        if (is_none()) return {};
-    }
-    if (is_none() || all.top == 0) return {};
-    const int lowest = std::min(all.lowest, infinite - 2);
-    return {std::bit_cast<T>(static_cast<word>(lowest) << fields::mantissa_bits), fields::exponent};
-}
-
-/// Is the value before worse than nothing as a prediction? Of noise around 0, gradients of neural networks for one, differences are longer
-/// than the values by a factor of sqrt(2): half a bit each. Judged by one block if the prediction is no worse there, else by four, and
-/// where these say little, by eight. Part of the bytes of a chunk (docs/wire_format.md); threads of a GPU can look at all eight blocks at
-/// once.
-template <class T>
-CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, const quantiser<T>& z) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline double find_lattice(const T* x, std::size_t n, std::size_t zero, double least) noexcept
 {
     CCOLL_EXACT_BODY
-    constexpr std::size_t usual = 4;
-    constexpr u32 enough = 64;
-    u32 of_quanta = 0, of_differences = 0;
-    const std::size_t blocks = std::min(n / block_elements, most_sampled<T>);
-    for (std::size_t i = 0; blocks > 0 && i < noise_samples; ++i) {
-        const std::size_t k = noise_sample(blocks, i);
-        look_ahead<T> one;
-        quanta q;
-        magnitudes<T> m;
-        one.quantise(x, 0, 0, x + block_elements * k, z, q, m);
-        if (over(m, z.brief)) return false;
-        running r;
-        start(r, 0);
-        differences d;
-        alone(q, d);
-        of_quanta += sum_of_magnitudes(d);
-        difference(q, r, d);
-        of_differences += sum_of_magnitudes(d);
-        const u32 seen = of_quanta + of_differences;
-        if (i == 0 && seen >= enough && of_differences <= of_quanta) break;
-        if (i + 1 == usual && (seen == 0 || seen >= enough)) break;
+    bit_range all;
+    T inverse = 0;
+    for (std::size_t i = zero; i < n; i += block_elements) {
+        const std::size_t count = std::min(block_elements, n - i);
+        // A multiple of the power so far, or 0 as long as there is none?
+        unsigned others = 0;
+        if (inverse == T(0)) {
+            typename fields_of<T>::word any = 0;
+            for (std::size_t k = 0; k < count; ++k) any |= fields_of<T>::magnitude(x[i + k]);
+            others = any != 0;
+        } else {
+            for (std::size_t k = 0; k < count; ++k) {
+                const T t = x[i + k] * inverse;
+                others |= !(std::nearbyint(t) == t);
+            }
+        }
+        if (others == 0) continue;
+        for (std::size_t k = 0; k < count; ++k) all.add(x[i + k]);
+        if (all.top == 0) continue;
+        const double step = all.template lattice<T>(least);
+        if (step == 0) return 0;
+        inverse = static_cast<T>(1 / step);
     }
-    return 8 * u64{of_differences} > 9 * u64{of_quanta};  // a sixth of a bit: less would not pay for a wrong guess
+    for (std::size_t i = 0; i < n; ++i)
+        all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
+    return all.top == 0 ? 0 : all.template lattice<T>(least);
 }

@@ -7,10 +7,7 @@
 #if defined(CCOLL_X86_KERNELS)
 #include <immintrin.h>
 
-#include <algorithm>
-#include <bit>
-
-#include <ccoll/codec/szp/words.hpp>
+#include <ccoll/codec/szp/set.hpp>
 
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
@@ -29,16 +26,6 @@ CCOLL_INLINE const Table& in_memory(const Table& table) noexcept
     return *there;
 }
 
-/// Words that fill registers.
-struct equal_words {
-    u64 swapped[3] = {0x00AA00AA00AA00AA, 0x0000CCCC0000CCCC, 0x00000000F0F0F0F0};  ///< by the steps of an 8x8 bit transpose
-    u32 low_words = 0x0000ffff, low_bytes = 0x00ff00ff;
-    u32 one_bytes = 0x01010101, one_words = 0x00010001;
-    u32 seven = 7, fifteen = 15;
-};
-inline constexpr equal_words equal_words_table;
-CCOLL_INLINE const equal_words& equal() noexcept { return in_memory(equal_words_table); }
-
 /// [w] where 8 planes come from, if those from w on repeat the sign.
 struct alignas(32) plane_numbers {
     u32 of[9][8];
@@ -51,20 +38,35 @@ constexpr plane_numbers make_plane_numbers()
     return n;
 }
 inline constexpr plane_numbers kept_planes = make_plane_numbers();
-
-/// [mask] the numbers of the bits that are set
-struct bit_numbers {
-    u8 of[256][8];
-};
-constexpr bit_numbers make_bit_numbers()
+/// The same with words that are 4 apart side by side, then those that are 2 apart.
+constexpr plane_numbers make_turned_numbers()
 {
-    bit_numbers n{};
-    for (unsigned mask = 0; mask < 256; ++mask)
-        for (unsigned bit = 0, count = 0; bit < 8; ++bit)
-            if ((mask >> bit & 1) != 0) n.of[mask][count++] = static_cast<u8>(bit);
+    constexpr unsigned order[8] = {0, 4, 2, 6, 1, 5, 3, 7};
+    plane_numbers n{};
+    for (unsigned w = 1; w <= 8; ++w)
+        for (unsigned k = 0; k < 8; ++k) n.of[w][k] = std::min(order[k], w - 1);
     return n;
 }
-inline constexpr bit_numbers set_bits = make_bit_numbers();
+inline constexpr plane_numbers turned_planes = make_turned_numbers();
+
+/// 8x8 bit transposes between 8 words, in each of their 4 bytes, swap bits between words that are 4, 2 and 1 apart: word j keeps `keep`
+/// bits, and gets the others of its partner, turned to the left. Twice, for registers of 64 bytes.
+struct alignas(64) turn_words {
+    u32 around[3][16], keep[3][16];
+};
+constexpr turn_words make_turn_words()
+{
+    turn_words t{};
+    for (unsigned s = 0; s < 3; ++s)
+        for (unsigned j = 0; j < 16; ++j) {
+            const u32 by = 4u >> s, low = s == 0 ? 0x0f0f0f0fu : s == 1 ? 0x33333333u : 0x55555555u;
+            const bool high = (j & by) != 0;
+            t.around[s][j] = high ? 32 - by : by;
+            t.keep[s][j] = high ? ~low : low;
+        }
+    return t;
+}
+inline constexpr turn_words turn_table = make_turn_words();
 
 /// The number of planes to store: those that only repeat the sign plane are left out. Comparing planes is faster than reducing values.
 /// @param mask  bit k: plane k differs from the sign plane; the highest bit: the sign plane is not 0.
@@ -74,7 +76,7 @@ CCOLL_INLINE unsigned width_of(Mask mask) noexcept
     return 32 - _lzcnt_u32(std::rotl(mask, 1));
 }
 
-}  // namespace ccoll::detail::szp
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp
 
 #include <ccoll/base/kernels_end.inl>
 

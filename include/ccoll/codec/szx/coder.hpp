@@ -4,15 +4,21 @@
 //   chunk   u8 code[blocks]     one per block of 128 values; the last block may be shorter
 //   ..      blocks              drawn in szx/layout.hpp; together they fill the chunk
 //
-// Or, where that is shorter: u8 255, codes and blocks of the values without the special ones, and these in a section (codec/specials.hpp).
+// Or, if there are exceptional values:
+//
+//   0       u8 255 | u8 0 | u16 place of the section
+//   4       u8 code[blocks], blocks of the other values, zeros up to a multiple of 16 bytes
+//   place   the section of exceptional values (codec/exceptions.hpp), in units of 16 bytes from the beginning of the chunk
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/specials.hpp>
+#include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/szx/kernels.hpp>
+#include <ccoll/policy/field_facts.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -23,8 +29,8 @@ namespace detail::szx {
 ///
 /// Every decoded value is within eb of the original: each one is decoded and compared while it is encoded, except in blocks whose
 /// extremes prove that all pass (szx/quantiser.hpp and szx/portable.hpp have the proofs). A block whose values do not pass is kept raw, or
-/// its special values are taken out of it, so NaN and Inf survive bit for bit. -0.0 and denormals are ordinary values. Bounds below the
-/// smallest normal T keep everything raw.
+/// its exceptional values are taken out of it, so NaN, Inf and missing values survive bit for bit. -0.0 and denormals are ordinary values.
+/// Bounds below the smallest normal T keep everything raw.
 /// Cost: two passes over a block in the innermost cache; no allocation.
 ///
 /// Source: Yu, Di, et al., "Ultrafast Error-Bounded Lossy Compression for Scientific Datasets", HPDC 2022 (SZx), used by
@@ -44,14 +50,17 @@ struct chunk_coder {
     static constexpr std::size_t chunk_elements = ChunkElements;
     static_assert(chunk_elements % block_elements == 0, "ccoll: a chunk of SZx must be whole blocks");
 
-    static encode_result encode_chunk(std::span<const T> in, byte_span dst, double eb) noexcept
+    static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
         const exact_environment environment;
-        const T limit = error_limit<T>(eb);
+        const T limit = error_limit<T>(field.eb);
         if (!(limit > 0)) return {0, status::unsupported};
+        const auto missing = static_cast<word>(field.missing.bits);
+        if (field.missing.declared && exceptions::has_bits(in.data(), in.size(), missing))
+            return without_exceptions({0, status::unsupported}, in, dst, limit, {far_limit(limit), missing});
         const encode_result all = encode_blocks(in, dst, limit);
         const bool kept_raw = all.raw_blocks > 0 || all.code != status::ok;
-        return kept_raw ? without_specials(all, in, dst, limit) : all;
+        return kept_raw ? without_exceptions(all, in, dst, limit, {far_limit(limit)}) : all;
     }
 
 private:
@@ -103,56 +112,80 @@ private:
         return all.bytes < in.size_bytes() ? all : encode_result{0, status::out_of_space};
     }
 
-    /// A chunk with raw blocks may be shorter without its special values.
-    /// @param usual  what became of it with them; dst holds it    @return the shorter one; dst holds that
-    [[gnu::noinline]] static encode_result without_specials(const encode_result& usual, std::span<const T> in, byte_span dst,
-                                                            T limit) noexcept
+    /// Exceptional values become the ordinary value before them, and those at the beginning of the chunk the first one; 0 if there is none.
+    static void repeat_ordinary(T* x, std::size_t n, const exceptions::places& at) noexcept
     {
-        const specials::rule<T> rule{far_limit(limit)};
-        specials::places gone;
+        T before = T(0);
+        for (std::size_t k = 0; k < at.blocks; ++k)
+            if (const exceptions::u32 ordinary = exceptions::whole(n, k) & ~at.masks[k]; ordinary != 0) {
+                before = x[exceptions::block_elements * k + static_cast<std::size_t>(std::countr_zero(ordinary))];
+                break;
+            }
+        for (std::size_t k = 0; k < at.blocks; ++k) {
+            T* const block = x + exceptions::block_elements * k;
+            const exceptions::u32 mask = at.masks[k];
+            if (mask == exceptions::whole(n, k)) {
+                std::fill_n(block, exceptions::length_of(n, k), before);
+                continue;
+            }
+            exceptions::each_bit(mask, [&](std::size_t i) { block[i] = i > 0 ? *(block + i - 1) : before; });
+            before = block[exceptions::length_of(n, k) - 1];
+        }
+    }
+
+    /// A chunk with raw blocks is encoded without its exceptional values, and these in a section behind it.
+    /// @param usual  what became of all values, in dst: that is the chunk if none is exceptional, or too many are different
+    [[gnu::noinline]] static encode_result without_exceptions(const encode_result& usual, std::span<const T> in, byte_span dst, T limit,
+                                                              const exceptions::rule<T>& rule) noexcept
+    {
+        exceptions::places at;
         T others[ChunkElements];
-        specials::split(in.data(), in.size(), rule, gone, others);
-        if (gone.values == 0) return usual;
-        specials::bridge(others, in.size(), gone);
-        std::byte room[sizeof others];
-        const std::size_t most = std::min(dst.size(), in.size_bytes());
-        if (most < 2) return usual;
-        room[0] = specials_code;
-        encode_result without = encode_blocks(std::span<const T>(others, in.size()), byte_span(room).subspan(1, most - 1), limit);
-        if (without.code != status::ok) return usual;
-        auto* const section = reinterpret_cast<specials::u8*>(room) + 1 + without.bytes;
-        const specials::u8* const end =
-            specials::write(in.data(), in.size(), gone, section, reinterpret_cast<const specials::u8*>(room) + most);
+        exceptions::u8 section[most_section_bytes];
+        exceptions::split(in.data(), in.size(), rule, at, others);
+        if (at.values == 0) return usual;
+        const exceptions::u8* const end =
+            exceptions::write(in.data(), in.size(), at, section, section + sizeof section, most_changes(in.size()));
         if (end == nullptr) return usual;
-        without.bytes += 1 + static_cast<std::size_t>(end - section);
-        without.special_values = gone.values;
-        if (without.bytes >= in.size_bytes() || (usual.code == status::ok && without.bytes >= usual.bytes)) return usual;
-        std::memcpy(dst.data(), room, without.bytes);
-        return without;
+        repeat_ordinary(others, in.size(), at);
+        const auto section_bytes = static_cast<std::size_t>(end - section), most = std::min(dst.size(), in.size_bytes());
+        if (most < head_bytes) return {0, status::out_of_space};
+        encode_result r = encode_blocks(std::span<const T>(others, in.size()), dst.first(most).subspan(head_bytes), limit);
+        if (r.code != status::ok) return r;
+        const std::size_t blocks_end = head_bytes + r.bytes, place = exceptions::up_to(exceptions::unit, blocks_end);
+        r.bytes = place + section_bytes;
+        if (r.bytes > dst.size() || r.bytes >= in.size_bytes()) return {0, status::out_of_space};
+        dst[0] = exceptions_code;
+        dst[1] = std::byte{0};
+        store(dst, 2, static_cast<std::uint16_t>(place / exceptions::unit));
+        std::memset(dst.data() + blocks_end, 0, place - blocks_end);
+        std::memcpy(dst.data() + place, section, section_bytes);
+        r.special_values = at.values;
+        return r;
     }
 
 public:
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, stores how = stores::cached) noexcept
     {
-        const bool has_specials = !src.empty() && src[0] == specials_code;
-        const_byte_span section;
-        if (!has_specials) return decode_blocks(src, section, false, out, eb, how);
-        if (const status s = decode_blocks(src.subspan(1), section, true, out, eb, stores::cached); s != status::ok) return s;
-        const auto* const from = reinterpret_cast<const specials::u8*>(section.data());
-        return !section.empty() && specials::read(from, section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        if (src.empty() || src[0] != exceptions_code) return decode_blocks(src, 0, out, eb, how);
+        if (src.size() < head_bytes || src[1] != std::byte{0}) return status::corrupt;
+        const std::size_t place = exceptions::unit * load<std::uint16_t>(src, 2);
+        if (place < head_bytes || place > src.size()) return status::corrupt;
+        const const_byte_span blocks = src.first(place).subspan(head_bytes), section = src.subspan(place);
+        if (const status s = decode_blocks(blocks, exceptions::unit - 1, out, eb, stores::cached); s != status::ok) return s;
+        const auto* const from = reinterpret_cast<const exceptions::u8*>(section.data());
+        return exceptions::read(from, section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
 private:
-    /// @param behind  gets what stands behind the blocks, which may be something only if `more`
-    static status decode_blocks(const_byte_span src, const_byte_span& behind, bool more, std::span<T> out, double eb, stores how) noexcept
+    /// @param most_fill  so many bytes may stand behind the blocks
+    static status decode_blocks(const_byte_span src, std::size_t most_fill, std::span<T> out, double eb, stores how) noexcept
     {
-        // Nothing is checked after this: the codes are valid, and the blocks end where the chunk ends.
+        // Nothing is checked after this: the codes are valid, and the blocks end where they should.
         const std::size_t blocks = block_count(out.size()), whole = out.size() / block_elements;
         if (src.size() < blocks || !are_codes<T>(src.first(blocks))) return status::corrupt;
         std::size_t expected = blocks + bytes_of_blocks<T>(src.first(whole));
         if (whole < blocks) expected += block_bytes<T>(static_cast<unsigned>(src[whole]), out.size() - whole * block_elements);
-        if (more ? expected > src.size() : expected != src.size()) return status::corrupt;
-        behind = src.subspan(expected);
+        if (expected > src.size() || src.size() - expected > most_fill) return status::corrupt;
         src = src.first(expected);
 
         const exact_environment environment;
@@ -184,8 +217,18 @@ private:
         return status::ok;
     }
 
-    /// In the place of the first block's code: special values stand behind the blocks.
-    static constexpr std::byte specials_code{255};
+    using word = typename fields_of<T>::word;
+
+    /// In the place of the first block's code: the chunk has exceptional values.
+    static constexpr std::byte exceptions_code{255};
+    static constexpr std::size_t head_bytes = 4;  ///< of such a chunk
+
+    /// If more exceptional values differ from the one before them, they stay in their blocks. A dictionary holds all others.
+    static constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
+    static constexpr std::size_t most_section_bytes = [] {
+        constexpr std::size_t n = chunk_elements, values = most_changes(n) + 1, runs = values + n / exceptions::most_in_run;
+        return exceptions::up_to(exceptions::unit, exceptions::most_in_front(n) + 2 * runs + sizeof(T) * values + 8);
+    }();
 
     static constexpr std::size_t block_count(std::size_t n) noexcept { return (n + block_elements - 1) / block_elements; }
 };

@@ -1,201 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/add.cuh - floor 4. The kernel that makes addends of SZp: of values; of two addends, their sum without decoding; of values and an
-// addend at once, so that the addend of a rank's own values is never written; of multiples of two addends. One thread block a chunk, one
-// thread a block of 32.
-//
-// Usual are narrow chunks without classes and fill values, and two addends whose rows and planes are equally long. Two addends are added
-// plane by plane, 32 lanes of a ripple-carry adder in one word. A constant operand has no planes, so those of the other one are copied. Own
-// values are differences in registers. Chunks that are not usual are added in slow_sum.cuh.
+// cuda/szp/add.cuh - floor 4. Sums of planes, and the fast kernel that adds the addends in two frames. It takes chunks that are usual in
+// both.
 #pragma once
 
-#include <ccoll/cuda/szp/slow_sum.cuh>
+#include <ccoll/cuda/szp/decode.cuh>
+#include <ccoll/cuda/szp/place.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// Adds the 32-bit differences of a block that was read.
-CCOLL_DEVICE void add_block(const addend_block& c, i32 (&d)[32])
-{
-    const u32 most = warp_max(c.width);
-    const auto plane = [&](u32 k) { return c.at[k]; };
-    if (most <= 8) get_differences<1, true>(c.width, plane, d);
-    else if (most <= 16) get_differences<2, true>(c.width, plane, d);
-    else get_differences<4, true>(c.width, plane, d);
-}
+/// 32 additions in two's complement at once, plane by plane from the lowest on.
+struct ripple {
+    u32 carry = 0, last = 0;
+    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
 
-/// The header, and what two operands have to have in common. By one thread. @return a status
-template <class E>
-CCOLL_DEVICE_RARE status check_operands(const operand<E>& a, const operand<E>& b, u64 n, u32 chunks, double bound)
-{
-    bool too_large = false;
-    for (const operand<E>* each : {&a, &b}) {
-        if (each->frame.frame == nullptr) continue;
-        if (const status s = each->frame.check_header(n, chunks); s != status::ok) return s;
-        if (each->frame.flags() == 0) return status::not_an_addend;
-        if (bits_of(each->frame.bound()) != bits_of(bound)) return status::bound_differs;
-        too_large = too_large || (each->frame.flags() & too_large_flag) != 0;
+    template <u32 Octet>
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
+    {
+        half<Octet, 0>(s, b);
+        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
     }
-    return too_large ? status::too_large : status::ok;
-}
 
-/// Writes an addend of n elements. The bytes are those of the host.
-/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(addend_room) bytes, of numbers.
-/// @tparam What  values: a.values is what is encoded; else a.frame is an addend
-/// @param b        an addend; without a frame there is none
-/// @param z        of the bound; without values the bound alone counts, and a negative one stands for that of `a`
-/// @param frame    a multiple of 16 bytes, room for max_addend_bytes(n); it must not overlap an operand
-template <class E, addend_of What>
-__global__ __launch_bounds__(team_threads,
-                             is_f32<number_of_element<E>> ? 4 : 2) void add(const __grid_constant__ operand<E> a,
-                                                                            const __grid_constant__ operand<E> b, u64 n,
-                                                                            const __grid_constant__ grid<number_of_element<E>> z, u8* frame,
-                                                                            u32 chunks, scratch* s, outcome* out)
-{
-    using T = number_of_element<E>;
-    constexpr bool has_values = What == addend_of::values;
-    auto& room = shared_memory<addend_room<T>>();
-    const frame_writer<E> writer{frame, chunks};
-    const u32 chunk = blockIdx.x;
-    const double bound = has_values || z.bound >= 0 ? z.bound : a.frame.bytes >= 48 ? a.frame.bound() : 0;
-    if (me() == 0) {
-        status code = check_operands(a, b, n, chunks, bound);
-        if (has_values && code == status::ok && !z.usable) code = status::too_large;
-        room.code = static_cast<u32>(code);
-    }
-    const u64 first = u64{chunk} * chunk_elements;
-    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements})), blocks = (count + 31) / 32;
-    const bool active = me() < blocks;
-    if (has_values && chunks > 0) stage(a.values + first, count, room.values);
-    if (chunk == 0) writer.put_header(n, bound, addend_flag);
-    __syncthreads();
-    status code = static_cast<status>(room.code);
-    addend_block x, y;
-    if (me() < 2) room.heads[me()] = {};
-    if (code == status::ok && chunks > 0) {
-        __syncthreads();
-        if (!has_values) code = read_addend<E>(a.frame, chunks, chunk, count, room.heads[0], x, room.blocks[0]);
-        if (code == status::ok && b.frame.frame != nullptr)
-            code = read_addend<E>(b.frame, chunks, chunk, count, room.heads[1], y, room.blocks[1]);
-    }
-    const bool works = code == status::ok && chunks > 0;
-    bool usual = works && What != addend_of::multiples;
-    if (usual && has_values) {
-        T v[32];
-        unstage(room.values, v);
-        const word_of<T> most_of_warp = warp_max(active ? largest_magnitude(v) : word_of<T>{0});
-        if (lane() == 0) room.most.of[warp()] = most_of_warp;
-    }
-    __syncthreads();
-    u64 largest = 0, base = 0;
-    // Of the rows of a usual sum. From shared memory each time, so that no register is spent on it.
-    const auto above = [&] { return has_values ? 0 : larger(room.heads[0].above, room.heads[1].above); };
-    if (usual) {
-        u64 own = room.heads[0].largest;
-        base = room.heads[0].base + room.heads[1].base;
-        if (has_values) {
-            const word_of<T> most = largest_of(room.most);
-            usual = most < z.safe;
-            own = usual ? u64{largest_quantum<T>(most, z.inverse_f64)} : 0;
-            base += static_cast<u64>(static_cast<i64>(quantum(staged<T>(room.values, 0), z.inverse)));
+private:
+    template <u32 Octet, u32 From>
+    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    {
+        CCOLL_UNROLL
+        for (u32 k = From; k < From + 4; ++k) {
+            const u32 x = s[k], y = b[k], sum = x ^ y ^ carry;
+            carry = (x & y) | (x & carry) | (y & carry);
+            if (sum != last) width = 8 * Octet + k + 1;
+            last = sum;
+            s[k] = sum;
         }
-        largest = own + room.heads[1].largest;
-        usual = usual && room.heads[0].is_usual() && room.heads[1].is_usual() && own < narrow_limit && largest < narrow_limit;
-        usual = usual && (has_values || above() == 0 || largest < limit_of_rows_of_addends);
-        usual = usual && (has_values || room.heads[0].is_over(above())) && room.heads[1].is_over(above());
     }
-    u32 units = 0, fill = 0;
-    slow_sum<T> slow;  // in memory
-    // The two paths have nothing in common, so that registers of one are not kept while the other one runs.
-    if (usual) {
-        u32* const image = reinterpret_cast<u32*>(room.values);
-        const auto in_front = [&] { return above() != 0 ? 4u : 3u; };
-        const auto lay = [&](u32 width) {
-            const chunk_layout l = lay_out<true>(blocks, active ? width : 0, false, above() != 0, [] { return 0u; }, room.layout);
-            const u32 words = in_front() + l.body_words();
-            units = (4 * words + unit_bytes - 1) / unit_bytes;
-            fill = unit_bytes * units - 4 * words;
-            if (me() == 0) publish_size(s, chunk, units);
-            if (!l.flat) put_codes(l, blocks, room.layout, image + in_front());
-            if (me() == 0) {
-                image[0] = l.head(l.flat ? flat : above() != 0 ? rows : narrow, 0, false);
-                image[1] = static_cast<u32>(base);
-                image[2] = static_cast<u32>(largest);
-                if (above() != 0) image[3] = above();
+};
+
+template <class T>
+struct add_arguments {
+    frame_in a, b;
+    u64 n;
+    frame_out to;
+    work* w;
+};
+
+/// Bytes of shared memory that the planes of a group take, with one octet above them.
+inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
+
+/// Exceptional values of two addends, in the memory that planes take later.
+struct pair_room {
+    team_room team;
+    sections_in<1> of[2];
+    section_out out;
+};
+static_assert(sizeof(pair_room) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
+
+/// Entry i of the sum.
+CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i) { return sum_of(r.of[0].wide_of_entry(0, i), r.of[1].wide_of_entry(0, i)); }
+/// Exceptional values in the same places of both, and the same runs of them, or one value alone. By all threads; there are barriers in
+/// here.
+/// @return false: the chunk is for the list
+template <class T>
+CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
+{
+    auto& r = shared_memory<pair_room>();
+    for (u32 k = 0; k < 2; ++k) {
+        const frame_in& f = k == 0 ? a.a : a.b;
+        const chunk_place c = find_chunk(f, chunk);
+        if (!has_front(c, groups_of(count))) return false;
+        const u32 at = exceptions_at(c);
+        if (at == 0 || read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, r.of[k], r.team) != status::ok) return false;
+    }
+    const u32 mask = r.of[0].masks[0][me()], of_x = r.of[0].entries[0], of_y = r.of[1].entries[0], entries = larger(of_x, of_y);
+    bool good = mask == r.of[1].masks[0][me()] && (of_x == 1 || of_y == 1 || of_x == of_y);
+    if (of_x > 1 && of_y > 1) {
+        const u32 first = r.of[0].before[0][me()];
+        for (u32 i = first; i < first + ones_of(mask); ++i) good = good && r.of[0].entry[i] == r.of[1].entry[i];
+    }
+    if (team_any(!good, r.team.words)) return false;
+    good = me() >= entries || !is_too_large(sum_of_entries(r, me()));
+    if (team_any(!good, r.team.words)) return false;
+    if (me() == 0) r.out.entries = entries;
+    measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, r.team);
+    return true;
+}
+/// Finds the place of the sum, and writes its exceptional values before planes take their room.
+template <class T>
+CCOLL_DEVICE_RARE void put_beside(const add_arguments<T>& a, placing p, u32 count)
+{
+    auto& r = shared_memory<pair_room>();
+    if (me() == 0) put_shared(p.exceptions(), r.out.bytes / unit_bytes), put_shared(p.step(), u64{0});
+    const u32 front = in_units(front_bytes(groups_of(count), false)), place = p.ask(a.w, front);
+    if (me() == 0) {
+        put_shared(p.place(), place);
+        atomicAdd(&a.w->special_values, static_cast<unsigned long long>(r.out.places));
+    }
+    __syncthreads();
+    u8* const at = a.to.unit(get_shared<u32>(p.place()) + front + (p.found & 0xffff));
+    const auto put = [&](u8* to, u32 i) { store_wide(to, sum_of_entries(r, i)); };
+    put_section(r.out, r.of[0].masks[0][me()], r.of[r.of[0].entries[0] > 1 ? 0 : 1].entry, count, wide_bytes, 0, put, at, r.team);
+    __syncthreads();
+}
+
+/// The chunk of this thread block. @tparam Adjusted  exceptional values have been read    @return false: it is not for this way
+template <bool Adjusted, class T>
+CCOLL_DEVICE bool add_chunk(const add_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address room = shared_begin(), staged = room + g * staged_bytes;
+    placing p{room + team_warps * staged_bytes};
+    p.adjusted = Adjusted;
+    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    group_out out;
+    const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
+    const u32 fronts = u32{has_front(of_x, groups)} + u32{has_front(of_y, groups)};  // of both, so that no load waits for the other one
+    if (fronts < 2) return false;
+    if (g < groups) {
+        blocks = blocks_in_group(count, g);
+        const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+        const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+        const group_in x = p_x.template opened<T>(up_to & 0xffff, words & 0xffff), y = p_y.template opened<T>(up_to >> 16, words >> 16);
+        const bool usual = (Adjusted | ((x.exceptions | y.exceptions) == 0)) & ((x.step | y.step) == 0) & x.usual & y.usual &
+                           (larger(x.widest, y.widest) < most_fast_planes) & (x.ceiling + y.ceiling < fast_limit<T>);
+        if (usual) {
+            ceiling = x.ceiling + y.ceiling;
+            out.base = static_cast<i32>(static_cast<u32>(x.base) + static_cast<u32>(y.base));
+            u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
+            widest += widest > 0;
+            ripple r;
+            if (widest > 0) {
+                get_octet<0>(x.planes, widest, s0, sign_x);
+                get_octet<0>(y.planes, widest, t, sign_y);
+                r.add<0>(s0, t, widest);
             }
-            if (me() < fill / 4) image[words + me()] = 0;
-            return l;
-        };
-        const auto planes_at = [&](const chunk_layout& l) { return image + in_front() + l.codes + l.before; };
-        if (has_values) {
-            i32 before = quantum(staged<T>(room.values, me() > 0 && active ? block_elements * me() - 1 : 0), z.inverse), d[32];
-            {
-                T v[32];
-                unstage(room.values, v);
-                CCOLL_UNROLL
-                for (u32 i = 0; i < 32; ++i) {
-                    const i32 q = quantum(v[i], z.inverse);
-                    d[i] = active ? minus(q, before) : 0;
-                    before = q;
+            if (widest > 8) {
+                get_octet<1>(x.planes, widest, s1, sign_x);
+                get_octet<1>(y.planes, widest, t, sign_y);
+                r.add<1>(s1, t, widest);
+                if (widest > 16) {
+                    get_octet<2>(x.planes, widest, s2, sign_x);
+                    get_octet<2>(y.planes, widest, t, sign_y);
+                    r.add<2>(s2, t, widest);
                 }
             }
-            if (b.frame.frame != nullptr) add_block(y, d);
-            const chunk_layout l = lay(width_of(d));
-            if (!l.flat) put_planes(d, l.words, planes_at(l));
+            lay_out(out, r.width, blocks);
+            found = out.units();
         } else {
-            u32 sum[8];
-            const bool few = __ballot_sync(all_lanes, x.width > 7 || y.width > 7) == 0;  // in this warp, so that they stay in `sum`
-            u32 width = 0;
-            if (few) {
-                plane_adder adder;
-                adder.add(x.at, x.width, y.at, y.width, 0, [&](u32 k, u32 plane) { sum[k] = plane; });
-                width = adder.width(x.width, y.width);
-            } else {
-                width = add_planes(x, y, 32, [](u32, u32) {});
-            }
-            const chunk_layout l = lay(width);
-            u32* const to = planes_at(l);
-            if (few) {
-                CCOLL_UNROLL
-                for (u32 k = 0; k < 8; ++k)
-                    if (k < l.words) to[k] = sum[k];
-            } else {
-                add_planes(x, y, 32, [&](u32 k, u32 plane) {
-                    if (k < l.words) to[k] = plane;
-                });
-            }
-        }
-    } else if (works) {
-        slow.x = room.heads[0];
-        slow.y = room.heads[1];
-        slow.of_x = x;
-        slow.of_y = y;
-        slow.p = a.factor;
-        slow.q = b.factor;
-        slow.is_sum = b.frame.frame != nullptr;
-        add_slowly<What>(a.values != nullptr ? a.values + first : nullptr, count, z, slow, room);
-        code = slow.code;
-        if (code != status::ok) slow.words = 0;
-        units = (4 * slow.words + unit_bytes - 1) / unit_bytes;
-        fill = unit_bytes * units - 4 * slow.words;
-    }
-    if (chunks > 0 && !usual && me() == 0) publish_size(s, chunk, units);
-    if (chunks > 0 && warp() == 0) {
-        const u64 before = look_back(s, chunk, units);
-        if (lane() == 0) room.place = before;
-    }
-    __syncthreads();
-    if (units > 0) {
-        u8* const to = writer.payload() + unit_bytes * room.place;
-        if (usual) {
-            put_pieces(room.values, units, to);
-        } else {
-            put_slowly(slow, count, room, reinterpret_cast<u32*>(to));
-            if (me() < fill / 4) store_as<u32>(to + unit_bytes * units - fill + 4 * me(), 0);
-            if (me() == 0 && !slow.is_sum && slow.taken_out > 0) atomicAdd(&s->special_values, slow.taken_out);
+            found = found_unusual;
         }
     }
-    if (chunks > 0 && me() == 0) writer.put_entry(chunk, static_cast<u32>(room.place) + units, fill, false);
-    if (code != status::ok && me() == 0) report(s, static_cast<u32>(code));
-    if (is_last_block(s, larger(chunks, 1u), room.blocks_done)) end_adding(writer, n, bound, s, out);
+    p.tell(found, ceiling);
+    p.sum_up();
+    if ((p.found & (15 * found_unusual)) != 0) return false;
+    if (Adjusted) {
+        put_beside(a, p, count);
+        p.is_known = true;
+    }
+    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
+    return true;
+}
+template <class T>
+CCOLL_DEVICE_RARE void add_unusual(const add_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x;
+    if (adjust(a, chunk, values_of_chunk(a.n, chunk)) && add_chunk<true>(a)) return;
+    if (me() == 0) list_chunk(a.w, chunk);
+}
+
+template <class T>
+__global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ add_arguments<T> a)
+{
+    let_next_begin();
+    if (!add_chunk<false>(a)) add_unusual(a);
 }
 
 }  // namespace ccoll::detail::device::szp

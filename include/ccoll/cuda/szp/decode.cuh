@@ -1,272 +1,225 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/decode.cuh - floor 4. The kernel that decodes frames of SZp: one thread block a chunk, one thread a block of 32. Any bytes are
-// safe.
-//
-//   1  the chunk to shared memory in 16-byte pieces                                                                       barrier
-//   2  head and codes; scan of the words of the blocks                                                                    barrier
-//   3  planes to differences in registers, their running sum; scan of the sums of the blocks                              barrier
-//   4  values to shared memory, over the planes                                                                           barrier
-//   5  16-byte pieces to the result
-// Quanta of more than 32 bits take a slower way from 3 on.
+// cuda/szp/decode.cuh - floor 4. The fast kernel that decodes usual chunks, of frames for movement and of addends. All others go to the
+// list. A warp does a group, and nothing is shared between warps but exceptional values, which come last.
 #pragma once
 
-#include <ccoll/cuda/szp/fills.cuh>
-#include <ccoll/cuda/szp/kept.cuh>
-#include <ccoll/cuda/szp/repredict.cuh>
+#include <ccoll/cuda/szp/law.cuh>
+#include <ccoll/cuda/szp/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// Inf or NaN by the bits of the class planes; 0: a finite value.
+/// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0, and its product with a step below `most` is
+/// exact if the bits `zeros` of the step are 0.
 template <class T>
-CCOLL_DEVICE word_of<T> class_bits(u32 a, u32 b, u32 i)
-{
-    using fields = fields_of<T>;
-    const u32 c = (a >> i & 1) | (b >> i & 1) << 1;
-    if (c == 0) return 0;
-    return c == 3 ? fields::exponent | fields::exponent_one >> 1 : c == 1 ? fields::exponent : fields::exponent | fields::sign;
-}
-
-template <class T>
-struct decode_room {
-    alignas(16) u8 bytes[chunk_elements * sizeof(T)];  // the chunk, then its values
-    blocks_room blocks;
-    specials_room specials;
-    T step;
-    u32 code, blocks_done;
-    u64 end;
+struct biased;
+template <>
+struct biased<float> {
+    static constexpr u32 bias = 0x4b400000u;
+    static constexpr float offset = 12582912.0f, most = 0x1p96f;
+    static constexpr u32 zeros = 3;
+    CCOLL_DEVICE static float number(u32 bits) { return number_of(bits); }
+};
+template <>
+struct biased<double> {
+    static constexpr u32 bias = 0x80000000u;
+    static constexpr double offset = 0x1p52 + 0x1p31, most = 0x1p960;
+    static constexpr u64 zeros = (u64{1} << 22) - 1;
+    CCOLL_DEVICE static double number(u32 bits) { return number_of(u64{0x43300000u} << 32 | bits); }
 };
 
-/// The values of a chunk whose quanta do not fit 32 bits, or are not exact in T: staged. By all threads, behind a barrier.
-template <class T>
-CCOLL_DEVICE_RARE void restore_slowly(const u32* block, const chunk_head& h, const block_place& p, bool active, double step,
-                                      decode_room<T>& s)
+CCOLL_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+CCOLL_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
+
+/// Four values of a row. The product with the step is rounded once: offset times step is exact.
+CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], float step, float minus)
 {
-    i64 d[32];
-    u32 a = 0, b = 0;
-    block_place own = p;
-    if (!active) own.width = 0;
-    get_block<T>(block, own, d, a, b);
-    u64 sum = 0;
-    for (u32 i = 0; i < 32; ++i) sum += static_cast<u64>(d[i]);
-    u64 q = team_exclusive(sum, s.blocks.sums).before + h.base;  // its barriers stand between planes and values
-    if (!active) return;
-    for (u32 i = 0; i < 32; ++i) {
-        q += static_cast<u64>(d[i]);
-        const T value = static_cast<T>(times(static_cast<double>(static_cast<i64>(q)), step));
-        const word_of<T> special = class_bits<T>(a, b, i);
-        stage_one<T>(s.bytes, block_elements * me() + i, special != 0 ? special : bits_of(value));
+    u32 v[4];
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 4; ++i) v[i] = bits_of(fused(biased<float>::number(q[i]), step, minus));
+    put_shared(row ^ j << 4, uint4{v[0], v[1], v[2], v[3]});
+}
+CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], double step, double minus)
+{
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 4; i += 2) {
+        const u64 a = bits_of(fused(biased<double>::number(q[i]), step, minus)),
+                  b = bits_of(fused(biased<double>::number(q[i + 1]), step, minus));
+        put_shared(row ^ (2 * j + i / 2) << 4,
+                   uint4{static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)});
     }
 }
 
-/// Decodes one chunk to the staged values, but for its special values. By all threads; the chunk is in s.bytes if it fits.
-/// @return  false if the bytes are not those of a chunk
-template <class T, bool Addend>
-CCOLL_DEVICE bool decode_quanta(const chunk_bytes& from, const chunk_head& h, u32 count, decode_room<T>& s)
+/// Octets of bytes of differences to values. Sums of bytes are dot products with ones.
+template <u32 Octets, class T>
+CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8], i32 base, T step, T minus, shared_address row)
 {
-    const u32 blocks = (count + 31) / 32;
-    const bool active = me() < blocks, in_room = from.bytes <= sizeof s.bytes;
-    const u32* const words = reinterpret_cast<const u32*>(from.at);
-    T step = s.step;
-    if (h.has_step()) {
-        step = number_of(static_cast<word_of<T>>(h.step));
-        if (!(bits_of(step) >= fields_of<T>::exponent_one && bits_of(step) < fields_of<T>::exponent)) return false;
+    constexpr u32 ones = 0x01010101u;
+    u32 low = 0, middle = 0;
+    i32 high = 0;  // the highest octet is signed
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 8; ++j) {
+        if (Octets > 1) low = __dp4a(s0[j], ones, low);
+        if (Octets > 2) middle = __dp4a(s1[j], ones, middle);
+        high = __dp4a(static_cast<int>(Octets == 1 ? s0[j] : Octets == 2 ? s1[j] : s2[j]), static_cast<int>(ones), high);
     }
-    if (has_rows(h.kind)) step = T(1);  // r at first, which is exact in T
-    if (h.is_flat()) {
-        const auto value = bits_of(static_cast<T>(times(static_cast<double>(static_cast<i64>(h.base)), static_cast<double>(step))));
-        for (u32 i = 0; active && i < 32; ++i) stage_one<T>(s.bytes, block_elements * me() + i, value);
-        return true;
-    }
-    const u32* const image = reinterpret_cast<const u32*>(s.bytes);
-    const block_place p = find_block<T, Addend>((in_room ? image : words) + h.in_front, h, blocks, s.blocks);
-    if (!p.good) return false;
-    const u32 at = h.in_front + h.codes + p.before;
-    const bool is_large = h.kind == wide || (is_f32<T> ? h.largest > (1u << 24) : h.kind == fine);
-    if (is_large && h.alone) return false;
-    if (is_large) {
-        restore_slowly(words + at, h, p, active, static_cast<double>(step), s);
-        return true;
-    }
-    // The planes are read from shared memory, or, of addends with classes in nearly all blocks, from the frame.
-    const auto word = [&](u32 i) { return in_room ? image[i] : words[i]; };
-    u32 a = 0, b = 0;
-    if (Addend && p.has_class) {
-        a = word(at);
-        b = word(at + 1);
-    }
-    const u32 planes = at + (p.has_class ? 2 : 0);
-    i32 d[32];
-    if (!Addend && h.lists) {
-        u32 low = 0, middle = 0, high = 0;
-        const u8* const list = s.bytes + 4 * (h.in_front + h.codes + p.all_words) + p.list_before;
-        CCOLL_NO_UNROLL
-        for (u32 j = 0; j < p.listed; ++j) {
-            const u32 e = list[j], bit = 1u << (e & 31);
-            low |= (e & 0x20) != 0 ? bit : 0;
-            middle |= (e & 0x40) != 0 ? bit : 0;
-            high |= (e & 0x80) != 0 ? bit : 0;
+    const u32 sum = low + (middle << 8) + (static_cast<u32>(high) << 8 * (Octets - 1));
+    low = sum_up_to(sum) - sum + static_cast<u32>(base) + biased<T>::bias;
+    middle = 0;
+    high = 0;
+    if (Octets == 1) high = static_cast<i32>(low);
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 8; ++j) {
+        const u32 p = octet_place(j);
+        u32 q[4];
+        CCOLL_UNROLL
+        for (u32 i = 0; i < 4; ++i) {
+            const u32 up_to = ones >> 8 * (3 - i);
+            const i32 h = __dp4a(static_cast<int>(Octets == 1 ? s0[p] : Octets == 2 ? s1[p] : s2[p]), static_cast<int>(up_to), high);
+            const u32 l = Octets > 1 ? __dp4a(s0[p], up_to, low) : 0, m = Octets > 2 ? __dp4a(s1[p], up_to, middle) : 0;
+            q[i] = l + (m << 8) + (static_cast<u32>(h) << 8 * (Octets - 1));
+            if (i == 3) low = l, middle = m, high = h;
         }
-        const bool listed = p.listed > 0;
-        get_differences<1>(
-            listed ? 3 : p.width, [&](u32 k) { return listed ? (k == 0   ? low
-                                                                : k == 1 ? middle
-                                                                         : high)
-                                                             : image[planes + k]; }, d);
-    } else if (p.widest <= 8) {
-        get_differences<1>(p.width, [&](u32 k) { return word(planes + k); }, d);
-    } else if (p.widest <= 16) {
-        get_differences<2>(p.width, [&](u32 k) { return word(planes + k); }, d);
+        put_values(row, j, q, step, minus);
+    }
+}
+
+CCOLL_DEVICE uint4 divided(uint4 v, float by)
+{
+    return {bits_of(ratio(number_of(v.x), by)), bits_of(ratio(number_of(v.y), by)), bits_of(ratio(number_of(v.z), by)),
+            bits_of(ratio(number_of(v.w), by))};
+}
+CCOLL_DEVICE uint4 divided(uint4 v, double by)
+{
+    const u64 a = bits_of(ratio(number_of(u64{v.y} << 32 | v.x), by)), b = bits_of(ratio(number_of(u64{v.w} << 32 | v.z), by));
+    return {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)};
+}
+/// The values of a group. @param values  that there are    @param is_whole  all, and `to` is a multiple of 16 bytes
+template <bool Divides, class T>
+CCOLL_DEVICE void put_tile(shared_address from, u32 values, bool is_whole, T divisor, T* to)
+{
+    __syncwarp();
+    if (is_whole) {
+        uint4* const out = reinterpret_cast<uint4*>(to) + lane();
+        CCOLL_UNROLL
+        for (u32 r = 0; r < tile<T>::pieces; ++r) {
+            const uint4 v = get_shared<uint4>(from + tile<T>::of_copy(r, lane()));
+            store_as(out + 32 * r, Divides ? divided(v, divisor) : v);
+        }
     } else {
-        get_differences<4>(p.width, [&](u32 k) { return word(planes + k); }, d);
-    }
-    u32 sum = 0;
-    if (!h.alone) {
-        CCOLL_UNROLL
-        for (u32 i = 0; i < 32; ++i) {
-            sum += static_cast<u32>(d[i]);
-            d[i] = static_cast<i32>(sum);
+        CCOLL_NO_UNROLL
+        for (u32 i = lane(); i < values; i += 32) {
+            const word_of<T> v = get_shared<word_of<T>>(from + tile<T>::of_value(i));
+            store_as(to + i, Divides ? bits_of(ratio(number_of(v), divisor)) : v);
         }
     }
-    const u32 before = exclusive(sum, s.blocks.quanta).before + (has_rows(h.kind) ? 0 : static_cast<u32>(h.base));
-    constexpr u32 in_piece = 16 / sizeof(T);
-    if (active) {
-        CCOLL_UNROLL
-        for (u32 c = 0; c < block_elements; c += in_piece) {
-            word_of<T> w[in_piece];
+}
+
+template <class T>
+struct decode_arguments {
+    frame_in from;
+    T* x;
+    u64 n;
+    work* w;
+    bool is_aligned;  ///< x is a multiple of 16 bytes
+    bool has_missing;
+    word_of<T> missing;
+    u32 divisor;  ///< of a sum
+};
+
+/// Exceptional values of a chunk whose other values have been written.
+template <class T>
+struct exceptions_room {
+    team_room team;
+    sections_in<1> apart;
+    word_of<T> value[most_entries];
+};
+/// Puts them in their places. By all threads; there are barriers in here. @return false: the chunk is for the list
+template <class T>
+CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u32 count, double step)
+{
+    auto& room = shared_memory<exceptions_room<T>>();
+    const sections_in<1>& s = room.apart;
+    const chunk_place c = find_chunk(a.from, chunk);
+    const bool is_addend = a.from.frame[7] != 0;
+    const u32 at = exceptions_at(c), value_bytes = is_addend ? wide_bytes : sizeof(T);
+    if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.apart, room.team) != status::ok) return false;
+    if (me() < s.entries[0]) {
+        const u8* const v = s.values[0] + value_bytes * me();
+        room.value[me()] = is_addend ? value_of_wide<T>(load_wide(v), step, a.divisor, a.has_missing, a.missing) : load_as<word_of<T>>(v);
+    }
+    __syncthreads();
+    const u32 mask = s.masks[0][me()], before = s.before[0][me()];
+    T* const x = a.x + (u64{chunk_elements} * chunk + group_elements * warp() + lane());
+    for (u32 rows = __ballot_sync(all_lanes, mask != 0); rows != 0; rows &= rows - 1) {
+        const u32 r = lowest_bit(rows), m = __shfl_sync(all_lanes, mask, r), first = __shfl_sync(all_lanes, before, r);
+        if ((m >> lane() & 1) == 0) continue;
+        const u32 i = s.number_at(0, first + ones_of(m & ones_below(lane())));
+        store_as(x + 32 * r, s.entries[0] == 0 ? load_as<word_of<T>>(s.values[0] + sizeof(T) * i) : room.value[i]);
+    }
+    return true;
+}
+
+template <class T, bool Divides>
+__global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ decode_arguments<T> a)
+{
+    let_next_begin();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    // Warps without a group have those of the last one, and write nothing: they are here for exceptional values.
+    const bool writes = g < groups;
+    const u32 group = writes ? g : groups - 1;
+    const group_in in = open_group<T>(a.from, chunk, group, groups, blocks_in_group(count, group));
+    if (!writes && in.exceptions == 0) return;
+    double step = number_of(in.step);
+    bool usual = in.usual;
+    if (in.step == 0) step = step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16)));
+    else usual = usual && static_cast<double>(static_cast<T>(step)) == step && a.from.frame[7] == 0;
+    const T in_t = static_cast<T>(step);
+    usual = usual && in_t >= static_cast<T>(4 * least_normal<T>) && in_t < biased<T>::most && (bits_of(in_t) & biased<T>::zeros) == 0;
+    if (usual) {
+        const T minus = times(-biased<T>::offset, in_t);
+        const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
+        u32 s0[8], s1[8], s2[8], sign = 0;
+        if (in.widest == 0) {
+            const u32 q = static_cast<u32>(in.base) + biased<T>::bias, all[4] = {q, q, q, q};
             CCOLL_UNROLL
-            for (u32 j = 0; j < in_piece; ++j) {
-                const i32 q = static_cast<i32>(static_cast<u32>(d[c + j]) + (h.alone ? 0 : before));
-                w[j] = bits_of(times(static_cast<T>(q), step));
-                if (Addend)
-                    if (const word_of<T> special = class_bits<T>(a, b, c + j); special != 0) w[j] = special;
-            }
-            uint4 four;
-            if constexpr (is_f32<T>) four = uint4{w[0], w[1], w[2], w[3]};
-            else four = uint4{static_cast<u32>(w[0]), static_cast<u32>(w[0] >> 32), static_cast<u32>(w[1]), static_cast<u32>(w[1] >> 32)};
-            store_as(s.bytes + sizeof(T) * staged_at<T>(block_elements * me() + c), four);
-        }
-    }
-    return true;
-}
-/// Staged r to staged values: adds up the columns, one thread a column. By all threads, behind a barrier. It reads the head of the chunk
-/// again, because other chunks would otherwise keep these numbers in registers.
-template <class T>
-CCOLL_DEVICE_RARE void add_rows(const u32* chunk, u32 count, decode_room<T>& s)
-{
-    const u32 row = row_of(chunk[3]), plane = plane_of(chunk[3]);
-    CCOLL_NO_UNROLL
-    for (u32 pass = plane != 0 ? 0 : 1; pass < 2; ++pass) {  // first r to what planes leave, then that to quanta
-        const bool is_last = pass == 1;
-        const u32 distance = is_last && plane != 0 ? plane : row;
-        const T step = !is_last ? T(1) : (chunk[0] & 15) == rows ? s.step : number_of(static_cast<word_of<T>>(chunk[4]));
-        for (u32 column = me(); column < distance; column += team_threads) {
-            T q = is_last ? static_cast<T>(static_cast<i32>(chunk[1])) : T(0);
-            for (u32 i = column; i < count; i += distance) {
-                q += staged<T>(s.bytes, i);
-                stage_one<T>(s.bytes, i, bits_of(times(q, step)));
+            for (u32 j = 0; j < 8; ++j) put_values(row, j, all, in_t, minus);
+        } else {
+            get_octet<0>(in.planes, in.widest, s0, sign);
+            if (in.widest <= 8) {
+                transpose(s0);
+                restore<1>(s0, s1, s2, in.base, in_t, minus, row);
+            } else {
+                get_octet<1>(in.planes, in.widest, s1, sign);
+                transpose(s0);
+                transpose(s1);
+                if (in.widest <= 16) {
+                    restore<2>(s0, s1, s2, in.base, in_t, minus, row);
+                } else {
+                    get_octet<2>(in.planes, in.widest, s2, sign);
+                    transpose(s2);
+                    restore<3>(s0, s1, s2, in.base, in_t, minus, row);
+                }
             }
         }
-        if (!is_last) __syncthreads();
+        if (is_f32<T> && in.step != 0) {  // nothing else says that quanta fit
+            const T limit = times(in_t, static_cast<T>(fast_limit<T>));
+            bool fit = true;
+            each_in_row<T>(row, [&](u32, word_of<T> w) {
+                fit = fit && number_of(w & ~fields_of<T>::sign) < limit;
+                return w;
+            });
+            usual = __any_sync(all_lanes, !fit) == 0;
+        }
+        const u32 values = smaller(count - group_elements * group, group_elements);
+        if (writes)
+            put_tile<Divides>(to, values, a.is_aligned && values == group_elements, static_cast<T>(a.divisor),
+                              a.x + (u64{chunk_elements} * chunk + group_elements * g));
     }
-}
-/// The values of an addend's chunk with rows: staged. Quanta are integers here, because those of a sum need not be exact in T. By all
-/// threads, behind a barrier. It reads the head again, because other chunks would otherwise keep it in memory.
-/// @return  false if the bytes are not those of a chunk
-template <class T>
-CCOLL_DEVICE_RARE bool decode_rows_of_addend(const u8* from, u32 bytes, u32 count, decode_room<T>& s)
-{
-    const u32* const words = reinterpret_cast<const u32*>(from);
-    const chunk_head h = read_head<T, true>(words, bytes, (count + 31) / 32, count);
-    const block_place p = find_block<T, true>(words + h.in_front, h, (count + 31) / 32, s.blocks);
-    if (!p.good) return false;
-    i64 d[32];
-    u32 a = 0, b = 0;
-    get_block<T>(words + h.in_front + h.codes + p.before, p, d, a, b);
-    quanta_of(d, static_cast<u32>(h.base), h.above, count, reinterpret_cast<u32*>(s.bytes), s.blocks.quanta);
-    fill_values<T> f;
-    if (h.section > 0 && !read_fills<T>(from + 4 * h.words, 4 * h.section, count, f, s.specials)) return false;
-    __syncthreads();  // values stand over the quanta
-    const double step = static_cast<double>(s.step);
-    const u32 in_all = f.in_all(), in_some = f.in_some();
-    CCOLL_NO_UNROLL
-    for (u32 i = 0; i < 32 && block_elements * me() < count; ++i) {
-        const double number = times(static_cast<double>(d[i]), step);
-        word_of<T> value = class_bits<T>(a, b, i);
-        if ((in_all >> i & 1) != 0) value = bits_of(static_cast<T>(f.sum_at(i, -0.0)));
-        else if (value == 0) value = bits_of(static_cast<T>((in_some >> i & 1) != 0 ? f.sum_at(i, number) : number));
-        stage_one<T>(s.bytes, block_elements * me() + i, value);
+    if (in.exceptions != 0) {
+        usual = !team_any(!usual, shared_memory<team_room>().words);  // its barrier: tiles have been read
+        usual = usual && put_exceptions(a, chunk, count, step);
     }
-    __syncthreads();
-    return true;
-}
-template <class T, bool Addend>
-CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, decode_room<T>& s)
-{
-    const chunk_head h = read_head<T, Addend>(reinterpret_cast<const u32*>(from.at), from.bytes, (count + 31) / 32, count);
-    if (from.bytes <= sizeof s.bytes) put_pieces(from.at, (from.bytes + 15) / 16, s.bytes);
-    __syncthreads();
-    if (!(s.step > 0)) return false;
-    if (!Addend && h.kind == kept) {
-        const bool good = get_kept<T>(s.bytes, from.bytes, count, s.blocks.sums, s.specials);
-        __syncthreads();
-        return good;
-    }
-    if (Addend && h.good && h.kind == rows) return decode_rows_of_addend(from.at, from.bytes, count, s);
-    if (!h.good || !decode_quanta<T, Addend>(from, h, count, s)) return false;
-    __syncthreads();
-    if (!Addend && has_rows(h.kind)) {
-        add_rows<T>(reinterpret_cast<const u32*>(from.at), count, s);
-        __syncthreads();
-    }
-    if (h.section == 0) return true;
-    if (Addend)
-        return apply_fills<T>(reinterpret_cast<const u32*>(from.at), h, count, static_cast<double>(s.step), s.bytes, s.blocks, s.specials);
-    return read_section<T>(from.at + 4 * h.words, 4 * h.section, count, s.bytes, s.specials);
-}
-
-/// Reads chunk `chunk` of a frame to the staged values; of a raw one, says where it is. By all threads. @return a status
-template <class E, class T>
-CCOLL_DEVICE status read_chunk(const frame_reader<E>& r, u64 n, u32 chunks, u32 chunk, u32 count, chunk_bytes& from, decode_room<T>& s)
-{
-    if (me() == 0) {
-        const status header = r.check_header(n, chunks);
-        s.code = static_cast<u32>(header);
-        s.step = !is_small<E> && header == status::ok ? step_of<T>(r.bound()) : T(0);
-    }
-    __syncthreads();
-    if (s.code != 0) return static_cast<status>(s.code);
-    if ((r.flags() & too_large_flag) != 0) return status::too_large;
-    if (chunks == 0) return status::ok;
-    from = find_chunk(r, chunks, chunk, count);
-    if (!from.good) return status::corrupt;
-    if (from.raw) return status::ok;
-    if constexpr (is_small<E>) {
-        const double bound = r.take_bound(from);
-        if (me() == 0) s.step = step_of<T>(bound);
-    }
-    const bool good = r.flags() != 0 ? decode_chunk<T, true>(from, count, s)  // two lines, which a count of instructions can tell apart
-                                     : decode_chunk<T, false>(from, count, s);
-    return good ? status::ok : status::corrupt;
-}
-
-/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
-/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room) bytes, of numbers.
-template <class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
-                                                                                             u32 chunks, scratch* s, outcome* out)
-{
-    auto& room = shared_memory<decode_room<number_of_element<E>>>();
-    const frame_reader<E> reader{frame, bytes};
-    const u32 chunk = blockIdx.x;
-    const u64 first = u64{chunk} * chunk_elements;
-    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
-    chunk_bytes from;
-    const status code = read_chunk(reader, n, chunks, chunk, count, from, room);
-    if (code == status::ok && chunks > 0) {
-        if (from.raw) get_raw_elements(from.at, count, x + first);
-        else put_values(room.bytes, count, x + first, reader.flags() != 0 ? rounding::of_sums : rounding::within_range);
-    }
-    end_decoding(code, chunks, s, out, room.blocks_done);
+    if (!usual && lane() == 0) list_chunk(a.w, chunk);
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -1,186 +1,248 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/encode.cuh - floor 4. The kernel that encodes frames of SZp for movement: one thread block a chunk of 8192 values, one thread a
-// block of 32. One kernel and one pass: the place of a chunk in the frame comes by look-back while its planes are made.
-//
-//   1  values to shared memory in 16-byte pieces, and from there to registers                                             barrier
-//   2  survey: the largest |x|, the lattice of the first block, samples of noise                                          barrier
-//   3  quanta, differences, widths; their scan: the size of the chunk is known and published                              barrier
-//   4  planes to their place in shared memory, over the values; codes, head; look-back by warp 0                          barrier
-//   5  the chunk to the frame in 16-byte pieces
-// What the common grid does not hold takes another way from 2 or 3 on (choice.cuh).
+// cuda/szp/encode.cuh - floor 4. The fast kernel that encodes values: for movement, as an addend, or added to the addend in a frame. It
+// takes chunks whose quanta are small. All others go to the list.
 #pragma once
 
-#include <ccoll/cuda/szp/choice.cuh>
+#include <ccoll/cuda/szp/add.cuh>
+#include <ccoll/cuda/szp/adjust.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// Has the chunk a marker at its steep block? By all threads, behind a barrier.
+/// rint(x by) for |x by| < 2^22 (f64: 2^31), as an integer plus `bias`. Anything larger is farther away from 0 than that; of f64 `high`
+/// tells.
+CCOLL_DEVICE u32 quantum_of(float x, float by) { return bits_of(plus(times(x, by), biased<float>::offset)); }
+inline constexpr double nearest_integer = 0x1.8p52;
+CCOLL_DEVICE u64 quantum_of(double x, double by) { return bits_of(plus(times(x, by), nearest_integer)); }
 template <class T>
-CCOLL_DEVICE_RARE bool has_marker(u32 count, u32 steep, movement_room<T>& s)
+inline constexpr u32 quantum_bias = is_f32<T> ? biased<float>::bias : 0;
+/// Of such a sum in double: 0 if the quantum fits 32 bits.
+CCOLL_DEVICE u32 beyond_32_bits(u64 sum) { return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u; }
+
+/// Four quanta of a row.
+CCOLL_DEVICE void get_quanta(shared_address row, u32 j, float by, u32 (&q)[4], u32&)
 {
-    if (warp() == 0) {
-        const auto found = find_marker<T>([&](u32 i) { return staged<T>(s.values, i); }, [](u32) { return false; }, count, steep);
-        if (lane() == 0) s.marker = found;
+    const uint4 v = get_shared<uint4>(row ^ j << 4);
+    q[0] = quantum_of(number_of(v.x), by);
+    q[1] = quantum_of(number_of(v.y), by);
+    q[2] = quantum_of(number_of(v.z), by);
+    q[3] = quantum_of(number_of(v.w), by);
+}
+CCOLL_DEVICE void get_quanta(shared_address row, u32 j, double by, u32 (&q)[4], u32& high)
+{
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 4; i += 2) {
+        const uint4 v = get_shared<uint4>(row ^ (2 * j + i / 2) << 4);
+        const u64 a = quantum_of(number_of(u64{v.y} << 32 | v.x), by), b = quantum_of(number_of(u64{v.w} << 32 | v.z), by);
+        q[i] = static_cast<u32>(a);
+        q[i + 1] = static_cast<u32>(b);
+        high = larger(larger(high, beyond_32_bits(a)), beyond_32_bits(b));
     }
-    __syncthreads();
-    return s.marker != special_rule<T>::nothing;
 }
 
-/// Writes a narrow chunk to shared memory. By all threads. @param tail  the word behind it
-template <class T>
-CCOLL_DEVICE void put_usual(const chunk_layout& l, const i32 (&d)[32], bool alone, i32 base, u32 largest, u32 words, u32 tail, u32 units,
-                            u32 blocks, movement_room<T>& s)
-{
-    u32* const image = reinterpret_cast<u32*>(s.values);
-    if (!l.flat) {
-        u32* const blocks_at = image + 3 + l.codes;
-        if (me() < blocks) put_planes(d, l.words, blocks_at + l.before);
-        if (l.lists) {
-            u8* const lists = reinterpret_cast<u8*>(blocks_at + l.block_words);
-            if (me() < blocks && l.code <= most_listed) {
-                u8* at = lists + l.list_before;
-                CCOLL_UNROLL
-                for (u32 i = 0; i < 32; ++i)
-                    if (d[i] != 0) *at++ = list_entry(i, static_cast<u32>(d[i]));
-            }
-            if (me() < (4 - l.list_bytes % 4) % 4) lists[l.list_bytes + me()] = 0;
-            __syncthreads();  // for the codes, which lists changed
-        }
-        put_codes(l, blocks, s.layout, image + 3);
-    }
-    if (me() == 0) {
-        image[0] = l.head(l.flat ? flat : narrow, 0, alone && !l.flat);
-        image[1] = static_cast<u32>(base);
-        image[2] = largest;
-    }
-    if (me() < 4 * units - words) image[words + me()] = me() == 0 ? tail : 0;
-}
+/// The differences of a row, by octets of bytes.
+struct extent {
+    i32 most = 0, least = 0;
+    u32 high = 0;  ///< not 0: some quantum does not fit
 
-/// Encodes x, n elements, into a frame for movement. The bytes are those of the host's encoder.
-/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(movement_room) bytes, of numbers.
-/// @param grids  of the bound, or of the bounds that a chunk may have
-/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
-template <class E>
-__global__ __launch_bounds__(team_threads,
-                             is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, const __grid_constant__ grids_of<E> grids,
-                                                                               u8* frame, u32 chunks, scratch* s, outcome* out)
-{
-    using T = number_of_element<E>;
-    auto& room = shared_memory<movement_room<T>>();
-    const frame_writer<E> writer{frame, chunks};
-    const u32 chunk = blockIdx.x;
-    if (chunk == 0) writer.put_header(n, grids.bound);
-    if (chunks == 0) {
-        writer.end_launch(s, out);
-        return;
-    }
-    const u64 first = u64{chunk} * chunk_elements;
-    x += first;
-    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements})), blocks = (count + 31) / 32;
-    const bool active = me() < blocks;
-    stage(x, count, room.values);
-    __syncthreads();
-
-    u32 tail = 0;
-    const auto largest = [&] {
-        T v[32];
-        unstage(room.values, v);
-        return active ? largest_finite_of(v) : 0;
-    };
-    const grid<T>& z = choose_bound<E, grid<T>>(grids, largest, room.layout.words, tail);
-    const u32 told_by = noise_blocks<T>(count);
+    CCOLL_DEVICE u32 width() const
     {
-        T v[32];
-        unstage(room.values, v);
-        const word_of<T> most_of_block = active ? largest_magnitude(v) : word_of<T>{0};
-        const word_of<T> most_of_warp = warp_max(most_of_block);
-        if (lane() == 0) room.most.of[warp()] = most_of_warp;
-        if (warp() < 2) sample_noise<T>([&](u32 i) { return v[i]; }, most_of_block, z, told_by, room.noise);
+        const u32 folded = static_cast<u32>(larger(most, ~least));
+        return 32 - static_cast<u32>(__clz(static_cast<int>(folded << 1 | static_cast<u32>(least) >> 31)));
     }
-    if (is_f32<T> && warp() == team_warps - 1) {
-        const T step = lattice_of_warp(staged<T>(room.values, lane()), z.step);
-        if (lane() == 0) room.lattice_of_first = step;
-    }
-    __syncthreads();
-
-    const u32 raw_words = count * static_cast<u32>(sizeof(T) / 4);  // of numbers, which all choices are about
-    const u32 raw_bytes = count * static_cast<u32>(sizeof(E));
-    const auto bytes_of = [](u32 words) { return 4 * words + tail_bytes<E>; };
-    bool usual = z.usable && largest_of(room.most) < z.safe && !(is_f32<T> && room.lattice_of_first > 0);
-    u32 units = 0, fill = 0;
-    bool raw = false, longer_than_floats = false;
-    // The usual path ends where a chunk that has a steep block has a marker as well. Nothing of it is kept while that is found out: then it
-    // is done once more, or the other path is taken.
-    for (bool looked_for_marker = false; usual;) {
-        const bool alone = is_noise(told_by, room.noise);
-        const i32 base = alone ? 0 : quantum(staged<T>(room.values, 0), z.inverse);
-        i32 before = me() == 0 || !active ? base : quantum(staged<T>(room.values, block_elements * me() - 1), z.inverse);
-        i32 d[32];
-        {
-            T v[32];
-            unstage(room.values, v);
-            CCOLL_UNROLL
-            for (u32 i = 0; i < 32; ++i) {
-                const i32 q = quantum(v[i], z.inverse);
-                d[i] = alone ? q : minus(q, before);
-                before = q;
-            }
+};
+/// @param before  the quantum in front of the row    @tparam Measure  and their extent, and the octet above
+template <bool Measure, u32 Octet, class T>
+CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to)[8], u32 (&above)[8], extent& all)
+{
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 8; ++j) {
+        u32 q[4];
+        get_quanta(row, j, by, q, all.high);
+        const u32 d0 = q[0] - before, d1 = q[1] - q[0], d2 = q[2] - q[1], d3 = q[3] - q[2];
+        before = q[3];
+        if (Measure) {
+            all.most = larger(larger(all.most, static_cast<i32>(d0)), static_cast<i32>(d1));
+            all.most = larger(larger(all.most, static_cast<i32>(d2)), static_cast<i32>(d3));
+            all.least = smaller(smaller(all.least, static_cast<i32>(d0)), static_cast<i32>(d1));
+            all.least = smaller(smaller(all.least, static_cast<i32>(d2)), static_cast<i32>(d3));
         }
-        const auto non_zero = [&] {
-            u32 ones = 0;
-            CCOLL_UNROLL
-            for (u32 i = 0; i < 32; ++i) ones += d[i] != 0;
-            return ones;
-        };
-        const chunk_layout l = lay_out<false>(blocks, active ? width_of(d) : 0, false, false, non_zero, room.layout);
-        const u32 words = 3 + l.body_words();
-        if (!looked_for_marker && l.steep != chunk_blocks && words < raw_words) {
-            usual = !has_marker(count, l.steep, room);
-            looked_for_marker = true;
-            continue;
-        }
-        longer_than_floats = is_small<E> && words >= raw_words;
-        raw = bytes_of(words) >= raw_bytes;
-        if (raw) break;
-        units = (bytes_of(words) + unit_bytes - 1) / unit_bytes;
-        fill = unit_bytes * units - bytes_of(words);
-        if (me() == 0) publish_size(s, chunk, units);
-        put_usual(l, d, alone, base, largest_quantum<T>(largest_of(room.most), z.inverse_f64), words, tail, units, blocks, room);
-        break;
+        to[octet_place(j)] = byte_of_each<Octet>(d0, d1, d2, d3);
+        if constexpr (Measure) above[octet_place(j)] = byte_of_each<Octet + 1>(d0, d1, d2, d3);
     }
-    if (!usual || raw) {
-        u32 words = raw_words;
-        const bool too_long = is_small<E> ? longer_than_floats : raw;
-        if (z.usable && (!usual || too_long)) words = choose(x, count, too_long, z, room);
-        usual = false;
-        raw = words >= raw_words || bytes_of(words) >= raw_bytes;
-        units = ((raw ? raw_bytes : bytes_of(words)) + unit_bytes - 1) / unit_bytes;
-        fill = unit_bytes * units - (raw ? raw_bytes : bytes_of(words));
-        if (me() == 0) publish_size(s, chunk, units);
-    }
-    if (warp() == 0) {
-        const u64 before = look_back(s, chunk, units);
-        if (lane() == 0) room.place = before;
-    }
-    __syncthreads();
+}
 
-    const u64 place = room.place;
-    u8* const to = writer.payload() + unit_bytes * place;
-    if (raw) {
-        put_raw_elements(x, count, to);
-    } else if (usual) {
-        put_pieces(room.values, units, to);
+template <class T>
+CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address to)
+{
+    if (is_whole) {
+        const uint4* const from = reinterpret_cast<const uint4*>(x) + lane();
+        CCOLL_UNROLL
+        for (u32 r = 0; r < tile<T>::pieces; ++r) copy_to_shared(to + tile<T>::of_copy(r, lane()), from + 32 * r);
     } else {
-        const u32 words_behind = (fill + tail_bytes<E>) / 4;
-        put_chosen(x, count, z, room, reinterpret_cast<u32*>(to));
-        if (me() < words_behind) store_as<u32>(to + unit_bytes * units - 4 * (words_behind - me()), me() == 0 ? tail : 0);
+        CCOLL_NO_UNROLL
+        for (u32 i = lane(); i < group_elements; i += 32)
+            put_shared(to + tile<T>::of_value(i), load_as<word_of<T>>(x + smaller(i, values - 1)));
     }
-    if (me() == 0) {
-        writer.put_entry(chunk, static_cast<u32>(place) + units, fill, raw);
-        if (raw || (!usual && room.chosen.kind == kept)) atomicAdd(&s->raw_chunks, 1u);
-        else if (!usual && room.chosen.special_values > 0) atomicAdd(&s->special_values, room.chosen.special_values);
+}
+
+/// Looks at values, where the estimate of their quanta says nothing. @return no: some are not usual
+template <class T>
+CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling)
+{
+    word_of<T> most = 0;
+    each_in_row<T>(row, [&](u32, word_of<T> w) {
+        most = larger(most, w & ~fields_of<T>::sign);
+        return w;
+    });
+    most = warp_max(most);
+    if (most >= a.z.common.usual) return false;
+    // The product in T may be larger.
+    ceiling = static_cast<u32>(rint(times(static_cast<double>(number_of(most)), a.z.common.inverse))) + 1;
+    return true;
+}
+/// Has the warp's group a missing value?
+template <class T>
+CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
+{
+    bool found = false;
+    each_in_row<T>(row, [&](u32, word_of<T> w) {
+        found = found || w == a.missing;
+        return w;
+    });
+    return __any_sync(all_lanes, found) != 0;
+}
+
+/// Behind the planes of a chunk.
+template <encoding What, class T>
+CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count)
+{
+    constexpr u32 value_bytes = What == encoding::movement ? sizeof(T) : wide_bytes;
+    beside& b = beside_of<T>();
+    u8* const at = a.to.unit(get_shared<u32>(p.place()) + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
+    const auto put = [&](u8* to, u32 i) {
+        if constexpr (What != encoding::movement) store_wide(to, far_value<What>(a, b, chunk, i));
+        else store_as(to, load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[i]));
+    };
+    if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
+    put_section(b.out, b.apart.masks[0][me()], b.apart.entry, count, value_bytes, 0, put, at, b.team);
+}
+
+/// The chunk of this thread block. @tparam Adjusted  the tiles have been filled and adjusted to z    @return false: it is not for this way
+template <encoding What, bool Adjusted, class T>
+CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& z = {})
+{
+    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
+    constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
+    placing p{room + team_warps * tile<T>::bytes};
+    p.adjusted = Adjusted;
+    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    group_out out;
+    if (g < groups) {
+        blocks = blocks_in_group(count, g);
+        const u32 there = smaller(count - group_elements * g, group_elements);
+        if (!Adjusted)
+            get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, values);
+        group_in y;
+        u32 y0[8], sign = 0;
+        if constexpr (adds) {
+            y = open_group<T>(a.other, chunk, g, groups, blocks);
+            if (y.planes.width > 0) fetch(y.planes.at);
+        }
+        if (!Adjusted) wait_for_copies();
+        __syncwarp();
+        bool usual =
+            Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
+        const T by = Adjusted ? z.by : a.z.common.inverse_in_t;
+        extent all;
+        const T x = number_of(get_shared<word_of<T>>(lane() == 0 ? values : values + tile<T>::of_value(32 * lane() - 1)));
+        const auto quantum = quantum_of(x, by);
+        const u32 before = static_cast<u32>(quantum), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
+        if constexpr (!Adjusted) {  // a look at one value of each row says most
+            bool is_beyond = size >= estimated;
+            if constexpr (!is_f32<T>) is_beyond = is_beyond || beyond_32_bits(quantum) != 0;
+            usual = usual && __any_sync(all_lanes, is_beyond) == 0;
+        }
+        if (usual) {
+            if constexpr (moves && !Adjusted) {
+                const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
+                if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
+            }
+            get_differences<true, 0>(row, by, before, s0, s1, all);
+            out.width = all.width();
+            out.widest = warp_max(all.high > 0 ? 32 : out.width);
+            if constexpr (Adjusted) {
+                ceiling = z.ceiling;
+            } else {
+                ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << out.width)) : ~0u;
+                if (ceiling >= estimated) usual = look_at_row(a, row, ceiling);
+            }
+            out.base = __shfl_sync(all_lanes, static_cast<i32>(q), 0);
+            usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
+        }
+        if constexpr (adds) {
+            usual = usual && y.usual && y.step == 0 && (Adjusted || y.exceptions == 0) && y.widest < most_fast_planes &&
+                    y.ceiling + ceiling < fast_limit<T>;
+            ceiling += y.ceiling;
+            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
+            out.widest = larger(out.widest, y.widest);
+            out.widest += out.widest > 0;
+        }
+        if (usual) {
+            if (out.widest > 8) {
+                if (octets > 2 && out.widest > 16) {
+                    get_differences<false, 2>(row, by, before, s2, s2, all);
+                    transpose(s2);
+                }
+                if (out.widest > 12) transpose(s1);
+                else transpose_low(s1);
+            }
+            transpose(s0);
+            if constexpr (adds) {
+                ripple r;
+                get_octet<0>(y.planes, y.widest, y0, sign);
+                r.add<0>(s0, y0, out.widest);
+                if (out.widest > 8) {
+                    get_octet<1>(y.planes, y.widest, y0, sign);
+                    r.add<1>(s1, y0, out.widest);
+                    if (out.widest > 16) {
+                        get_octet<2>(y.planes, y.widest, y0, sign);
+                        r.add<2>(s2, y0, out.widest);
+                    }
+                }
+                out.width = r.width;
+            }
+            lay_out(out, out.width, blocks);
+            found |= out.units() | (out.widest > 0 || out.base != 0 ? found_non_zero : 0);
+        } else {
+            found = found_unusual;
+        }
     }
-    if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
+    p.tell(found, ceiling);
+    p.sum_up();
+    // Quanta of 0 are not on a lattice: values are 0, or less than a step.
+    const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
+    if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
+    put_chunk<octets>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
+    if (Adjusted) put_beside<What>(a, p, chunk, count);
+    return true;
+}
+/// Nothing of this is in the registers of the usual way.
+template <encoding What, class T>
+CCOLL_DEVICE_RARE void encode_unusual(const encode_arguments<T>& a)
+{
+    const u32 chunk = blockIdx.x;
+    const adjusted<T> z = adjust<What>(a, chunk, values_of_chunk(a.n, chunk));
+    if (z.good && encode_chunk<What, true>(a, z)) return;
+    if (me() == 0) list_chunk(a.w, chunk);
+}
+
+template <class T, encoding What>
+__global__ __launch_bounds__(team_threads, encoder_residents<sizeof(T)>) void encode(const __grid_constant__ encode_arguments<T> a)
+{
+    let_next_begin();
+    if (!encode_chunk<What, false>(a)) encode_unusual<What>(a);
 }
 
 }  // namespace ccoll::detail::device::szp

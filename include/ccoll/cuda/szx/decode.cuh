@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szx/decode.cuh - floor 4. The kernel that decodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
 // values. Any bytes are safe. Each warp reads all codes of the chunk and knows where its blocks are, so warps wait for each other only
-// where a chunk has special values.
+// where a chunk has exceptional values.
 #pragma once
 
 #include <ccoll/cuda/szx/encode.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szx {
 
-template <class Format, class T>
+template <class T>
 struct decode_room {
-    alignas(16) u8 section[Format::chunk_elements * sizeof(T)];
-    szp::specials_room specials;
-    u32 code, blocks_done;
+    szp::sections_in<1> section;
+    szp::team_room team;
+    u32 code;
     T step;
 };
 
@@ -79,82 +79,76 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
         if (first + j < here) put_element(to + j, bits_of(v[j]), rounding::within_range);
 }
 
-/// Values of a chunk that are not staged but where they belong. For szp::read_section, which calls stage_one.
-template <class E>
-struct values_in_place {
-    E* x;
-};
-template <class T, class E>
-CCOLL_DEVICE void stage_one(values_in_place<E> to, u32 i, word_of<T> bits)
+/// The exceptional values of a chunk, over what its blocks gave, which barriers in here wait for. By all threads.
+template <class E, class T>
+CCOLL_DEVICE_RARE bool restore_exceptions(const chunk_place& from, u32 section, u32 count, E* x, decode_room<T>& s)
 {
-    put_element(to.x + i, bits, rounding::within_range);
-}
-
-/// The special values of a chunk, over what its blocks gave, which a barrier in here waits for. By all threads. @param from  a section of
-/// `bytes` bytes
-template <class Format, class E, class T>
-CCOLL_DEVICE_RARE bool restore_specials(const u8* from, u32 bytes, u32 count, E* x, decode_room<Format, T>& s)
-{
-    if (bytes == 0 || bytes % 4 != 0) return false;
-    const word_reader words(from, from + bytes);
+    if (szp::read_sections(from.at, from.bytes, section, count, false, sizeof(T), s.section, s.team) != status::ok) return false;
     CCOLL_NO_UNROLL
-    for (u32 i = me(); i < bytes / 4; i += team_threads) store_as<u32>(s.section + 4 * i, words.word(i));
-    __syncthreads();
-    return szp::read_section<T>(s.section, bytes, count, values_in_place<E>{x}, s.specials);
+    for (u32 left = s.section.masks[0][me()]; left != 0; left &= left - 1) {
+        const u32 i = 32 * me() + lowest_bit(left);
+        put_element(x + i, load_as<word_of<T>>(s.section.value_of(0, i, sizeof(T))), rounding::within_range);
+    }
+    return true;
 }
 
 /// Decodes a chunk that is not raw. By all threads. @return  false if the bytes are not those of a chunk
-template <class Format, class E, class T>
-CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, T step, E* x, decode_room<Format, T>& s)
+template <class E, class T>
+CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, T step, E* x, decode_room<T>& s)
 {
     const u32 blocks = (count + block_elements - 1) / block_elements;
-    const u32 in_front = from.bytes > 0 && from.at[0] == specials_code ? 1 : 0;
-    if (!(step > 0) || from.bytes < in_front + blocks) return false;
+    const bool has_exceptions = from.bytes >= head_bytes && from.at[0] == exceptions_code;
+    u32 in_front = 0, section = from.bytes;
+    if (has_exceptions) {
+        const u32 head = load_as<u32>(from.at);
+        in_front = head_bytes;
+        section = unit_bytes * (head >> 16);
+        if ((head >> 8 & 255) != 0 || section < head_bytes || section > from.bytes) return false;
+    }
+    if (!(step > 0) || section < in_front + blocks) return false;
     const u8* const codes = from.at + in_front;
     const auto ends = block_ends<T>::of(codes, count);
     const u32 expected = in_front + blocks + ends.all;
-    if (!ends.valid || (in_front > 0 ? expected > from.bytes : expected != from.bytes)) return false;
+    if (!ends.valid || expected > section || section - expected >= (has_exceptions ? unit_bytes : 1)) return false;
     CCOLL_NO_UNROLL
     for (u32 block = warp(); block < blocks; block += team_warps)
         decode_block(codes + blocks + ends.begin(block), from.at + expected, codes[block],
                      smaller(block_elements, count - block_elements * block), step, x + block_elements * block);
-    if (in_front == 0) return true;
-    return restore_specials(from.at + expected, from.bytes - expected, count, x, s);
+    return !has_exceptions || restore_exceptions(from, section, count, x, s);
 }
 
-/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
-/// unspecified if they are not a frame. In damaged frames, a NaN that is computed may have other bits than on the host.
+/// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame. In damaged frames, a NaN that is computed
+/// may have other bits than on the host.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(decode_room) bytes, of numbers.
 template <class Format, class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
-                                                                                             u32 chunks, scratch* s, outcome* out)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const __grid_constant__ frame_in from, u64 n,
+                                                                                             E* x, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
-    auto& room = shared_memory<decode_room<Format, T>>();
-    const frame_input<Format, E> reader{frame, bytes};
+    auto& room = shared_memory<decode_room<T>>();
     const u32 chunk = blockIdx.x;
     if (me() == 0) {
-        const status header = reader.check_header(n, chunks);
+        const status header = check_header<Format>(from, facts_of<E>(n, chunks));
         room.code = static_cast<u32>(header);
-        room.step = !is_small<E> && header == status::ok ? step_of<T>(reader.bound()) : T(0);
+        room.step = !is_small<E> && header == status::ok ? step_of<T>(bound_of(from)) : T(0);
     }
     __syncthreads();
     auto code = static_cast<status>(room.code);
     if (code == status::ok && chunks > 0) {
-        const u64 first = u64{chunk} * Format::chunk_elements;
-        const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
-        chunk_bytes from = reader.find(chunks, chunk, count);
-        if (!from.good) {
+        const u32 count = values_of_chunk<Format>(n, chunk);
+        E* const to = x + u64{chunk} * Format::chunk_elements;
+        chunk_place c = find_chunk<E>(from, chunk, count);
+        if (!c.good) {
             code = status::corrupt;
-        } else if (from.raw) {
-            get_raw_elements(from.at, count, x + first);
+        } else if (c.raw) {
+            get_raw_elements(c.at, count, to);
         } else {
             T step = room.step;
-            if constexpr (is_small<E>) step = step_of<T>(reader.take_bound(from));
-            if (!decode_chunk<Format>(from, count, step, x + first, room)) code = status::corrupt;
+            if constexpr (is_small<E>) step = step_of<T>(take_bound<E>(from, c));
+            if (!decode_chunk(c, count, step, to, room)) code = status::corrupt;
         }
     }
-    end_decoding(code, chunks, s, out, room.blocks_done);
+    end_decoding<Format>(code, larger(chunks, 1u), s, told);
 }
 
 }  // namespace ccoll::detail::device::szx

@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cuda/szx/encode.cuh - floor 4. The kernel that encodes frames of SZx and PipeSZx: one thread block a chunk, one warp a block of 128
-// values, four in each lane. One kernel and one pass: the place of a chunk in the frame comes by look-back while its blocks are packed.
+// values, four in each lane. One kernel and one pass: the place of a chunk in the frame is found while its blocks are packed.
 //
 //   1  values to registers in 16-byte pieces; extremes of the blocks; a lane plans a block, and the warp verifies it      barrier
-//   2  codes to sizes: the size of the chunk is known and published
-//   3  blocks to their place in an image of the chunk; look-back by warp 0                                                barrier
+//   2  codes to sizes: one addition finds the place of the chunk
+//   3  blocks to their place in an image of the chunk                                                                     barrier
 //   4  the image to the frame in 16-byte pieces
-// A chunk with raw blocks may be shorter without its special values. These are tried behind 2, by a slower way.
+// A chunk with raw blocks, or with missing values, is encoded without its exceptional values, which follow in a section. This takes a
+// slower way behind 2.
 #pragma once
 
 #include <ccoll/cuda/frame.cuh>
-#include <ccoll/cuda/szp/specials.cuh>
 #include <ccoll/cuda/szx/block.cuh>
+#include <ccoll/cuda/szx/exceptional.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szx {
+
+/// The bits of a number that stands for missing values, if one does.
+template <class T>
+struct missing_bits {
+    word_of<T> bits = 0;
+    bool declared = false;
+};
 
 /// SZx and PipeSZx differ in these two numbers.
 template <u32 Codec, u32 ChunkElements>
@@ -22,27 +30,31 @@ struct format_of {
     static constexpr quality kind = quality::absolute;
     static constexpr bool adds = false;
     static constexpr u32 rounds = ChunkElements / block_elements / team_warps;  ///< blocks of a warp: number w, w + 8, ...
-    static_assert(rounds * team_warps * block_elements == ChunkElements && ChunkElements <= szp::chunk_elements);
+    static_assert(rounds * team_warps * block_elements == ChunkElements && ChunkElements <= staged_values::chunk_elements);
 };
 using format = format_of<1, 8192>;
 using pipe_format = format_of<2, 5120>;
 
-inline constexpr u8 specials_code = 255;  ///< in the place of the first code: special values stand behind the blocks
 inline constexpr u32 most_blocks = 64;
 
-/// What became of a chunk without its special values.
+/// In the place of the first code: the chunk has exceptional values. Then it has a head of four bytes, with the place of their section.
+inline constexpr u32 exceptions_code = 255, head_bytes = 4;
+
+/// What became of a chunk without its exceptional values.
 struct thinned {
-    u32 special_values = 0, bytes = 0, section = 0, raw_blocks = 0;  ///< bytes 0: not done
-    u32 mask = 0;                                                    ///< the special ones of 32 values of this thread
+    bool chosen = false;
+    u32 bytes = 0, section = 0, raw_blocks = 0;  ///< section: where it stands
+    u32 mask = 0;                                ///< the exceptional ones of 32 values of this thread
 };
 
 template <class Format, class T>
 struct encode_room {
-    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, and then a section
+    alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, or the numbers of entries
     u8 codes[most_blocks], thin_codes[most_blocks];
-    szp::specials_room specials;
-    u64 place;
-    u32 blocks_done;
+    szp::team_room team;
+    u32 masks[team_threads];
+    szp::section_out section;
+    u32 place;
 };
 
 /// The values of a lane in the blocks of its warp. A chunk that is not whole is filled up with its last value.
@@ -78,8 +90,21 @@ CCOLL_DEVICE void load_staged(const void* values, u32 count, T (&v)[Rounds][lane
     for (u32 r = 0; r < Rounds; ++r) {
         const u32 at = block_elements * (team_warps * r + warp()) + lane_values * lane();
         CCOLL_UNROLL
-        for (u32 j = 0; j < lane_values; ++j) v[r][j] = szp::staged<T>(values, smaller(at + j, count - 1));
+        for (u32 j = 0; j < lane_values; ++j) v[r][j] = staged_values::staged<T>(values, smaller(at + j, count - 1));
     }
+}
+
+/// Has one of these values these bits?
+template <u32 Rounds, class T>
+CCOLL_DEVICE bool is_among(const T (&v)[Rounds][lane_values], word_of<T> bits)
+{
+    bool found = false;
+    CCOLL_UNROLL
+    for (u32 r = 0; r < Rounds; ++r) {
+        CCOLL_UNROLL
+        for (u32 j = 0; j < lane_values; ++j) found = found || bits_of(v[r][j]) == bits;
+    }
+    return found;
 }
 
 /// Middle values and codes of the blocks of this warp: lane r has those of round r.
@@ -186,29 +211,33 @@ CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const
     }
 }
 
-/// Plans a chunk without its special values. The values that it leaves are staged in the image. By all threads.
-/// @param usual  bytes with them; 0: that is not shorter than the values
+/// Numbers the values of the section, in the image. @return false: there are too many
 template <class Format, class E, class T>
-CCOLL_DEVICE_RARE thinned without_specials(const E* x, u32 count, u32 usual, const scale<T>& z, encode_room<Format, T>& s)
+CCOLL_DEVICE bool number_values(const E* x, u32 mask, encode_room<Format, T>& s)
 {
-    szp::special_rule<T> rule;
-    rule.limit = z.far_limit;
+    return szp::find_entries(s.section, mask, s.image, [=](u32 i) { return bits_at(x, i); }, s.team);
+}
+/// Plans a chunk without its exceptional values. The others are staged in the image. By all threads.
+template <class Format, class E, class T>
+CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const exceptional::rule<T>& rule, const scale<T>& z,
+                                             encode_room<Format, T>& s)
+{
     thinned r;
-    r.mask = szp::find_specials(x, count, rule);
-    r.special_values = team_sum(ones_of(r.mask), s.specials.words);
-    if (r.special_values == 0) return r;
-    szp::stage(x, count, s.image);
-    szp::bridge<T>(s.image, count, r.mask, s.specials);
+    r.mask = exceptional::find(x, count, rule);
+    if (!team_any(r.mask != 0, s.team.words) || !number_values(x, r.mask, s)) return r;
+    szp::measure_section(s.section, r.mask, s.image, count, sizeof(T), s.team);
+    if (s.section.changes > (count - 1) / 32) return r;
+    r.chosen = true;
+    staged_values::stage(x, count, s.image);
+    exceptional::repeat_ordinary<T>(s.image, count, r.mask, s.masks);
     T v[Format::rounds][lane_values];
     load_staged(s.image, count, v);
     static_cast<void>(plan_blocks(v, count, z, s.thin_codes));
     __syncthreads();
-    const u32 blocks = (count + block_elements - 1) / block_elements;
     const auto ends = block_ends<T>::of(s.thin_codes, count);
     r.raw_blocks = ends.raw_blocks;
-    r.section = 4 * szp::put_section(x, count, r.mask, nullptr, s.specials);
-    const u32 bytes = 1 + blocks + ends.all + r.section;
-    if (bytes < count * sizeof(T) && (usual == 0 || bytes < usual)) r.bytes = bytes;
+    r.section = szp::up_to_multiple(head_bytes + (count + block_elements - 1) / block_elements + ends.all, unit_bytes);
+    r.bytes = r.section + s.section.bytes;
     return r;
 }
 /// Writes what it planned. By all threads. @param to  the chunk    @param tail  the byte behind it, of two-byte numbers
@@ -222,39 +251,35 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     const T middles = plan_blocks(v, count, z, s.thin_codes);
     __syncthreads();  // the same bytes are there already, but two threads must not touch them at once
     const auto ends = block_ends<T>::of(s.thin_codes, count);
-    put_blocks<false>(v, middles, s.thin_codes, ends, count, z, to + 1 + blocks);
-    if (me() == 0) to[0] = specials_code;
-    if (me() < blocks) to[1 + me()] = s.thin_codes[me()];
-    const u32 section = 1 + blocks + ends.all;
-    szp::put_section(x, count, thin.mask, s.image, s.specials);
-    __syncthreads();
-    for (u32 i = me(); i < thin.section; i += team_threads) to[section + i] = s.image[i];
-    const u32 behind = tail_bytes<E> + (0 - thin.bytes - tail_bytes<E>) % 16;
-    if (me() < behind) to[thin.bytes + me()] = static_cast<u8>(me() == 0 ? tail : 0);
+    put_blocks<false>(v, middles, s.thin_codes, ends, count, z, to + head_bytes + blocks);
+    if (me() == 0) store_as(to, exceptions_code | thin.section / unit_bytes << 16);
+    if (me() < blocks) to[head_bytes + me()] = s.thin_codes[me()];
+    const u32 end = head_bytes + blocks + ends.all;
+    if (me() < thin.section - end) to[end + me()] = 0;
+    static_cast<void>(number_values(x, thin.mask, s));  // once more, in place of the values, which have been written
+    const auto put = [&](u8* at, u32 i) { store_as(at, bits_at(x, s.section.dictionary[i])); };
+    szp::put_section(s.section, thin.mask, s.image, count, sizeof(T), 0, put, to + thin.section, s.team);
+    if constexpr (tail_bytes<E> > 0)  // a section ends at a multiple of 16 bytes
+        if (me() < unit_bytes) to[thin.bytes + me()] = static_cast<u8>(me() == 0 ? tail : 0);
 }
 
-/// Encodes x, n elements, into a frame. The bytes are those of the host's encoder.
+/// Encodes x, n elements, into a frame. Its chunks are those of the host's encoder, in any order.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(encode_room) bytes, of numbers.
-/// @param scales  of the bound, or of the bounds that a chunk may have
-/// @param frame   a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
+/// @param scales  of the bound, or of the bounds that a chunk may have    @param missing  bits of numbers that are missing ones, if any
+/// @param to      room for max_encoded_bytes(n)    @param s  @see scratch
 template <class Format, class E>
 __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n,
                                                                                              const __grid_constant__ scales_of<E> scales,
-                                                                                             u8* frame, u32 chunks, scratch* s,
-                                                                                             outcome* out)
+                                                                                             missing_bits<number_of_element<E>> missing,
+                                                                                             frame_out to, u32 chunks, scratch* s,
+                                                                                             outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<encode_room<Format, T>>();
-    const frame_output<Format, E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
-    if (chunk == 0) writer.put_header(n, scales.bound);
-    if (chunks == 0) {
-        writer.end_launch(s, out);
-        return;
-    }
-    const u64 first = u64{chunk} * Format::chunk_elements;
-    x += first;
-    const u32 count = static_cast<u32>(smaller(n - first, u64{Format::chunk_elements}));
+    if (chunks == 0) return end_call<Format>(to, facts_of<E>(n, chunks), scales.bound, 0, 1, s, told);
+    x += u64{chunk} * Format::chunk_elements;
+    const u32 count = values_of_chunk<Format>(n, chunk);
     const u32 blocks = (count + block_elements - 1) / block_elements, raw_bytes = count * static_cast<u32>(sizeof(E));
     T v[Format::rounds][lane_values];
     load_values(x, count, v);
@@ -265,7 +290,7 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
         for (u32 r = 0; r < Format::rounds; ++r) most = larger(most, largest_finite_of(v[r]));
         return most;
     };
-    const scale<T>& z = choose_bound<E, scale<T>>(scales, largest, room.specials.words, tail);
+    const scale<T>& z = choose_bound<E, scale<T>>(scales, largest, room.team.words, tail);
     const T middles = plan_blocks(v, count, z, room.codes);
     __syncthreads();
 
@@ -273,40 +298,40 @@ __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2)
     u32 bytes = blocks + ends.all;
     bool raw = bytes >= count * sizeof(T) || !z.usable;
     thinned thin;
-    if (z.usable && (raw || ends.raw_blocks > 0)) thin = without_specials(x, count, raw ? 0 : bytes, z, room);
-    const bool is_thin = thin.bytes > 0;
-    if (is_thin) bytes = thin.bytes;
-    bytes += tail_bytes<E>;
-    raw = (raw && !is_thin) || bytes >= raw_bytes;
-    if (raw) bytes = raw_bytes;
-    const u32 units = (bytes + 15) / 16;
-    if (me() == 0) publish_size(s, chunk, units);
-
-    if (!raw && !is_thin) {
-        u8* const to = room.image + blocks;
-        if (count == Format::chunk_elements) put_blocks<true>(v, middles, room.codes, ends, count, z, to);
-        else put_blocks<false>(v, middles, room.codes, ends, count, z, to);
-        if (me() < blocks) room.image[me()] = room.codes[me()];
-        if (me() < 16 * units - bytes) room.image[bytes + me()] = 0;
-        if (is_small<E> && me() == 0) room.image[bytes - 1] = static_cast<u8>(tail);
+    const bool has_missing = missing.declared && z.usable && team_any(is_among(v, missing.bits), room.team.words);
+    if (has_missing || (z.usable && (raw || ends.raw_blocks > 0))) {
+        exceptional::rule<T> rule{z.far_limit};
+        if (has_missing) rule.missing = missing.bits;
+        thin = without_exceptions(x, count, rule, z, room);
+        if (thin.chosen) bytes = thin.bytes;
+        raw = thin.chosen ? bytes >= count * sizeof(T) : raw || has_missing;
     }
-    if (warp() == 0) {
-        const u64 before = look_back(s, chunk, units);
-        if (lane() == 0) room.place = before;
+    bytes += tail_bytes<E>;
+    raw = raw || bytes >= raw_bytes;
+    if (raw) bytes = raw_bytes;
+    const u32 units = (bytes + unit_bytes - 1) / unit_bytes;
+    if (me() == 0) room.place = to.place(s, chunk, bytes, raw);
+
+    if (!raw && !thin.chosen) {
+        u8* const blocks_at = room.image + blocks;
+        if (count == Format::chunk_elements) put_blocks<true>(v, middles, room.codes, ends, count, z, blocks_at);
+        else put_blocks<false>(v, middles, room.codes, ends, count, z, blocks_at);
+        if (me() < blocks) room.image[me()] = room.codes[me()];
+        if (me() < unit_bytes * units - bytes) room.image[bytes + me()] = 0;
+        if (is_small<E> && me() == 0) room.image[bytes - 1] = static_cast<u8>(tail);
     }
     __syncthreads();
 
-    u8* const to = writer.payload() + frame_unit * room.place;
-    if (raw) put_raw_elements(x, count, to);
-    else if (is_thin) put_thinned(x, count, thin, z, tail, to, room);
-    else put_pieces(room.image, units, to);
+    u8* const at = to.unit(room.place);
+    if (raw) put_raw_elements(x, count, at);
+    else if (thin.chosen) put_thinned(x, count, thin, z, tail, at, room);
+    else put_pieces(room.image, units, at);
     if (me() == 0) {
-        writer.put_entry(chunk, static_cast<u32>(room.place) + units, 16 * units - bytes, raw);
-        const u32 kept = raw ? 1 : is_thin ? thin.raw_blocks : ends.raw_blocks;
+        const u32 kept = raw ? 1 : thin.chosen ? thin.raw_blocks : ends.raw_blocks;
         if (kept > 0) atomicAdd(&s->raw_chunks, kept);
-        if (is_thin && !raw) atomicAdd(&s->special_values, thin.special_values);
+        if (thin.chosen && !raw) atomicAdd(&s->special_values, static_cast<unsigned long long>(room.section.places));
     }
-    if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
+    end_call<Format>(to, facts_of<E>(n, chunks), scales.bound, 0, chunks, s, told);
 }
 
 }  // namespace ccoll::detail::device::szx

@@ -25,14 +25,14 @@ CCOLL_DEVICE_RARE bool get_exceptions(const u8* at, u32 all, u32 count, chunk_ro
         const u8* const value = at + 2 * all + sizeof(T) * k;
         word_of<T> bits = 0;
         for (u32 i = 0; i < sizeof(T); ++i) bits |= static_cast<word_of<T>>(value[i]) << 8 * i;
-        if (good) szp::stage_one<T>(s.values, p, bits);
+        if (good) staged_values::stage_one<T>(s.values, p, bits);
     }
     return !team_any(!good, s.words);
 }
 
 /// Decodes one chunk that is not raw to the staged values. By all threads. @return false if the bytes are not those of a chunk
 template <class T>
-CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bits, chunk_room<T>& s)
+CCOLL_DEVICE bool decode_chunk(const chunk_place& from, u32 count, u32 block_bits, chunk_room<T>& s)
 {
     if (from.bytes < 3) return false;
     const u32 all = from.at[from.bytes - 2] | static_cast<u32>(from.at[from.bytes - 1]) << 8;
@@ -46,43 +46,41 @@ CCOLL_DEVICE bool decode_chunk(const chunk_bytes& from, u32 count, u32 block_bit
         T x[4];
         decode_block(from.at, value / block_values * block_bits, block_bits, s.steps, x);
         CCOLL_UNROLL
-        for (u32 i = 0; i < 4; ++i) szp::stage_one<T>(s.values, value + i, bits_of(x[i]));
+        for (u32 i = 0; i < 4; ++i) staged_values::stage_one<T>(s.values, value + i, bits_of(x[i]));
     }
     __syncthreads();
     return all == 0 || get_exceptions<T>(from.at + stream, all, count, s);  // its own barriers stand behind what it stages
 }
 
-/// Decodes a frame of n elements at `frame`, a multiple of 16 bytes, of which `bytes` bytes may be read. Any bytes are safe; `x` is
-/// unspecified if they are not a frame. Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room) bytes, of numbers.
+/// Decodes a frame of n elements. Any bytes are safe; `x` is unspecified if they are not a frame.
+/// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room) bytes, of numbers.
 template <class E>
-__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const u8* frame, u64 bytes, u64 n, E* x,
-                                                                                             u32 chunks, scratch* s, outcome* out)
+__global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void decode(const __grid_constant__ frame_in from, u64 n,
+                                                                                             E* x, u32 chunks, scratch* s, outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
-    const frame_input<format, E> reader{frame, bytes};
     const u32 chunk = blockIdx.x;
-    if (me() == 0) room.code = static_cast<u32>(reader.check_header(n, chunks));
+    if (me() == 0) room.code = static_cast<u32>(check_header<format>(from, facts_of<E>(n, chunks)));
     room.steps.fill();
     __syncthreads();
     auto code = static_cast<status>(room.code);
     if (code == status::ok && chunks > 0) {
-        const u64 first = u64{chunk} * chunk_elements;
-        const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
-        const u32 block_bits = block_bits_at(reader.bound(), header_bits<T>);
-        chunk_bytes from = reader.find(chunks, chunk, count);
-        if (!from.good) {
+        const u32 count = values_of_chunk<format>(n, chunk), block_bits = block_bits_at(bound_of(from), header_bits<T>);
+        E* const to = x + u64{chunk} * chunk_elements;
+        chunk_place c = find_chunk<E>(from, chunk, count);
+        if (!c.good) {
             code = status::corrupt;
-        } else if (from.raw) {
-            get_raw_elements(from.at, count, x + first);
+        } else if (c.raw) {
+            get_raw_elements(c.at, count, to);
         } else {
             bool good = true;
-            if (is_small<E>) good = from.bytes > 0 && from.at[--from.bytes] == 0;  // there is no bound that could differ
-            if (good && decode_chunk(from, count, block_bits, room)) szp::put_values(room.values, count, x + first, rounding::within_range);
+            if (is_small<E>) good = c.at[--c.bytes] == 0;  // there is no bound that could differ
+            if (good && decode_chunk(c, count, block_bits, room)) staged_values::put_values(room.values, count, to, rounding::within_range);
             else code = status::corrupt;
         }
     }
-    end_decoding(code, chunks, s, out, room.blocks_done);
+    end_decoding<format>(code, larger(chunks, 1u), s, told);
 }
 
 }  // namespace ccoll::detail::device::zfp

@@ -3,13 +3,13 @@
 // eight blocks of four. Eight blocks are whole bytes at any rate, so no two threads write bits of one byte.
 //
 //   1  values to shared memory in 16-byte pieces                                                                          barrier
-//   2  values that are not finite are counted: the size of the chunk is known and published                               barrier
-//   3  blocks to their place in an image of the chunk; look-back by warp 0                                                barrier
+//   2  values that are not finite are counted: one addition finds the place of the chunk
+//   3  blocks to their place in an image of the chunk                                                                     barrier
 //   4  the image to the frame in 16-byte pieces; behind it, what is not finite
 #pragma once
 
 #include <ccoll/cuda/frame.cuh>
-#include <ccoll/cuda/szp/block.cuh>
+#include <ccoll/cuda/staged.cuh>
 #include <ccoll/cuda/zfp/block.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::zfp {
@@ -20,7 +20,7 @@ struct format {
     static constexpr bool adds = false;
 };
 inline constexpr u32 chunk_elements = format::chunk_elements, thread_blocks = 8;
-static_assert(thread_blocks * block_values * team_threads == chunk_elements && chunk_elements == szp::chunk_elements);
+static_assert(thread_blocks * block_values * team_threads == chunk_elements && chunk_elements == staged_values::chunk_elements);
 
 /// Bits of a block at so many bits per value. The product is exact, so contraction changes nothing.
 __host__ __device__ inline u32 block_bits_at(double rate, u32 least)
@@ -39,8 +39,7 @@ struct chunk_room {
         pair_table codes;
         step_table steps;
     };
-    u64 place;
-    u32 code, blocks_done;
+    u32 place, code;
 
     CCOLL_DEVICE u8* image() { return reinterpret_cast<u8*>(this + 1); }
 };
@@ -57,15 +56,23 @@ template <class T>
 CCOLL_DEVICE void load_block(const void* values, u32 first, T (&x)[4])
 {
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) x[i] = szp::staged<T>(values, first + i);
+    for (u32 i = 0; i < 4; ++i) x[i] = staged_values::staged<T>(values, first + i);
+}
+template <class T, u32 Values>
+CCOLL_DEVICE word_of<T> largest_magnitude(const T (&v)[Values])
+{
+    word_of<T> most = 0;
+    CCOLL_UNROLL
+    for (u32 i = 0; i < Values; ++i) most = larger(most, magnitude(v[i]));
+    return most;
 }
 /// Which of this thread's values are not finite.
 template <class T>
 CCOLL_DEVICE u32 exceptions_of(const void* values, u32 count)
 {
     T v[32];
-    szp::unstage(values, v);
-    if (szp::largest_magnitude(v) < fields_of<T>::exponent) return 0;
+    staged_values::unstage(values, v);
+    if (largest_magnitude(v) < fields_of<T>::exponent) return 0;
     u32 mask = 0;
     CCOLL_UNROLL
     for (u32 i = 0; i < 32; ++i) mask |= u32{!is_finite(v[i])} << i;
@@ -121,62 +128,52 @@ CCOLL_DEVICE_RARE void put_exceptions(const E* x, u32 exceptions, u32 before, u3
     if (me() < behind) to[end + 2 + me()] = 0;
 }
 
-/// Encodes x, n elements, into a frame. The bytes are those of the host's encoder, and the streams those of libzfp.
+/// Encodes x, n elements, into a frame. Its chunks are those of the host's encoder, in any order, and the streams those of libzfp.
 /// Launch: max(1, chunks) blocks of team_threads threads, sizeof(chunk_room<T>) + image_bytes<T>(block_bits) bytes, where T
 /// are the numbers.
 /// @param rate   bits per value, as the header has it    @param block_bits  block_bits_at(rate, header_bits<T>)
-/// @param frame  a multiple of 16 bytes; room for max_encoded_bytes(n)    @param s  @see scratch
+/// @param to     room for max_encoded_bytes(n)    @param s  @see scratch
 template <class E>
 __global__ __launch_bounds__(team_threads, is_f32<number_of_element<E>> ? 4 : 2) void encode(const E* x, u64 n, double rate, u32 block_bits,
-                                                                                             u8* frame, u32 chunks, scratch* s,
-                                                                                             outcome* out)
+                                                                                             frame_out to, u32 chunks, scratch* s,
+                                                                                             outcome* told)
 {
     using T = number_of_element<E>;
     auto& room = shared_memory<chunk_room<T>>();
-    const frame_output<format, E> writer{frame, chunks};
     const u32 chunk = blockIdx.x;
-    if (chunk == 0) writer.put_header(n, rate);
-    if (chunks == 0) {
-        writer.end_launch(s, out);
-        return;
-    }
-    const u64 first = u64{chunk} * chunk_elements;
-    x += first;
-    const u32 count = static_cast<u32>(smaller(n - first, u64{chunk_elements}));
+    if (chunks == 0) return end_call<format>(to, facts_of<E>(n, chunks), rate, 0, 1, s, told);
+    x += u64{chunk} * chunk_elements;
+    const u32 count = values_of_chunk<format>(n, chunk);
     const u32 stream = ((count + block_values - 1) / block_values * block_bits + 7) / 8, raw_bytes = count * static_cast<u32>(sizeof(E));
     room.codes.fill();
-    szp::stage(x, count, room.values);
+    staged_values::stage(x, count, room.values);
     __syncthreads();
 
     const u32 exceptions = exceptions_of<T>(room.values, count);
     const scanned<u32> found = exclusive(ones_of(exceptions), room.words);
-    const u32 bytes = stream + found.all * (2 + static_cast<u32>(sizeof(T))) + 2 + tail_bytes<E>;
+    u32 bytes = stream + found.all * (2 + static_cast<u32>(sizeof(T))) + 2 + tail_bytes<E>;
     const bool raw = bytes >= raw_bytes || found.all > count / 8 + 1;
-    const u32 units = ((raw ? raw_bytes : bytes) + 15) / 16;
-    if (me() == 0) publish_size(s, chunk, units);
+    if (raw) bytes = raw_bytes;
+    const u32 units = (bytes + unit_bytes - 1) / unit_bytes;
+    if (me() == 0) room.place = to.place(s, chunk, bytes, raw);
     if (!raw) {
         encode_blocks(count, exceptions, block_bits, room);
-        if (found.all == 0 && me() < 16 * units - stream) room.image()[stream + me()] = 0;  // no exceptions, and what fills the chunk up
-    }
-    if (warp() == 0) {
-        const u64 before = look_back(s, chunk, units);
-        if (lane() == 0) room.place = before;
+        if (found.all == 0 && me() < unit_bytes * units - stream) room.image()[stream + me()] = 0;  // no exceptions, and what fills up
     }
     __syncthreads();
 
-    u8* const to = writer.payload() + frame_unit * room.place;
+    u8* const at = to.unit(room.place);
     if (raw) {
-        put_raw_elements(x, count, to);
+        put_raw_elements(x, count, at);
     } else {
-        put_pieces(room.image(), found.all == 0 ? units : stream / 16, to);
-        if (found.all > 0) put_exceptions(x, exceptions, found.before, found.all, stream, to, room);
+        put_pieces(room.image(), found.all == 0 ? units : stream / 16, at);
+        if (found.all > 0) put_exceptions(x, exceptions, found.before, found.all, stream, at, room);
     }
     if (me() == 0) {
-        writer.put_entry(chunk, static_cast<u32>(room.place) + units, 16 * units - (raw ? raw_bytes : bytes), raw);
         const u32 kept = raw ? 1 : found.all;
         if (kept > 0) atomicAdd(&s->raw_chunks, kept);
     }
-    if (is_last_block(s, chunks, room.blocks_done)) writer.end_launch(s, out);
+    end_call<format>(to, facts_of<E>(n, chunks), rate, 0, chunks, s, told);
 }
 
 }  // namespace ccoll::detail::device::zfp

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places: one text, compiled
+// once for each instruction set, of which it uses the instructions that count bits.
+//
+// The namespace that includes this file, and those that follow, has these primitives on 32 values:
+//   part(x, rule, any_missing, to) -> mask  which values are exceptional; copies the others, and 0 for these
+//   equal(x, word) -> mask                  which values have these bits
+//   put(x, mask, word), put_all(x, word)    puts a value in the places of the mask, and in all
+//   ramp(block, mask, before, count, a, b)  value i of the mask, which is a run, becomes number i - before of `count` that lead from a to
+//                                           b, of which neither is counted
+//   between(a, b)                           the number of a ramp that has only one
+//   copy_block(x, to), copy_with(x, mask, value, to)   a block, and one with another value in the places of the mask
+
+/// Do some values have these bits?
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool has_bits(const T* x, std::size_t n, typename fields_of<T>::word bits) noexcept
+{
+    unsigned char any = 0;
+    for (std::size_t i = 0; i < n; ++i) any |= fields_of<T>::of(x[i]) == bits;
+    return any != 0;
+}
+
+/// One pass over a chunk: which of its values are exceptional, and a copy of it with 0 for these.
+/// @param x  n values, 1..most_elements
+template <element T>
+CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
+{
+    const rule<T> r = is;
+    const bool any_missing = r.has_missing();
+    const std::size_t all_whole = n / block_elements;
+    std::size_t values = 0;
+    found.blocks = blocks_of(n);
+    for (std::size_t k = 0; k < all_whole; ++k) {
+        read_ahead(x + block_elements * k, block_elements * sizeof(T));
+        const u32 mask = part(x + block_elements * k, r, any_missing, to + block_elements * k);
+        found.masks[k] = mask;
+        values += static_cast<std::size_t>(std::popcount(mask));
+    }
+    if (all_whole < found.blocks) {
+        u32 mask = 0;
+        for (std::size_t i = block_elements * all_whole; i < n; ++i) {
+            const auto w = bits_at(x, i);
+            const u8 exceptional = r.holds(w);
+            const auto kept = exceptional != 0 ? decltype(w){0} : w;
+            std::memcpy(to + i, &kept, sizeof kept);
+            mask |= u32{exceptional} << i % block_elements;
+        }
+        found.masks[all_whole] = mask;
+        values += static_cast<std::size_t>(std::popcount(mask));
+    }
+    found.values = values;
+}
+
+/// Puts bridges in the places of the exceptional values of a block that has others as well. A bridge repeats the value before a run of
+/// exceptional values, and in the block of the value behind the run it rises or falls to that in equal steps. So no block depends on later
+/// ones, and all blocks that it fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
+/// @param mask    the exceptional values    @param all  those that there are; others repeat the last one
+/// @param before  the value in front of the block, or of a bridge that ends there    @param copy  gets the block, or is the block
+template <element T>
+CCOLL_INLINE void bridge_block(const T* block, u32 mask, u32 all, T before, T* copy) noexcept
+{
+    constexpr u32 every = 0xffffffffu;
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    if ((mask & (mask - 1)) == 0 && (all & ~mask) >> first != 0) {
+        copy_with(block, mask, between(first > 0 ? block[first - 1] : before, block[first + 1]), copy);
+        return;
+    }
+    copy_block(block, copy);
+    for (u32 left = mask; left != 0;) {
+        const auto begin = static_cast<unsigned>(std::countr_zero(left));
+        const u32 behind = all & ~mask & every << begin;
+        const T start = begin > 0 ? block[begin - 1] : before;
+        if (behind == 0) {
+            copy_with(copy, every << begin, start, copy);
+            return;
+        }
+        const auto end = static_cast<unsigned>(std::countr_zero(behind));
+        ramp(copy, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
+        left &= every << end;
+    }
+}
+
+/// Puts values in the places of the exceptional ones which cost few bits: a bridge for each run of them. They are no part of the wire
+/// format, but the same for all instruction sets.
+/// @param x  n values, with room for whole blocks
+template <element T>
+CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
+{
+    T before = T(0);
+    for (std::size_t k = 0; k < at.blocks; ++k)
+        if (const u32 free = whole(n, k) & ~at.masks[k]; free != 0) {
+            before = x[block_elements * k + static_cast<std::size_t>(std::countr_zero(free))];
+            break;
+        }
+    for (std::size_t k = 0; k < at.blocks; ++k) {
+        T* const block = x + block_elements * k;
+        const u32 mask = at.masks[k], all = whole(n, k);
+        if (mask == all) {
+            put_all(block, bits_at(&before, 0));
+            continue;
+        }
+        if (mask != 0) bridge_block(block, mask, all, before, block);
+        before = block[length_of(n, k) - 1];
+    }
+}
+
+/// 0 if this is no run.
+CCOLL_INLINE u32 mask_of_run(std::uint16_t run, u32 all) noexcept
+{
+    const u32 first = run & 31, last = run >> 5 & 31;
+    if (run >> 11 != 0 || last < first) return 0;
+    const u32 mask = 0xffffffffu >> (31 - last + first) << first;
+    return (run >> 10 & 1) != 0 ? all & ~mask : mask;
+}

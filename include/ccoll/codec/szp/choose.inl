@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/choose.inl - floor 2. From what values of a chunk are predicted: craft, not law. Eight blocks of it are looked at. Plain
+// loops, which compilers vectorise, compiled once for each instruction set.
+
+/// Sums of the magnitudes of quanta and of differences in a block, for each place in it. Sums of f32 may be rounded: then differences are
+/// so large that it hardly matters.
+template <class T>
+struct prediction_costs {
+    T alone[block_elements] = {}, left[block_elements] = {}, rows[block_elements] = {}, planes[block_elements] = {};
+
+    CCOLL_TARGET static double sum(const T (&of)[block_elements]) noexcept
+    {
+        CCOLL_EXACT_BODY
+        double all = 0;
+        for (const T one : of) all += static_cast<double>(one);
+        return all;
+    }
+};
+
+/// @param from  a block of a chunk, behind a value of it    @param above  0: not looked at
+template <class T>
+CCOLL_TARGET inline void add_costs(const T* from, distances above, T inverse, prediction_costs<T>& costs) noexcept
+{
+    CCOLL_EXACT_BODY
+    const auto quantum = [=](T value) CCOLL_TARGET { return (value * inverse + rounder<T>)-rounder<T>; };
+    T q[block_elements + 1], r[block_elements + 1];
+    for (std::size_t i = 0; i <= block_elements; ++i) q[i] = quantum(from[static_cast<std::ptrdiff_t>(i) - 1]);
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        costs.alone[i] += std::fabs(q[i + 1]);
+        costs.left[i] += std::fabs(q[i + 1] - q[i]);
+    }
+    if (above.none()) return;
+    const T *const row = from - above.row - 1, *const plane = from - above.plane - 1, *const both = from - above.reach() - 1;
+    for (std::size_t i = 0; i <= block_elements; ++i) r[i] = q[i] - quantum(row[i]);
+    for (std::size_t i = 0; i < block_elements; ++i) costs.rows[i] += std::fabs(r[i + 1] - r[i]);
+    if (above.plane == 0) return;
+    for (std::size_t i = 0; i <= block_elements; ++i) r[i] -= quantum(plane[i]) - quantum(both[i]);
+    for (std::size_t i = 0; i < block_elements; ++i) costs.planes[i] += std::fabs(r[i + 1] - r[i]);
+}
+
+/// Is the value before worse than nothing as a prediction in most of eight blocks of these values?
+/// @param until  as soon as so many have been looked at and say that it is not, that is the answer
+template <class T>
+CCOLL_TARGET inline bool seems_noise(const T* x, std::size_t n, T inverse, std::size_t until) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t samples = 8;
+    constexpr double enough = 64;  // of smaller quanta neither is shorter
+    const std::size_t blocks = n / block_elements;
+    if (blocks < 2) return false;
+    prediction_costs<T> costs;
+    for (std::size_t s = 0; s < samples; ++s) {
+        add_costs(x + block_elements * (1 + (blocks - 1) * (5 * s % samples) / samples), {}, inverse, costs);
+        if (s + 1 != until && s != 3) continue;
+        const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
+        if (!(alone + left < 1e9)) return false;  // NaN, infinities and whatever is not noise
+        if (alone + left == 0 || (alone + left >= enough && 8 * left <= 9 * alone)) return false;
+    }
+    const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
+    return alone + left >= enough && 8 * left > 9 * alone;  // a sixth of a bit: less would not pay for a wrong guess
+}
+/// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.
+/// Most data are not, which one block says. What seems to be noise in the first 8 KiB, which are read next, must be so everywhere.
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, T inverse) noexcept
+{
+    constexpr std::size_t first = 8192 / sizeof(T), parts = 4;
+    if (!seems_noise(x, std::min(n, first), inverse, 1)) return false;
+    for (std::size_t i = 1; i < parts && n > first; ++i)
+        if (!seems_noise(x + n * i / parts, n / parts, inverse, 2)) return false;
+    return true;
+}
+
+/// What a chunk of a field is predicted from.
+/// @param known  where rows and planes of the field are
+/// @return       `known`, or rows alone, or none
+template <class T>
+[[gnu::noinline]] CCOLL_TARGET inline distances choose_above(const T* x, std::size_t n, distances known, T inverse) noexcept
+{
+    CCOLL_EXACT_BODY
+    constexpr std::size_t samples = 8;
+    const std::size_t blocks = n / block_elements;
+    if (known.reach() / block_elements + 1 >= blocks) known.plane = 0;
+    const std::size_t first = known.reach() / block_elements + 1;  // a block that has values above it
+    if (known.none() || first >= blocks) return {};
+    prediction_costs<T> costs;
+    for (std::size_t s = 0; s < samples; ++s)
+        add_costs(x + block_elements * (first + (blocks - first) * (2 * s + 1) / (2 * samples)), known, inverse, costs);
+    const double plain = costs.sum(costs.left), rows = costs.sum(costs.rows), planes = costs.sum(costs.planes);
+    const auto are_less = [](double less, double than) CCOLL_TARGET { return 8 * less + 32 < 7 * than; };
+    const bool rows_pay = are_less(rows, plain);
+    if (known.plane != 0) {
+        // The first plane has rows alone. If these do not pay, the other planes must make up for it.
+        const bool make_up = 2 * known.plane <= n && 64 * planes * rows < 49 * plain * plain;
+        if (rows_pay ? are_less(planes, rows) : are_less(planes, plain) && make_up) return known;
+    }
+    return rows_pay ? distances{known.row} : distances{};
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums: one text, compiled once for each instruction
+// set. Uses the primitives of szp/loops.inl.
+
+/// Blocks `from` to `until` - 1 of a group to values.
+template <bool Left, class T, class To>
+CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
+                                 std::size_t ahead, To& to) noexcept
+{
+    const u8* p = planes;
+    running r = sum;
+    for (std::size_t b = from; b < until; ++b) {
+        if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
+        fetch(p, v.ahead, 1);
+        const unsigned width = v.widths.of[b];
+        if constexpr (Left) {
+            restore(p, width, r, step, to);
+        } else {
+            quanta q;
+            if (width > 0) get_planes(p, width, q);
+            else load(zeros, q);
+            dequantise(q, step, to);
+        }
+        p += 4 * width;
+        if constexpr (std::is_pointer_v<To>) to += block_elements;
+    }
+    planes = p;
+    sum = r;
+}
+
+/// The values of a group that is not flat.
+template <bool Left, class T>
+CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+{
+    const bool past = streams && how == stores::streamed;
+    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
+    const std::size_t whole = count / block_elements;
+    running r;
+    start(r, static_cast<i32>(v.base));
+    const u8* p = v.planes;
+    std::size_t b = 0;
+    if constexpr (streams) {
+        if (past && whole > 1) {
+            restore_blocks<Left>(v, 0, 1, p, r, step, ahead, to);  // a line writer needs the bytes before its first register
+            lines_of<T> lines(to);
+            restore_blocks<Left>(v, 1, whole, p, r, step, ahead, lines);
+            lines.finish();
+            to += block_elements * (whole - 1);
+            b = whole;
+        }
+    }
+    restore_blocks<Left>(v, b, whole, p, r, step, ahead, to);
+    if (whole == v.blocks) return;
+    T tail[block_elements], *at = tail;
+    restore_blocks<Left>(v, whole, v.blocks, p, r, step, 0, at);
+    std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
+}
+
+template <class T>
+CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+{
+    group_planes planes;
+    if (v.lists) [[unlikely]]
+        get_lists(v, planes);
+    if (left) restore_group<true>(v, count, step, to, how);
+    else restore_group<false>(v, count, step, to, how);
+}
+
+/// Values of a narrow chunk without distances: q step in T.
+template <class T>
+CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t g = 0; g < view.groups; ++g) {
+        group_view v;
+        if (!view.open(g, v)) return status::corrupt;
+        T* const to = x + group_elements * g;
+        const std::size_t count = length_of(view.n, g);
+        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
+        else restore_group(view.head.left, v, count, step, to, how);
+    }
+    return status::ok;
+}
+
+/// The quanta of a narrow chunk, whatever it is predicted from, block by block.
+/// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
+/// @param each   (number of the first value of the block, quanta&)
+template <class Each>
+CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Each& each) noexcept
+{
+    const distances above = view.head.above;
+    const bool left = view.head.left, by_blocks = above.row >= block_elements && (above.plane == 0 || above.plane >= block_elements);
+    for (std::size_t g = 0; g < view.groups; ++g) {
+        group_view v;
+        if (!view.open(g, v)) return status::corrupt;
+        const auto base = static_cast<i32>(v.base);
+        if (g == 0)
+            for (std::size_t i = 0; i < above.reach() + 1; ++i) first[-1 - static_cast<std::ptrdiff_t>(i)] = base;
+        group_planes planes;
+        if (v.lists && !v.flat) [[unlikely]]
+            get_lists(v, planes);
+        running r;
+        start(r, g == 0 && !above.none() ? 0 : base);
+        const u8* p = v.planes;
+        for (std::size_t b = 0; b < v.blocks; ++b) {
+            const std::size_t at = group_elements * g + block_elements * b;
+            i32* const q = first + at;
+            const unsigned width = v.flat ? 0 : v.widths.of[b];
+            fetch(p, v.ahead, 1);
+            quanta d;
+            if (left) restore(p, width, r, d);
+            else if (width > 0) get_planes(p, width, d);
+            else load(zeros, d);
+            p += 4 * width;
+            if (by_blocks) [[likely]] {
+                add_to(q - above.row, d);
+                if (above.plane != 0) {
+                    add_to(q - above.plane, d);
+                    subtract(q - above.reach(), d);
+                }
+                store(d, q);
+            } else {
+                store(d, q);
+                if (!above.none()) {
+                    for (std::size_t i = 0; i < block_elements; ++i) {
+                        u32 sum = static_cast<u32>(q[i]) + static_cast<u32>((q - above.row)[i]);
+                        if (above.plane != 0) sum += static_cast<u32>((q - above.plane)[i]) - static_cast<u32>((q - above.reach())[i]);
+                        q[i] = static_cast<i32>(sum);
+                    }
+                    load(q, d);
+                }
+            }
+            each(at, d);
+        }
+    }
+    return status::ok;
+}
+
+/// Values of a narrow chunk with distances: q step in T.
+template <class T>
+CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, stores) noexcept
+{
+    CCOLL_EXACT_BODY
+    chunk_quanta room;
+    return for_each_block(view, room.first(view.head.above), [&](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
+        T* to = x + at;
+        fetch(to, fetch_distance, sizeof(T) * block_elements);
+        if (view.n - at >= block_elements) [[likely]] {
+            dequantise(q, step, to);
+            return;
+        }
+        T tail[block_elements], *in = tail;
+        dequantise(q, step, in);
+        std::memcpy(to, tail, (view.n - at) * sizeof(T));
+    });
+}
+
+/// The quanta of a narrow chunk. @param first  @see for_each_block
+CCOLL_TARGET inline status read_quanta_of_32(const chunk_view& view, i32* first) noexcept
+{
+    return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
+}
+
+/// The quanta of a narrow chunk as 64-bit integers. @param to  whole blocks
+CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
+{
+    chunk_quanta room;
+    i32* const first = room.first(view.head.above);
+    return for_each_block(view, first, [&](std::size_t at, quanta&) CCOLL_TARGET __attribute__((always_inline)) {
+        for (std::size_t i = at; i < at + block_elements; ++i) to[i] = first[i];
+    });
+}
+
+/// The sum of two chunks that are predicted alike, of which neither is flat or has lists.
+/// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
+/// @return      end: null if one of them is corrupt
+CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
+{
+    packed all;
+    writer to(chunk, a.n, wide);
+    for (std::size_t g = 0; g < a.groups; ++g) {
+        group_view x, y;
+        if (!a.open(g, x) || !b.open(g, y)) return {};
+        const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
+        const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
+        if (x.flat && y.flat) {
+            to.close_flat(narrow_base);
+            continue;
+        }
+        group_widths w;
+        u8* p = to.planes;
+        unsigned lowest = widest_wide, highest = 0;
+        if (x.flat || y.flat) {
+            const group_view& other = x.flat ? y : x;
+            w = other.widths;
+            std::size_t words = 0;
+            for (std::size_t k = 0; k < other.blocks; ++k) {
+                words += w.of[k];
+                lowest = std::min<unsigned>(lowest, w.of[k]);
+                highest = std::max<unsigned>(highest, w.of[k]);
+            }
+            std::memcpy(p, other.planes, 4 * words);
+            to.close(p + 4 * words, w, other.blocks, lowest, highest, narrow_base);
+            continue;
+        }
+        const u8 *pa = x.planes, *pb = y.planes;
+        for (std::size_t k = 0; k < x.blocks; ++k) {
+            fetch_ahead(pa, 1);  // a sixth faster in memory
+            fetch_ahead(pb, 1);
+            fetch_ahead(p, 1);
+            const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
+            const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
+            w.of[k] = static_cast<u8>(width);
+            lowest = std::min(lowest, width);
+            highest = std::max(highest, width);
+            pa += 4 * wa;
+            pb += 4 * wb;
+            p += 4 * width;
+        }
+        to.close(p, w, x.blocks, lowest, highest, narrow_base);
+    }
+    all.end = to.planes;
+    return all;
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/grid.hpp - floor 2. The law of SZp: what a value becomes. It is a function of the values and the bound, which hosts, devices
+// and all instruction sets have in common (docs/wire_format.md). docs/error_bounds.md has the proofs.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <ccoll/base/config.hpp>
+#include <ccoll/base/exact.hpp>
+#include <ccoll/codec/szp/layout.hpp>
+#include <ccoll/policy/buffer.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+CCOLL_EXACT_BEGIN
+
+template <element T>
+inline constexpr bool is_f32 = sizeof(T) == 4;
+
+/// |q| of numbers of which the usual kernels can say at once that the bound holds, and of those that fit 32 bits.
+template <element T>
+inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
+inline constexpr int narrow_exponent = 30;
+/// Quanta of addends are below: 2^17 ranks can add them in 62 bits.
+inline constexpr int addend_exponent = 45;
+/// Chunks for movement with fewer values are kept, and so are those in which more exceptional values differ from the one before them. All
+/// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
+/// a thirty-second of the values once more, which a dictionary can hold.
+inline constexpr std::size_t least_values = 512;
+constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
+
+/// The nearest quantum on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so that
+/// |x - q step| <= step / 2 (1 + 2^-40).
+inline i64 nearest_quantum(double x, double step, double inverse) noexcept
+{
+    CCOLL_EXACT_BODY
+    const double q = std::nearbyint(x * inverse);
+    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
+}
+
+/// A step, and what kernels need of it.
+template <element T>
+struct grid {
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+
+    double step = 0, inverse = 0;  ///< inverse: 1 / step
+    T inverse_in_t = 0;
+    word usual = 0;   ///< bits of the least |x| whose quotient has to be computed in double (f64: corrected)
+    word narrow = 0;  ///< bits of the least |x| of 2^30 steps or more
+
+    grid() = default;
+    /// @param all_in_double  no quotient is computed in T (a chunk's own grid)
+    grid(double of, bool all_in_double) noexcept
+    {
+        CCOLL_EXACT_BODY
+        step = of;
+        inverse = 1 / of;
+        inverse_in_t = static_cast<T>(inverse);
+        usual = all_in_double ? 0 : steps(usual_exponent<T>);
+        narrow = all_in_double && !is_f32<T> ? 0 : steps(narrow_exponent);
+    }
+    /// The bits of 2^exponent steps, cut to a number of T; infinity if there is none.
+    word steps(int exponent) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        const double reach = std::ldexp(step, exponent);
+        return reach < static_cast<double>(std::numeric_limits<T>::max()) ? fields::of(static_cast<T>(reach)) : fields::exponent;
+    }
+    /// The quantum of a value below 2^53 steps.
+    i64 quantum(T x) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        const word w = fields::magnitude(x);
+        if (w < fields::exponent_one) return 0;
+        if (w < usual) return static_cast<i64>(std::nearbyint(x * inverse_in_t));
+        if (w < narrow) return static_cast<i64>(std::nearbyint(static_cast<double>(x) * inverse));
+        return nearest_quantum(static_cast<double>(x), step, inverse);
+    }
+    T value(i64 q) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        return static_cast<T>(static_cast<double>(q) * step);
+    }
+};
+
+/// What follows from a bound alone.
+template <element T>
+struct law {
+    using fields = fields_of<T>;
+    using word = typename fields::word;
+    static constexpr int step_bits = is_f32<T> ? 10 : 22, digits = std::numeric_limits<T>::digits;
+    /// Larger bounds are taken for this one, so that 2^30 steps are a number of T.
+    static constexpr double max_bound = is_f32<T> ? 0x1p94 : 0x1p990;
+
+    double eb = 0;
+    grid<T> common;
+    double power = 0;           ///< P, the largest power of two that is within the bound as a step
+    word too_large = 0;         ///< bits of the least |x| that is exceptional in movement
+    word too_large_addend = 0;  ///< the same for addends
+    bool usable = false;        ///< no: the bound is below 4 times the smallest normal number
+
+    explicit law(double bound) noexcept
+    {
+        CCOLL_EXACT_BODY
+        const double margin = is_f32<T> ? 0x1p-8 : 0x1p-20;
+        eb = std::min(bound, max_bound);
+        usable = eb >= 4 * static_cast<double>(std::numeric_limits<T>::min());
+        if (!usable) return;
+        const u64 bits = std::bit_cast<u64>(2 * eb / (1 + margin * 1.001));
+        common = grid<T>(std::bit_cast<double>(bits >> (53 - step_bits) << (53 - step_bits)), false);
+        int exponent = 0;
+        std::frexp(2 * eb, &exponent);
+        power = std::ldexp(1.0, exponent - 1);
+        too_large = grid<T>(power, false).steps(digits);
+        too_large_addend = common.steps(addend_exponent);
+    }
+
+    /// The grid of a chunk for movement, if it is not that of the bound.
+    /// @param most     bits of the largest |x| of the ordinary values, below `too_large`
+    /// @param lattice  their greatest power of two, or 0
+    /// @return         step 0: there is none, the chunk is kept
+    grid<T> own(word most, double lattice) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        if (lattice > common.step) return grid<T>(lattice, true);
+        const double reach = static_cast<double>(std::bit_cast<T>(most)) + 2 * eb;  // q step may lie in the next power of two
+        if (!(reach < static_cast<double>(std::numeric_limits<T>::max()) / 2)) return {};
+        int exponent = 0;
+        std::frexp(reach, &exponent);
+        const double ulp = std::ldexp(1.0, exponent - digits);
+        return grid<T>(std::max(power, std::floor(2 * eb * (1 - 0x1p-20) / ulp) * ulp), true);
+    }
+};
+
+/// Of some values: the largest exponent, and the exponent of the lowest bit that is 1, each as in the bits of a T. 0 has neither.
+struct bit_range {
+    int top = 0, lowest = std::numeric_limits<int>::max();
+
+    template <element T>
+    void add(T x) noexcept
+    {
+        using fields = fields_of<T>;
+        const auto w = fields::magnitude(x);
+        if (w == 0) return;
+        const auto mantissa = w & (fields::exponent_one - 1);
+        const int exponent = static_cast<int>(w >> fields::mantissa_bits);
+        top = std::max(top, exponent);
+        lowest = std::min(lowest, exponent - (mantissa == 0 ? 0 : fields::mantissa_bits - std::countr_zero(mantissa)));
+    }
+    /// The largest power of two of which all are multiples; 0 if there is none that is above `least`, or quanta would be too long.
+    template <element T>
+    double lattice(double least) const noexcept
+    {
+        CCOLL_EXACT_BODY
+        using fields = fields_of<T>;
+        constexpr int bias = (1 << (fields::exponent_bits - 1)) - 1, infinite = 2 * bias + 1, digits = std::numeric_limits<T>::digits;
+        if (top == 0 || lowest < 1 || top >= infinite || top - lowest >= digits) return 0;
+        const double step = std::ldexp(1.0, std::min(lowest, infinite - 2) - bias);
+        return step > least ? step : 0;
+    }
+};
+
+/// Kept values: integers in the order of the values.
+template <element T>
+i64 bits_in_order(T x) noexcept
+{
+    using fields = fields_of<T>;
+    using number = typename fields::signed_word;
+    const auto w = fields::of(x);
+    return static_cast<number>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
+}
+template <element T>
+T value_in_order(i64 q) noexcept
+{
+    using fields = fields_of<T>;
+    const auto w = static_cast<typename fields::word>(q);
+    return std::bit_cast<T>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
+}
+
+CCOLL_EXACT_END
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at bounds below 1e-9 of its
+// range, kept chunks. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
+// szp/loops.inl and
+//   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
+
+/// The nearest quanta of 32 values.
+template <class T>
+CCOLL_FMA_TARGET inline void quantise_wide_block(const T* x, const grid<T>& z, i64* to) noexcept
+{
+    CCOLL_EXACT_BODY
+    using fields = fields_of<T>;
+    const double step = z.step, inverse = z.inverse;
+    const auto narrow = static_cast<typename fields::signed_word>(z.narrow), usual = static_cast<typename fields::signed_word>(z.usual);
+    const T inverse_in_t = z.inverse_in_t;
+    double q[block_elements];
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double v = static_cast<double>(x[i]), rounded = __builtin_nearbyint(v * inverse);
+        const double rest = __builtin_nearbyint(__builtin_fma(-rounded, step, v) * inverse);
+        // Selected by bits: comparisons of floats could trap, which keeps compilers from vectorising.
+        const i64 corrected = -static_cast<i64>(fields::signed_magnitude(x[i]) >= narrow);
+        q[i] = rounded + std::bit_cast<double>(std::bit_cast<i64>(rest) & corrected);
+    }
+    if constexpr (is_f32<T>)
+        for (std::size_t i = 0; i < block_elements; ++i) {
+            const double in_t = static_cast<double>(__builtin_nearbyintf(x[i] * inverse_in_t));
+            q[i] = fields::signed_magnitude(x[i]) < usual ? in_t : q[i];
+        }
+    // Whole numbers below 2^62 as integers: near 1.5 2^52, bits count them. Not by floor, which g++ 12 does not vectorise.
+    constexpr double origin = 0x1.8p52;
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        const double high = __builtin_nearbyint(q[i] * 0x1p-32), low = q[i] - high * 0x1p32;
+        const u64 upper = std::bit_cast<u64>(high + origin) - std::bit_cast<u64>(origin);
+        to[i] = static_cast<i64>((upper << 32) + (std::bit_cast<u64>(low + origin) - std::bit_cast<u64>(origin)));
+    }
+}
+/// @param to  whole blocks
+template <class T>
+CCOLL_FMA_TARGET inline void quantise_wide(const T* x, std::size_t n, const grid<T>& z, i64* to) noexcept
+{
+    const std::size_t whole = n / block_elements * block_elements;
+    for (std::size_t k = 0; k < whole; k += block_elements) quantise_wide_block(x + k, z, to + k);
+    if (whole == n) return;
+    T tail[block_elements] = {};
+    std::memcpy(tail, x + whole, (n - whole) * sizeof(T));
+    quantise_wide_block(tail, z, to + whole);
+}
+
+/// q step, a product in double that is rounded to T.
+template <class T>
+CCOLL_TARGET inline void dequantise_wide(const i64* q, std::size_t n, double step, T* x) noexcept
+{
+    CCOLL_EXACT_BODY
+    for (std::size_t i = 0; i < n; ++i) {
+        // The nearest double of an integer: the upper half times 2^32 is exact, so that only the sum of both is rounded.
+        const u64 v = static_cast<u64>(q[i]);
+        const double high = std::bit_cast<double>((v >> 32) ^ 0x4530000080000000u),
+                     low = std::bit_cast<double>((v & 0xffffffffu) | 0x4330000000000000u);
+        x[i] = static_cast<T>(((high - (0x1p84 + 0x1p63 + 0x1p52)) + low) * step);
+    }
+}
+
+/// Planes of 32 differences. @return the width, 0..64
+CCOLL_INLINE unsigned put_planes_wide(const i64* d, u8* out) noexcept
+{
+    i32 low[block_elements], high[block_elements], longer = 0;
+    for (std::size_t i = 0; i < block_elements; ++i) {
+        low[i] = static_cast<i32>(static_cast<u64>(d[i]));
+        high[i] = static_cast<i32>(d[i] >> 32);
+    }
+    for (std::size_t i = 0; i < block_elements; ++i) longer |= high[i] ^ (low[i] >> 31);
+    quanta v;
+    load(low, v);
+    if (longer == 0) return put_planes(v, out);
+    put_all_planes(v, out);
+    load(high, v);
+    const unsigned more = put_planes(v, out + 4 * widest);
+    if (more == 0) put(out + 4 * widest, u32{0});  // the sign
+    return widest + std::max(more, 1u);
+}
+CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
+{
+    i32 low[block_elements], high[block_elements];
+    quanta v;
+    if (width > 0) get_planes(in, std::min(width, widest), v);
+    else load(zeros, v);
+    store(v, low);
+    if (width <= widest) {
+        for (std::size_t i = 0; i < block_elements; ++i) d[i] = low[i];
+        return;
+    }
+    get_planes(in + 4 * widest, width - widest, v);
+    store(v, high);
+    for (std::size_t i = 0; i < block_elements; ++i)
+        d[i] = static_cast<i64>(static_cast<u64>(static_cast<u32>(high[i])) << 32 | static_cast<u32>(low[i]));
+}
+
+/// Packs quanta, predicted from their left neighbour.
+/// @param q      n of them, and behind them room up to a whole block
+/// @param wide   false: all of them fit 32 bits. True becomes false if all are below 2^30
+/// @param chunk  most_bytes() of such a chunk and `slack` bytes
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+{
+    for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
+    u64 most = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
+        most = size > most ? size : most;
+    }
+    wide = wide && most >= u64{1} << narrow_exponent;
+    packed all;
+    all.largest = most;
+    all.flat = true;
+    writer to(chunk, n, wide);
+    for (std::size_t g = 0; g < to.groups; ++g) {
+        const i64* const from = q + group_elements * g;
+        const std::size_t blocks = blocks_of(length_of(n, g));
+        group_widths w;
+        u8* p = to.planes;
+        unsigned lowest = widest_wide, highest = 0;
+        const i64 base = from[0];
+        for (std::size_t b = 0; b < blocks; ++b) {
+            i64 d[block_elements];
+            const i64* const block = from + block_elements * b;
+            d[0] = b == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
+            for (std::size_t i = 1; i < block_elements; ++i)
+                d[i] = static_cast<i64>(static_cast<u64>(block[i]) - static_cast<u64>(block[i - 1]));
+            if (!wide)
+                for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
+            const unsigned width = put_planes_wide(d, p);
+            w.of[b] = static_cast<u8>(width);
+            lowest = std::min(lowest, width);
+            highest = std::max(highest, width);
+            p += 4 * width;
+        }
+        all.flat = all.flat && highest == 0 && base == q[0];
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
+        to.close(p, w, blocks, lowest, highest, wide ? 0 : static_cast<i32>(base));
+    }
+    all.end = to.planes;
+    return all;
+}
+
+/// The quanta of any chunk that is not flat. @param to  whole blocks
+CCOLL_TARGET inline status read_wide(const chunk_view& view, i64* to) noexcept
+{
+    const distances above = view.head.above;
+    for (std::size_t g = 0; g < view.groups; ++g) {
+        group_view v;
+        if (!view.open(g, v)) return status::corrupt;
+        u64 r = static_cast<u64>(g == 0 && !above.none() ? 0 : v.base);
+        const u8* p = v.planes;
+        for (std::size_t b = 0; b < v.blocks; ++b) {
+            const std::size_t at = group_elements * g + block_elements * b;
+            i64 d[block_elements];
+            const unsigned width = v.flat ? 0 : v.widths.of[b];
+            get_planes_wide(p, width, d);
+            p += 4 * width;
+            if (view.head.left)
+                for (i64& one : d) one = static_cast<i64>(r += static_cast<u64>(one));
+            if (above.none()) {
+                std::memcpy(to + at, d, sizeof d);
+                continue;
+            }
+            const auto quantum = [&](std::size_t i, std::size_t distance) {
+                return static_cast<u64>(i < distance ? view.base : to[i - distance]);
+            };
+            for (std::size_t i = 0; i < block_elements; ++i) {
+                u64 sum = static_cast<u64>(d[i]) + quantum(at + i, above.row);
+                if (above.plane != 0) sum += quantum(at + i, above.plane) - quantum(at + i, above.reach());
+                to[at + i] = static_cast<i64>(sum);
+            }
+        }
+    }
+    return status::ok;
+}

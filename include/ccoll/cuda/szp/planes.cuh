@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp/planes.cuh - floor 4. Bit planes of the 32 values of a lane, eight at a time.
+//
+// A word of an octet has one byte of four values, 4 j to 4 j + 3, and stands at `octet_place(j)`. Transposing the eight words gives eight
+// planes in the order of bits of the wire: bit 8 c + 4 h + k is value 8 k + 4 h + c.
+#pragma once
+
+#include <ccoll/cuda/szp/layout.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+
+CCOLL_DEVICE constexpr u32 octet_place(u32 j) { return 4 * (j & 1) + j / 2; }
+
+CCOLL_DEVICE u32 merged(u32 a, u32 b, u32 mask) { return (a & mask) | (b & ~mask); }
+template <u32 By>
+CCOLL_DEVICE void swap_bits(u32& low, u32& high, u32 mask)
+{
+    const u32 a = low, b = high;
+    low = merged(a, b << By, mask);
+    high = merged(a >> By, b, mask);
+}
+/// 8 x 8 bits in each of the four bytes; the inverse of itself.
+CCOLL_DEVICE void transpose(u32 (&w)[8])
+{
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 8; j += 2) swap_bits<1>(w[j], w[j + 1], 0x55555555u);
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 4; ++j) swap_bits<2>(w[j / 2 * 4 + j % 2], w[j / 2 * 4 + j % 2 + 2], 0x33333333u);
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 4; ++j) swap_bits<4>(w[j], w[j + 4], 0x0f0f0f0fu);
+}
+/// To planes 0 to 3 alone.
+CCOLL_DEVICE void transpose_low(u32 (&w)[8])
+{
+    CCOLL_UNROLL
+    for (u32 j = 0; j < 4; ++j) w[j] = merged(w[j], w[j + 4] << 4, 0x0f0f0f0fu);
+    swap_bits<1>(w[0], w[1], 0x55555555u);
+    swap_bits<1>(w[2], w[3], 0x55555555u);
+    swap_bits<2>(w[0], w[2], 0x33333333u);
+    swap_bits<2>(w[1], w[3], 0x33333333u);
+}
+/// Byte `Octet` of four words.
+template <u32 Octet>
+CCOLL_DEVICE u32 byte_of_each(u32 a, u32 b, u32 c, u32 d)
+{
+    constexpr u32 pair = Octet | (4 + Octet) << 4;
+    return __byte_perm(__byte_perm(a, b, pair), __byte_perm(c, d, pair), 0x5410);
+}
+
+/// Planes as words of memory.
+struct planes_in {
+    const u32* at = nullptr;
+    u32 width = 0;
+};
+/// Planes 8 Octet and up. Those from the width on repeat the sign.
+/// @param widest  of the warp, so that four planes that nobody has are not looked for    @param sign  the plane below; 0 at first
+template <u32 Octet>
+CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& sign)
+{
+    constexpr u32 k = 8 * Octet;
+    const bool more = widest > k + 4;
+    b[0] = get_if<k>(k < in.width, in.at);
+    b[1] = get_if<k + 1>(k + 1 < in.width, in.at);
+    b[2] = get_if<k + 2>(k + 2 < in.width, in.at);
+    b[3] = get_if<k + 3>(k + 3 < in.width, in.at);
+    if (more) {
+        b[4] = get_if<k + 4>(k + 4 < in.width, in.at);
+        b[5] = get_if<k + 5>(k + 5 < in.width, in.at);
+        b[6] = get_if<k + 6>(k + 6 < in.width, in.at);
+        b[7] = get_if<k + 7>(k + 7 < in.width, in.at);
+    }
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 4; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
+    if (more) {
+        CCOLL_UNROLL
+        for (u32 i = 4; i < 8; ++i) sign = b[i] = k + i < in.width ? b[i] : sign;
+    } else {
+        CCOLL_UNROLL
+        for (u32 i = 4; i < 8; ++i) b[i] = sign;
+    }
+}
+
+/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
+struct group_in {
+    planes_in planes;
+    u32 widest = 0;  ///< of the group
+    i32 base = 0;
+    u32 ceiling = 0;     ///< on the grid of the bound: not below any |q| of the chunk
+    u64 step = 0;        ///< of the chunk's own grid, or 0
+    u32 exceptions = 0;  ///< where they stand in the chunk, in units
+    bool usual = false;
+};
+// Conditions are joined by & and |: && would let a load of one wait for that of the other.
+
+/// Does the chunk have a front? Else nothing of it is read here.
+CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good & !c.raw & (c.bytes >= front_bytes(groups, false)); }
+/// What is loaded of the front of a chunk, all at once.
+struct group_front {
+    const u8* chunk;
+    uint4 head;
+    uint2 place;
+    u32 bytes, width;
+
+    /// @param g, blocks  the group, and its blocks
+    CCOLL_DEVICE group_front(const chunk_place& c, u32 g, u32 groups, u32 blocks)
+        : chunk(c.at), head(get_once(c.at)), place(get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g)), bytes(c.bytes)
+    {
+        const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
+        width = lane() < blocks ? (place.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+    }
+    /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
+    template <class T>
+    CCOLL_DEVICE group_in opened(u32 up_to, u32 words) const
+    {
+        const u32 at = unit_bytes * (place.x & 0xffff), widest = warp_max(width);
+        const bool own = head.x == (form_left << 8 | scale_own),
+                   common = (head.x == form_left << 8) & (head.w == 0) & (head.z < fast_limit<T>);
+        const bool is_plain = (own | common) & (((head.y & 0xffff) | place.x >> 24) == 0);
+        const bool usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= bytes));
+        group_in r{{reinterpret_cast<const u32*>(chunk + at) + (up_to - width), usual ? width : 0},
+                   widest,
+                   static_cast<i32>(place.y),
+                   head.z,
+                   own ? u64{head.w} << 32 | head.z : 0,
+                   head.y >> 16,
+                   usual};
+        keep(r.planes.at);
+        return r;
+    }
+};
+template <class T>
+CCOLL_DEVICE group_in open_group(const frame_in& f, u32 chunk, u32 g, u32 groups, u32 blocks)
+{
+    const chunk_place c = find_chunk(f, chunk);
+    if (!has_front(c, groups)) return {};
+    const group_front front(c, g, groups, blocks);
+    const u32 up_to = sum_up_to(front.width);
+    return front.opened<T>(up_to, __shfl_sync(all_lanes, up_to, 31));
+}
+
+}  // namespace ccoll::detail::device::szp

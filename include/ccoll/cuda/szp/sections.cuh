@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// cuda/szp/sections.cuh - floor 4. Sections of exceptional values, read and written by a whole thread block. A thread has the places of a
+// block of 32 values. Any bytes are safe to read.
+#pragma once
+
+#include <ccoll/cuda/szp/quanta.cuh>
+#include <ccoll/cuda/szp/wide.cuh>
+
+namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+
+inline constexpr u32 chunk_blocks = 256, most_entries = 256;
+inline constexpr u32 section_own = 1, section_counts = 2, section_follows = 4;  // bits of its form
+inline constexpr u32 kind_none = 0, kind_all = 1, kind_run = 2, kind_mask = 3;
+
+CCOLL_DEVICE u32 up_to_multiple(u32 v, u32 of) { return (v + of - 1) / of * of; }
+/// The mask of all values of a block.
+CCOLL_DEVICE u32 whole_block(u32 count, u32 block) { return ones_below(smaller(count - 32 * block, 32u)); }
+
+/// The sections of a chunk: [0] without counts, [1] with counts.
+template <u32 Kinds>
+struct sections_in {
+    u32 masks[Kinds][chunk_blocks];
+    u16 before[Kinds][chunk_blocks];  ///< places in front of a block, of both sections that come before
+    u8 entry[chunk_elements];         ///< of each place, in their order; nothing where there is one entry, or as many as places
+    const u8* values[Kinds];
+    u32 entries[Kinds];  ///< 0: each place has a value of its own
+
+    CCOLL_DEVICE bool has(u32 which, u32 i) const { return (masks[which][i / 32] >> i % 32 & 1) != 0; }
+    /// The number of the value of the place of this rank.
+    CCOLL_DEVICE u32 number_at(u32 which, u32 rank) const { return entries[which] == 0 ? rank : entries[which] == 1 ? 0 : entry[rank]; }
+    /// Of an addend: entry i, or the only one.
+    CCOLL_DEVICE wide wide_of_entry(u32 which, u32 i) const
+    {
+        return load_wide(values[which] + wide_bytes * (entries[which] == 1 ? 0 : i));
+    }
+    /// Where the value of a place stands that the section has.
+    CCOLL_DEVICE const u8* value_of(u32 which, u32 i, u32 value_bytes) const
+    {
+        const u32 rank = before[which][i / 32] + ones_of(masks[which][i / 32] & ones_below(i % 32));
+        return values[which] + value_bytes * number_at(which, rank);
+    }
+};
+
+/// A section at c + at. By all threads; there are barriers in here.
+/// @param ranks  places of the section before, if any; those of this one are added    @param follows  where another one stands, or 0
+/// @return the same for all
+template <u32 Kinds>
+CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, bool is_addend, u32 value_bytes, u32& seen, u32& ranks,
+                                 bool& follows, sections_in<Kinds>& s, team_room& room)
+{
+    const u32 blocks = blocks_of(count), mine = me();
+    const u64 end = bytes;
+    u64 p = u64{at} + 4 + (blocks + 15) / 16 * 4;
+    if (p > end) return status::corrupt;
+    const u32 head = load_as<u32>(c + at), entries = (head & 255) + 1, form = head >> 8 & 255, runs = head >> 16;
+    const bool own = (form & section_own) != 0;
+    const u32 which = (form & section_counts) != 0;
+    if (form > 7 || (seen >> which & 1) != 0 || (own && (is_addend || (head & 255) != 0 || runs != 0)) || (which != 0 && !is_addend) ||
+        which >= Kinds)
+        return status::corrupt;
+    seen |= 1u << which;
+    follows = (form & section_follows) != 0;
+
+    const u32 kind = mine < blocks ? c[at + 4 + mine / 4] >> 2 * (mine % 4) & 3 : kind_none;
+    const scanned<u32> forms = exclusive((kind == kind_run ? 1u : 0u) | (kind == kind_mask ? 0x10000u : 0u), room.words);
+    const u64 place_runs = p, masks = place_runs + up_to_multiple(2 * (forms.all & 0xffff), 4), value_runs = masks + 4 * (forms.all >> 16);
+    p = value_runs;
+    if (p > end) return status::corrupt;
+    u32 mask = 0;
+    const u32 whole = mine < blocks ? whole_block(count, mine) : 0;
+    if (kind == kind_all) mask = whole;
+    if (kind == kind_mask) mask = load_as<u32>(c + masks + 4 * (forms.before >> 16));
+    bool good = kind != kind_mask || mask != 0;
+    if (kind == kind_run) {
+        const u32 run = load_as<u16>(c + place_runs + 2 * (forms.before & 0xffff)), first = run & 31, last = run >> 5 & 31;
+        good = first <= last && run < 0x800;
+        mask = ones_below(last + 1) & ~ones_below(first);
+        if ((run & 0x400) != 0) mask = whole & ~mask;
+        good = good && mask != 0;
+    }
+    good = good && (mask & ~whole) == 0;
+    if (Kinds > 1 && mine < blocks && (seen & ~(1u << which)) != 0) good = good && (mask & s.masks[(which ^ 1) % Kinds][mine]) == 0;
+    s.masks[which][mine] = mask;
+    const scanned<u32> places = exclusive(ones_of(mask), room.more[0]);
+    s.before[which][mine] = static_cast<u16>((own ? 0 : ranks) + places.before);
+    if (!own) {
+        // Each thread takes some runs.
+        p = (value_runs + 2 * runs + 7) / 8 * 8;
+        if (p > end || runs > places.all) return status::corrupt;
+        const u32 each = (runs + team_threads - 1) / team_threads, first = smaller(each * mine, runs), last = smaller(first + each, runs);
+        u32 length = 0;
+        for (u32 i = first; i < last; ++i) {
+            good = good && c[value_runs + 2 * i] < entries;
+            length += c[value_runs + 2 * i + 1] + 1u;
+        }
+        const scanned<u32> lengths = exclusive(length, room.more[1]);
+        good = good && lengths.all == places.all;
+        u32 rank = lengths.before;
+        for (u32 i = first; i < last && good && entries > 1; ++i)
+            for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
+    } else {
+        p = (p + 7) / 8 * 8;
+    }
+    if (me() == 0) {
+        s.values[which] = c + p;
+        s.entries[which] = own ? 0 : entries;
+    }
+    p += u64{value_bytes} * (own ? places.all : entries);
+    ranks += own ? 0 : places.all;
+    good = good && p <= end;
+    at = static_cast<u32>((p + unit_bytes - 1) / unit_bytes * unit_bytes);
+    return exclusive(good ? 0u : 1u, room.more[2]).all > 0 ? status::corrupt : status::ok;
+}
+/// All sections of a chunk. By all threads. @param at  0: there are none    @tparam Kinds  1: what has counts is not read either
+template <u32 Kinds>
+CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count, bool is_addend, u32 value_bytes, sections_in<Kinds>& s,
+                                       team_room& room)
+{
+    if (at > 0 && me() < 16 && at + 128 * me() < bytes) fetch(c + at + 128 * me());
+    for (u32 k = 0; k < Kinds; ++k) s.masks[k][me()] = 0;
+    if (me() < Kinds) s.entries[me()] = 1;
+    __syncthreads();
+    u32 seen = 0, ranks = 0;
+    bool more = at > 0;
+    while (more)
+        if (const status r = read_section(c, bytes, at, count, is_addend, value_bytes, seen, ranks, more, s, room); r != status::ok)
+            return r;
+    return status::ok;
+}
+
+// ---- writing ----
+
+/// A section that is about to be written. All but the dictionary is the same for all threads.
+struct section_out {
+    u16 dictionary[most_entries];  ///< a place of each value
+    u32 entries = 0, places = 0, runs = 0, bytes = 0;
+    u32 changes = 0;  ///< places whose value differs from that of the place before
+};
+
+/// Looks for the different values, one after another: there are few. By all threads; there are barriers in here.
+/// @param mask   the places of this thread's block    @param key  (place) -> what tells values apart
+/// @param entry  gets the number of the value of each place, in their order
+/// @return       false: there are too many, and nothing else counts
+template <class Key>
+CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, u8* entry, Key key, team_room& room)
+{
+    const u32 before = team_exclusive(ones_of(mask), room.words).before;
+    u32 left = mask, found = 0;
+    for (;; ++found) {
+        const u32 first = team_min(left != 0 ? 32 * me() + lowest_bit(left) : ~0u, room.words);
+        if (first == ~0u) break;
+        if (found == most_entries) return false;
+        if (me() == 0) s.dictionary[found] = static_cast<u16>(first);
+        const auto one = key(first);
+        for (u32 rest = left; rest != 0; rest &= rest - 1) {
+            const u32 bit = lowest_bit(rest);
+            if (!(key(32 * me() + bit) == one)) continue;
+            left &= ~(1u << bit);
+            entry[before + ones_of(mask & ones_below(bit))] = static_cast<u8>(found);
+        }
+    }
+    if (me() == 0) s.entries = found;
+    return true;
+}
+/// A run begins where the entry differs, and at every 256th place, so that none is too long.
+CCOLL_DEVICE bool run_begins(const u8* entry, u32 rank) { return rank % 256 == 0 || entry[rank] != entry[rank - 1]; }
+/// How long the section is. By all threads; there are barriers in here if there are several entries.
+/// @param entry   of each place, unless there is one entry    @param counts  its places, and from bit 16 on blocks with a mask
+CCOLL_DEVICE_RARE void measure_section(section_out& s, const u8* entry, u32 count, u32 value_bytes, bool several, u32 counts,
+                                       team_room& room)
+{
+    const u32 blocks = blocks_of(count), places = counts & 0xffff;
+    u32 runs = (places + 255) / 256, changes = 0;
+    if (several) {
+        u32 found = 0;
+        for (u32 r = 32 * me(); r < smaller(32 * me() + 32, places); ++r)
+            found += (run_begins(entry, r) ? 1u : 0u) + (r > 0 && entry[r] != entry[r - 1] ? 0x10000u : 0u);
+        found = team_sum(found, room.words);
+        runs = found & 0xffff;
+        changes = found >> 16;
+    }
+    if (me() == 0) {
+        s.places = places;
+        s.runs = runs;
+        s.changes = changes;
+        const u32 front = 4 + (blocks + 15) / 16 * 4 + 4 * (counts >> 16);
+        s.bytes = places == 0 ? 0 : up_to_multiple(up_to_multiple(front + 2 * runs, 8) + value_bytes * s.entries, unit_bytes);
+    }
+    if (several) __syncthreads();
+}
+/// The same, where counts are not known.
+CCOLL_DEVICE void measure_section(section_out& s, u32 mask, const u8* entry, u32 count, u32 value_bytes, team_room& room)
+{
+    const u32 whole = me() < blocks_of(count) ? whole_block(count, me()) : 0;
+    const u32 counts = team_sum(ones_of(mask) | (mask != 0 && mask != whole ? 0x10000u : 0u), room.words);
+    measure_section(s, entry, count, value_bytes, true, counts, room);
+}
+/// Writes it. By all threads; there are barriers in here. @param put  (to, number of an entry) writes a value
+template <class Put>
+CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u32 count, u32 value_bytes, u32 form, Put put, u8* to,
+                              team_room& room)
+{
+    if (s.bytes == 0) return;
+    for (u32 i = me(); i < s.bytes / unit_bytes; i += team_threads) store_as(to + unit_bytes * i, uint4{0, 0, 0, 0});
+    const u32 blocks = blocks_of(count), whole = me() < blocks ? whole_block(count, me()) : 0;
+    const u32 kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
+    u32 kinds = kind << 2 * (me() % 4);
+    kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
+    kinds |= __shfl_xor_sync(all_lanes, kinds, 2);
+    u32 at = 4 + (blocks + 15) / 16 * 4;
+    const scanned<u32> masks = team_exclusive(kind == kind_mask ? 1u : 0u, room.words);  // behind a barrier
+    if (me() % 4 == 0 && me() < blocks) to[4 + me() / 4] = static_cast<u8>(kinds);
+    if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
+    if (kind == kind_mask) store_as(to + at + 4 * masks.before, mask);
+    at += 4 * masks.all;
+    const auto put_run = [&](u32 run, u32 first, u32 last) {
+        to[at + 2 * run] = s.entries > 1 ? entry[first] : u8{0};
+        to[at + 2 * run + 1] = static_cast<u8>(last - first - 1);
+    };
+    if (s.entries == 1) {
+        if (me() < s.runs) put_run(me(), 256 * me(), smaller(256 * me() + 256, s.places));
+    } else {
+        u32 starts = 0;
+        const u32 last = smaller(32 * me() + 32, s.places);
+        for (u32 r = 32 * me(); r < last; ++r) starts += run_begins(entry, r);
+        u32 run = team_exclusive(starts, room.words).before;
+        for (u32 r = 32 * me(); r < last; ++r) {
+            if (!run_begins(entry, r)) continue;
+            u32 end = r + 1;
+            while (end < s.places && !run_begins(entry, end)) ++end;
+            put_run(run++, r, end);
+        }
+    }
+    at = up_to_multiple(at + 2 * s.runs, 8);
+    for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, i);
+}
+
+}  // namespace ccoll::detail::device::szp

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Chunks of SZp and sections of exceptional values, read as docs/wire_format.md says: the part of reader.py for these."""
+import fractions
+import math
+import struct
+
+# dtype: name, bytes of an element, bits of the mantissa field, smallest and largest exponent of normal numbers
+FLOATS = {0: ("f32", 4, 23, -126, 127), 1: ("f64", 8, 52, -1022, 1023)}
+STEPS = {0: (94, -8, 10), 1: (990, -20, 22)}  # exponents of the largest bound and of the margin, both of 2; significant bits of the step
+STATES = ["NaN", "+Inf", "-Inf", "missing"]
+
+
+class Corrupt(Exception):
+    pass
+
+
+def require(condition, what):
+    if not condition:
+        raise Corrupt(what)
+
+
+def up_to(multiple, n):
+    return -(-n // multiple) * multiple
+
+
+def number(data, at, kind):
+    return struct.unpack_from("<" + kind, data, at)[0]
+
+
+def signed(value, width):
+    value &= (1 << width) - 1
+    return value - (1 << width) if width and value >> (width - 1) else value
+
+
+def fill(data, begin, end):
+    """Skips what a field is filled up with."""
+    require(len(data) >= end and not any(data[begin:end]), "a fill that is not 0")
+    return end
+
+
+def nearest(exact, dtype):
+    """A fraction, rounded to the nearest number of T, ties to even, as bytes."""
+    _, s, mantissa, least, most = FLOATS[dtype]
+    sign, x = (1 if exact < 0 else 0), abs(fractions.Fraction(exact))
+    exponent = least
+    if x:
+        exponent = max(x.numerator.bit_length() - x.denominator.bit_length() - 1, least)
+        while x >= fractions.Fraction(2) ** (exponent + 1):
+            exponent += 1
+    count = round(x / fractions.Fraction(2) ** (exponent - mantissa))  # Python rounds ties to even
+    infinity = (most - least + 2) << mantissa
+    bits = min(count + ((exponent - least) << mantissa), infinity)  # a mantissa that overflows raises the exponent
+    return (bits | sign << (8 * s - 1)).to_bytes(s, "little")
+
+
+def special_bits(name, dtype, missing):
+    _, s, mantissa, least, most = FLOATS[dtype]
+    infinity, sign = (most - least + 2) << mantissa, 1 << (8 * s - 1)
+    bits = {"+Inf": infinity, "-Inf": infinity | sign, "NaN": infinity | 1 << (mantissa - 1), "missing": missing}[name]
+    return bits.to_bytes(s, "little")
+
+
+# ---- exceptional values ----
+
+def section(data, at, n, value_bytes):
+    """Reads a section. Returns its places in ascending order, the bytes of the value of each, its form, and its end."""
+    begin, blocks = at, -(-n // 32)
+    entries, form, runs = struct.unpack_from("<BBH", data, at)
+    require(form < 8, "the form of a section")
+    own = form & 1
+    require(not own or entries == runs == 0, "a dictionary beside values of their own")
+    at += 4
+    kinds = [data[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
+    require(blocks % 4 == 0 or data[at + blocks // 4] >> 2 * (blocks % 4) == 0, "kinds of blocks that do not exist")
+    at = fill(data, at + (blocks + 3) // 4, at + up_to(4, (blocks + 3) // 4))
+    run_at, mask_at = at, at + up_to(4, 2 * kinds.count(2))
+    fill(data, at + 2 * kinds.count(2), mask_at)
+    places = []
+    for k, kind in enumerate(kinds):
+        length = min(32, n - 32 * k)
+        if kind == 1:
+            found = list(range(length))
+        elif kind == 2:
+            run, run_at = number(data, run_at, "H"), run_at + 2
+            first, last = run & 31, run >> 5 & 31
+            require(run >> 11 == 0 and first <= last, "a run of places")
+            found = [i for i in range(32) if (first <= i <= last) != bool(run >> 10 & 1) and (i < length or run >> 10 == 0)]
+        elif kind == 3:
+            mask, mask_at = number(data, mask_at, "I"), mask_at + 4
+            found = [i for i in range(32) if mask >> i & 1]
+        require(kind == 0 or (found and found[-1] < length), "the places of a block")
+        if kind:
+            places += [32 * k + i for i in found]
+    require(places, "a section with places")
+    at, which = mask_at, []
+    for _ in range(runs):
+        which += [data[at]] * (data[at + 1] + 1)
+        at += 2
+    at = begin + fill(data[begin:], at - begin, up_to(8, at - begin))
+    count = len(places) if own else entries + 1
+    values = [data[at + value_bytes * i:at + value_bytes * (i + 1)] for i in range(count)]
+    require(len(data) >= at + value_bytes * count, "the values of a section")
+    if not own:
+        require(len(which) == len(places) and max(which) <= entries, "value runs")
+        values = [values[e] for e in which]
+    end = at + value_bytes * count
+    return places, values, form, begin + fill(data[begin:], end - begin, up_to(16, end - begin))
+
+
+def put_exceptions(data, at, values, s):
+    """Movement: puts the exceptional values in their places."""
+    places, exceptional, form, _ = section(data, at, len(values), s)
+    require(form < 2, "one section of a chunk for movement")
+    for i, v in zip(places, exceptional):
+        values[i] = v
+
+
+def wide_integer(data):
+    """An integer, or the name of a state."""
+    low, middle, high = struct.unpack("<QQQ", data)
+    if high == 1 << 63:
+        require(middle == 0 and low < 4, "a state")
+        return STATES[low]
+    w = signed(low | middle << 64 | high << 128, 192)
+    require(abs(w) < 1 << 190, "a wide integer")
+    return w
+
+
+def exceptions_of_addend(data, at, n):
+    """Returns a pair for each exceptional place: the wide integer or state, and whether the quantum counts."""
+    found, seen, more = {}, set(), True
+    while more:
+        places, values, form, at = section(data, at, n, 24)
+        counts, more = form >> 1 & 1, form >> 2 & 1
+        require(form & 1 == 0 and counts not in seen and not found.keys() & set(places), "one section of a kind, and no place twice")
+        seen.add(counts)
+        found.update((i, (wide_integer(v), counts)) for i, v in zip(places, values))
+    return found
+
+
+def put_sums(exceptions, quanta, values, step, divisor, dtype, missing):
+    """Puts the values of an addend in the places that are exceptional. They are rounded once."""
+    for i, (w, counts) in exceptions.items():
+        if isinstance(w, str):
+            values[i] = special_bits(w, dtype, missing)
+        else:
+            values[i] = nearest((w + (quanta[i] if counts else 0)) * fractions.Fraction(step) / divisor, dtype)
+
+
+# ---- chunks ----
+
+def szp_step(dtype, bound):
+    most, margin, significant = STEPS[dtype]
+    exact = 2 * min(bound, 2.0 ** most) / (1 + 1.001 * 2.0 ** margin)
+    bits = struct.unpack("<Q", struct.pack("<d", exact))[0] >> (53 - significant) << (53 - significant)
+    return struct.unpack("<d", struct.pack("<Q", bits))[0]
+
+
+def value_of_bit(bit):
+    """Which value of a block has this bit of a plane."""
+    return 8 * (bit & 3) + 4 * (bit >> 2 & 1) + (bit >> 3)
+
+
+def differences(chunk, n, wide, groups):
+    """Those of all groups, and the base of each."""
+    widest, all_of, bases = (64 if wide else 32), [], []
+    at_places = 16 + 16 * groups
+    for g in range(groups):
+        blocks, place = -(-min(1024, n - 1024 * g) // 32), at_places + 8 * g
+        at, lowest, form, base = struct.unpack_from("<HBBi", chunk, place)
+        bases.append(number(chunk, 16 + 24 * groups + 8 * g, "q") if wide else base)
+        require(form < 2 and not (wide and (form or base)) and (form == 0 or lowest == 0), "the place of a group")
+        codes = [chunk[16 + 16 * g + b // 2] >> 4 * (b % 2) & 15 for b in range(32)]
+        require(not any(codes[blocks:]), "codes of blocks that do not exist")
+        at *= 16
+        width = [max(c - 7, 0) if form else c + lowest for c in codes[:blocks]]
+        require(max(width) <= widest, "the width of a block")
+        list_at = at + 4 * sum(width)
+        for b in range(blocks):
+            d = [0] * 32
+            if form and codes[b] <= 7:
+                joined = [0] * 32
+                for entry in chunk[list_at:list_at + codes[b]]:
+                    joined[value_of_bit(entry & 31)] |= entry >> 5
+                list_at += codes[b]
+                d = [signed(v, 3) for v in joined]
+            else:
+                for bit in range(32):
+                    v = sum((number(chunk, at + 4 * k, "I") >> bit & 1) << k for k in range(width[b]))
+                    d[value_of_bit(bit)] = signed(v, width[b])
+                at += 4 * width[b]
+            all_of += d
+        require(list_at <= len(chunk), "planes and lists within the chunk")
+        all_of = all_of[:1024 * (g + 1)]
+    return all_of[:n], bases
+
+
+def chunk_quanta(chunk, n):
+    """The quanta of a chunk, and the fields of its head."""
+    scale, form, row, plane, exceptions, largest = struct.unpack_from("<BBHHHQ", chunk)
+    require(scale < 3 and form < 8, "scale or form")
+    left, wide, flat = form & 1, form >> 1 & 1, form >> 2
+    require((row >= 16 and (plane == 0 or plane >= 16) and row + plane < n) or row == plane == 0, "distances")
+    require(16 * exceptions < len(chunk) and not (scale == 2 and (largest or exceptions)), "a kept chunk, and exceptions in the chunk")
+    if flat:
+        return [number(chunk, 16, "q")] * n, scale, 16 * exceptions, largest
+    d, bases = differences(chunk, n, wide, -(-n // 1024))
+    r, before = [], 0 if row else bases[0]
+    for i in range(n):
+        if i % 1024 == 0 and i > 0:
+            before = bases[i // 1024]
+        r.append(d[i] + before if left else d[i])
+        before = r[i]
+    if plane:
+        for i in range(plane, n):
+            r[i] += r[i - plane]
+    if row:
+        for i in range(n):
+            r[i] += r[i - row] if i >= row else bases[0]
+    return [signed(q, 64 if wide else 32) for q in r], scale, 16 * exceptions, largest
+
+
+def decode_chunk(chunk, n, dtype, bound, addend=False, divisor=1, missing=0):
+    _, s, _, _, _ = FLOATS[dtype]
+    quanta, scale, exceptions, largest = chunk_quanta(chunk, n)
+    require(not addend or scale == 0, "the step of an addend")
+    if scale == 2:
+        width = 8 * s
+        return [((q if q >= 0 else q ^ ((1 << (width - 1)) - 1)) & ((1 << width) - 1)).to_bytes(s, "little") for q in quanta]
+    step = szp_step(dtype, bound)
+    if scale == 1:
+        step = struct.unpack("<d", struct.pack("<Q", largest))[0]
+        require(math.isfinite(step) and step > 0 and struct.unpack("<d", struct.pack("<d", step))[0] == step, "a step")
+    values = []
+    for q in quanta:
+        product = float(q) * step
+        values.append(special_bits("-Inf" if q < 0 else "+Inf", dtype, 0) if math.isinf(product) else nearest(fractions.Fraction(product), dtype))
+    if exceptions and addend:
+        put_sums(exceptions_of_addend(chunk, exceptions, n), quanta, values, step, divisor, dtype, missing)
+    elif exceptions:
+        put_exceptions(chunk, exceptions, values, s)
+    return values
