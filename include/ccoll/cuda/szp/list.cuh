@@ -329,7 +329,9 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
     const status of_call = check_call<T, What>(a, bound);
     if (of_call != status::ok && blockIdx.x == 0 && me() == 0) report(a.w, of_call);
     const u32 listed = a.w->listed;
-    for (u32 k = blockIdx.x; k < listed; k += a.blocks) {
+    for (u32 k = blockIdx.x;; k += a.blocks) {
+        __syncthreads();  // all have done the chunk before, and know how many there are
+        if (k >= listed) break;
         const u32 chunk = a.w->list[k].chunk, count = values_of_chunk(a.facts.n, chunk);
         if (me() == 0) a.w->list[chunk].is_listed = 0;
         if (of_call != status::ok) continue;
@@ -338,7 +340,6 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
         else if constexpr (What == operation::decode) s = decode_chunk(a, room, chunk, count);
         else s = add_any_chunk<What>(a, room, chunk, count);
         if (s != status::ok && me() == 0) report(a.w, s);
-        __syncthreads();  // the room is used again by the next chunk
     }
     const u32 flags = What == operation::move ? 0 : addend_flag;
     end_call<format, What != operation::add && What != operation::add_values>(a.to, a.facts, bound, flags, a.blocks, a.w, a.told);
