@@ -139,7 +139,7 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement"
     using T = TestType;
     for (const std::size_t n : {300u, 1100u, 8192u})
         for (const auto& [name, how] : all_forms())
-            for (const double scale : {4.0, 100.0, 3e6, 1.5e9})
+            for (const double scale : {4.0, 100.0, 3e6})
                 for (int what = 0; what < 4; ++what) {
                     INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
                     if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
@@ -152,17 +152,28 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: reads every form of a chunk for movement"
                     CHECK(decode(frame, out).told.code == 0);
                     check_same(out, reference::decode_movement<T>(frame));
                 }
-    reference::chunk c;
-    c.q.assign(1000, 77);
-    reference::forms how;
-    how.flat = true;
-    for (const int scale : {0, 1, 2}) {
-        c.scale = scale;
-        c.step = 0.5;
+    const auto check = [](const reference::chunk& c, const reference::forms& how) {
         const bytes frame = reference::write_frame<T>({1000, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}});
         std::vector<T> out(1000);
         CHECK(decode(frame, out).told.code == 0);
         check_same(out, reference::decode_movement<T>(frame));
+    };
+    reference::chunk flat, far;
+    flat.q.assign(1000, 77);
+    for (std::int64_t i = 0; i < 1000; ++i) far.q.push_back(i % 3 == 0 ? 0x7fffffff - i : i - 0x7fffffff);  // differences run over
+    flat.step = far.step = 0.5;
+    for (const int scale : {0, 1, 2}) {
+        reference::forms how;
+        how.flat = true;
+        flat.scale = scale;
+        check(flat, how);
+        how.flat = false;
+        far.scale = scale % 2;
+        check(far, how);
+        how.row = 45;
+        check(far, how);
+        how.plane = 100;
+        check(far, how);
     }
 }
 
