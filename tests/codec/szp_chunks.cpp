@@ -218,7 +218,7 @@ TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no 
             INFO("missing " << v << ", bound " << eb);
             const std::vector<T> plain = fields::smooth<T>(n, 3), x = with_land(plain, v);
             const auto missing = bits_of(v);
-            const facts<T> known{{}, &missing};
+            const facts<T> known{{}, {missing, true}};
             const bytes chunk = moved(x, eb, known);
             REQUIRE(!chunk.empty());
             CHECK(equal(decoded<T>(chunk, n, eb), law_values<T>(x, eb, missing)));

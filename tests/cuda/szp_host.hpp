@@ -48,7 +48,7 @@ frame_result encode(const std::vector<T>& x, double eb, const std::optional<refe
 {
     return frame_of<T>(x.size(), eb, false, [&](std::size_t i, ccoll::byte_span to) {
         const std::span<const T> part(x.data() + 8192 * i, length_of(x.size(), i));
-        const ccoll::encode_result r = coder<T>::encode_chunk(part, to, eb, {{}, missing ? &*missing : nullptr});
+        const ccoll::encode_result r = coder<T>::encode_chunk(part, to, eb, {{}, {missing.value_or(0), missing.has_value()}});
         if (r.code == ccoll::status::ok) return r;
         std::memcpy(to.data(), part.data(), part.size_bytes());
         return ccoll::encode_result{~std::size_t{0}};
@@ -58,7 +58,8 @@ template <class T>
 frame_result encode_addend(const std::vector<T>& x, double eb, const std::optional<reference::word<T>>& missing = {})
 {
     return frame_of<T>(x.size(), eb, true, [&](std::size_t i, ccoll::byte_span to) {
-        return coder<T>::encode_addend({x.data() + 8192 * i, length_of(x.size(), i)}, to, eb, {{}, missing ? &*missing : nullptr});
+        return coder<T>::encode_addend({x.data() + 8192 * i, length_of(x.size(), i)}, to, eb,
+                                       {{}, {missing.value_or(0), missing.has_value()}});
     });
 }
 template <class T>

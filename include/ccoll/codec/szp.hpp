@@ -56,8 +56,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
 // Always inlined, so that a chunk costs no call more than if the coder were used directly.
 CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
-    const auto missing = static_cast<typename detail::szp::chunk_coder<T>::word>(field.missing.bits);
-    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, field.eb, {field.strides, field.missing.declared ? &missing : nullptr});
+    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, field.eb, {field.strides, field.missing});
 }
 CCOLL_SZP(status)::decode_chunk(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
@@ -70,8 +69,7 @@ CCOLL_SZP(bool)::can_add(double largest, double eb, std::size_t addends) noexcep
 CCOLL_SZP(double)::addend_step(double eb) noexcept { return detail::szp::chunk_coder<T>::addend_step(eb); }
 CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
-    const auto missing = static_cast<typename detail::szp::chunk_coder<T>::word>(field.missing.bits);
-    return detail::szp::chunk_coder<T>::encode_addend(in, dst, field.eb, {field.strides, field.missing.declared ? &missing : nullptr});
+    return detail::szp::chunk_coder<T>::encode_addend(in, dst, field.eb, {field.strides, field.missing});
 }
 CCOLL_SZP(status)::decode_addend(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {

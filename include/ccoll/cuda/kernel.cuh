@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
+#include <ccoll/codec/words.hpp>
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -28,12 +29,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using i32 = std::int32_t;
-using u64 = std::uint64_t;
-using i64 = std::int64_t;
+using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64;
 
 inline constexpr u32 all_lanes = 0xffffffffu;
 

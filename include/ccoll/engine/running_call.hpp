@@ -176,12 +176,14 @@ private:
         if (head_.order.user.in_place || what_.data.send == what_.data.recv) put_input_aside();
     }
     /// Values that do not fit the codec's integers are reduced exactly, on all ranks or on none.
-    void reduce_exactly()
+    /// @param all  of the vector; otherwise the report remains that of the other parts
+    void reduce_exactly(bool all = true)
     {
-        adds_ = false;
         what_.reduce_exactly();
         what_.eb = head_.stamp.arguments.bound = 0;
         lossy_ = false;
+        if (!all) return;
+        adds_ = false;
         result_.facts.codec = policies::Codec::None::name;
         result_.facts.placement = what_.rules.name;
     }
@@ -311,15 +313,12 @@ private:
     {
         rest_ = {not_held, what_.data};
         const std::size_t chunk = d_.what.codec.chunk_elements;
-        if (rest_.elements() != what_.data.count) {
+        const bool all = rest_.elements() == what_.data.count;
+        if (!all) {
             promise_.write(result_.facts, what_.eb);  // of the other parts
             result_.facts.fallback_blocks += rest_.elements() / chunk + (rest_.elements() % chunk != 0);
-            lossy_ = false;
-            what_.reduce_exactly();
-            what_.eb = head_.stamp.arguments.bound = 0;
-        } else {
-            reduce_exactly();
         }
+        reduce_exactly(all);
         rest_.next(what_.data);
         run_part();
     }

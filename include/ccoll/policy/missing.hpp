@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include <ccoll/base/half.hpp>
 #include <ccoll/policy/error_bound.hpp>
@@ -36,22 +37,23 @@ struct no_missing : policy<axis::missing> {
 
 namespace detail {
 
+/// The integer with the bits of a floating-point element.
+template <class T>
+using bits_of_element = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+
 template <class Policy, class T>
 constexpr missing_value missing_value_of() noexcept
 {
     if constexpr (!Policy::declared) return {};
-    else if constexpr (sizeof(T) == 2) return {std::bit_cast<std::uint16_t>(from_number<T>(static_cast<float>(Policy::value))), true};
-    else if constexpr (sizeof(T) == 4) return {std::bit_cast<std::uint32_t>(static_cast<T>(Policy::value)), true};
-    else return {std::bit_cast<std::uint64_t>(static_cast<T>(Policy::value)), true};
+    else if constexpr (sizeof(T) == 2) return {std::bit_cast<bits_of_element<T>>(from_number<T>(static_cast<float>(Policy::value))), true};
+    else return {std::bit_cast<bits_of_element<T>>(static_cast<T>(Policy::value)), true};
 }
 
 /// Has x these bits?
 template <class T>
 bool is_missing(const T& x, const missing_value& m) noexcept
 {
-    if constexpr (sizeof(T) == 2) return std::bit_cast<std::uint16_t>(x) == m.bits;
-    else if constexpr (sizeof(T) == 4) return std::bit_cast<std::uint32_t>(x) == m.bits;
-    else return std::bit_cast<std::uint64_t>(x) == m.bits;
+    return std::bit_cast<bits_of_element<T>>(x) == m.bits;
 }
 
 /// What an operation does to elements, but in the places that are missing.
@@ -61,11 +63,7 @@ template <class T, class Of, class Missing>
 void around_missing(T* into, std::size_t n, const missing_value& m, Of of, Missing missing) noexcept
 {
     constexpr std::size_t most = 512;
-    const T gone = [&] {
-        if constexpr (sizeof(T) == 2) return std::bit_cast<T>(static_cast<std::uint16_t>(m.bits));
-        else if constexpr (sizeof(T) == 4) return std::bit_cast<T>(static_cast<std::uint32_t>(m.bits));
-        else return std::bit_cast<T>(m.bits);
-    }();
+    const T gone = std::bit_cast<T>(static_cast<bits_of_element<T>>(m.bits));
     for (std::size_t from = 0; from < n; from += most) {
         const std::size_t some = n - from < most ? n - from : most;
         bool is[most];

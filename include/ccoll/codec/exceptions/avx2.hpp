@@ -13,6 +13,8 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2 {
 
+inline constexpr unsigned register_bytes = 32;
+
 CCOLL_INLINE __m256i all(u32 v) noexcept { return _mm256_set1_epi32(static_cast<int>(v)); }
 CCOLL_INLINE __m256i all(u64 v) noexcept { return _mm256_set1_epi64x(static_cast<long long>(v)); }
 CCOLL_INLINE __m256i load(const void* x) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(x)); }
@@ -33,6 +35,11 @@ CCOLL_INLINE __m256i lanes(u32 mask, u64) noexcept
 {
     const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
     return _mm256_cmpeq_epi64(_mm256_and_si256(all(u64{mask}), bit), bit);
+}
+template <class Word>
+CCOLL_INLINE __m256i blended(__m256i v, u32 mask, __m256i with, Word) noexcept
+{
+    return _mm256_blendv_epi8(v, with, lanes(mask, Word{}));
 }
 
 /// A bit for each value of a block, of which all bits of a lane are set or none.
@@ -91,22 +98,21 @@ CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
     return mask_of(equal);
 }
 template <element T>
-CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept
-{
-    for (unsigned i = 0; i < block_elements; i += 32 / sizeof(T)) store(x + i, all(bits));
-}
-template <element T>
 CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
 {
     using word = typename rule<T>::word;
     constexpr unsigned count = 32 / sizeof(T);
-    for (unsigned i = 0; i < block_elements; i += count) store(x + i, _mm256_blendv_epi8(load(x + i), all(bits), lanes(mask >> i, word{})));
+    for (unsigned i = 0; i < block_elements; i += count) store(x + i, blended(load(x + i), mask >> i, all(bits), word{}));
 }
 
 /// Values `at` to `at` + 3 of a ramp as numbers of double; those of a register of T.
-struct ramp_256 {
+struct line {
     __m256d from, until, low, high, per_step;
 
+    CCOLL_INLINE line(double a, double b, int steps) noexcept
+        : from(_mm256_set1_pd(a)), until(_mm256_set1_pd(b)), low(_mm256_min_pd(until, from)), high(_mm256_max_pd(until, from)),
+          per_step(_mm256_set1_pd(1 / static_cast<double>(steps)))
+    {}
     CCOLL_INLINE __m256d values(int number) const noexcept
     {
         const __m256d one = _mm256_set1_pd(1);
@@ -122,31 +128,7 @@ struct ramp_256 {
     }
     CCOLL_INLINE __m256i values_of(int number, u64) const noexcept { return _mm256_castpd_si256(values(number)); }
 };
-template <element T>
-CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T b) noexcept
-{
-    using word = typename rule<T>::word;
-    constexpr unsigned lanes_of_T = 32 / sizeof(T);
-    const __m256d from = _mm256_set1_pd(static_cast<double>(a)), until = _mm256_set1_pd(static_cast<double>(b));
-    const ramp_256 r{from, until, _mm256_min_pd(until, from), _mm256_max_pd(until, from),
-                     _mm256_set1_pd(1 / static_cast<double>(static_cast<int>(count + 1)))};
-    for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / lanes_of_T * lanes_of_T; i < block_elements && mask >> i != 0;
-         i += lanes_of_T)
-        store(block + i, _mm256_blendv_epi8(load(block + i), r.values_of(static_cast<int>(i) - before, word{}), lanes(mask >> i, word{})));
-}
-template <element T>
-CCOLL_INLINE void copy_block(const T* x, T* to) noexcept
-{
-    for (unsigned i = 0; i < block_elements; i += 32 / sizeof(T)) store(to + i, load(x + i));
-}
-template <element T>
-CCOLL_INLINE void copy_with(const T* x, u32 mask, T value, T* to) noexcept
-{
-    using word = typename rule<T>::word;
-    const __m256i with = all(std::bit_cast<word>(value));
-    for (unsigned i = 0; i < block_elements; i += 32 / sizeof(T))
-        store(to + i, _mm256_blendv_epi8(load(x + i), with, lanes(mask >> i, word{})));
-}
+#include <ccoll/codec/exceptions/registers.inl>
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2
 

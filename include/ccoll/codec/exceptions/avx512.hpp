@@ -11,8 +11,12 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512 {
 
+inline constexpr unsigned register_bytes = 64;
+
 CCOLL_INLINE __m512i all(u32 v) noexcept { return _mm512_set1_epi32(static_cast<int>(v)); }
 CCOLL_INLINE __m512i all(u64 v) noexcept { return _mm512_set1_epi64(static_cast<long long>(v)); }
+CCOLL_INLINE __m512i load(const void* x) noexcept { return _mm512_loadu_si512(x); }
+CCOLL_INLINE void store(void* x, __m512i v) noexcept { _mm512_storeu_si512(x, v); }
 CCOLL_INLINE u32 same(__m512i a, __m512i b, u32) noexcept { return _mm512_cmpeq_epi32_mask(a, b); }
 CCOLL_INLINE u32 same(__m512i a, __m512i b, u64) noexcept { return _mm512_cmpeq_epi64_mask(a, b); }
 CCOLL_INLINE u32 from(__m512i a, __m512i b, u32) noexcept { return _mm512_cmpge_epu32_mask(a, b); }
@@ -38,11 +42,11 @@ CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) no
     const __m512i magnitude = all(static_cast<word>(~fields_of<T>::sign)), limit = all(is.limit);
     u32 mask = 0;
     for (unsigned i = 0; i < block_elements; i += count) {
-        const __m512i v = _mm512_loadu_si512(x + i);
+        const __m512i v = load(x + i);
         u32 exceptional = from(_mm512_and_si512(v, magnitude), limit, word{});
         if (any_missing) exceptional |= same(v, all(is.missing), word{});
         mask |= exceptional << i;
-        _mm512_storeu_si512(to + i, zeroed(~exceptional, v, word{}));
+        store(to + i, zeroed(~exceptional, v, word{}));
     }
     return mask;
 }
@@ -53,13 +57,8 @@ CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
     using word = typename rule<T>::word;
     constexpr unsigned count = 64 / sizeof(T);
     u32 mask = 0;
-    for (unsigned i = 0; i < block_elements; i += count) mask |= same(_mm512_loadu_si512(x + i), all(bits), word{}) << i;
+    for (unsigned i = 0; i < block_elements; i += count) mask |= same(load(x + i), all(bits), word{}) << i;
     return mask;
-}
-template <element T>
-CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept
-{
-    for (unsigned i = 0; i < block_elements; i += 64 / sizeof(T)) _mm512_storeu_si512(x + i, all(bits));
 }
 template <element T>
 CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
@@ -69,9 +68,13 @@ CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
     for (unsigned i = 0; i < block_elements; i += count) store(x + i, mask >> i, all(bits), word{});
 }
 
-struct ramp_512 {
+struct line {
     __m512d from, until, low, high, per_step;
 
+    CCOLL_INLINE line(double a, double b, int steps) noexcept
+        : from(_mm512_set1_pd(a)), until(_mm512_set1_pd(b)), low(_mm512_min_pd(until, from)), high(_mm512_max_pd(until, from)),
+          per_step(_mm512_set1_pd(1 / static_cast<double>(steps)))
+    {}
     CCOLL_INLINE __m512d values(int number) const noexcept
     {
         const __m512d one = _mm512_set1_pd(1);
@@ -90,32 +93,7 @@ struct ramp_512 {
     }
     CCOLL_INLINE __m512i values_of(int number, u64) const noexcept { return _mm512_castpd_si512(values(number)); }
 };
-template <element T>
-CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T b) noexcept
-{
-    using word = typename rule<T>::word;
-    constexpr unsigned lanes_of_T = 64 / sizeof(T);
-    const __m512d from = _mm512_set1_pd(static_cast<double>(a)), until = _mm512_set1_pd(static_cast<double>(b));
-    const ramp_512 r{from, until, _mm512_min_pd(until, from), _mm512_max_pd(until, from),
-                     _mm512_set1_pd(1 / static_cast<double>(static_cast<int>(count + 1)))};
-    for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / lanes_of_T * lanes_of_T; i < block_elements && mask >> i != 0;
-         i += lanes_of_T)
-        _mm512_storeu_si512(block + i,
-                            blended(_mm512_loadu_si512(block + i), mask >> i, r.values_of(static_cast<int>(i) - before, word{}), word{}));
-}
-template <element T>
-CCOLL_INLINE void copy_block(const T* x, T* to) noexcept
-{
-    for (unsigned i = 0; i < block_elements; i += 64 / sizeof(T)) _mm512_storeu_si512(to + i, _mm512_loadu_si512(x + i));
-}
-template <element T>
-CCOLL_INLINE void copy_with(const T* x, u32 mask, T value, T* to) noexcept
-{
-    using word = typename rule<T>::word;
-    const __m512i with = all(std::bit_cast<word>(value));
-    for (unsigned i = 0; i < block_elements; i += 64 / sizeof(T))
-        _mm512_storeu_si512(to + i, blended(_mm512_loadu_si512(x + i), mask >> i, with, word{}));
-}
+#include <ccoll/codec/exceptions/registers.inl>
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512
 

@@ -3,19 +3,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
+#include <ccoll/codec/words.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using u8 = std::uint8_t;
-using u16 = std::uint16_t;
-using u32 = std::uint32_t;
-using u64 = std::uint64_t;
+using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64;
 
 /// Blocks are 32 values, whatever the blocks of a codec are.
 inline constexpr std::size_t block_elements = 32, most_blocks = 256, most_elements = most_blocks * block_elements;

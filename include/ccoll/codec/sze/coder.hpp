@@ -50,8 +50,7 @@ private:
 
     static encode_result encode_plain(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        const auto missing = static_cast<typename inner::word>(field.missing.bits);
-        return inner::encode_chunk(in, dst, field.eb, {field.strides, field.missing.declared ? &missing : nullptr});
+        return inner::encode_chunk(in, dst, field.eb, {field.strides, field.missing});
     }
     /// @param found  a chunk in dst
     [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,

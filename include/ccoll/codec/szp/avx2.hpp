@@ -255,13 +255,7 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
         write(to, 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
     }
 }
-template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
-{
-    quanta q;
-    restore(in, width, r, q);
-    dequantise(q, step, to);
-}
+#include <ccoll/codec/szp/restore.inl>
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept

@@ -238,13 +238,7 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
     write(to, 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
     write(to, 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
 }
-template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
-{
-    quanta q;
-    restore(in, width, r, q);
-    dequantise(q, step, to);
-}
+#include <ccoll/codec/szp/restore.inl>
 
 #include <ccoll/codec/szp/loops.inl>
 #define CCOLL_FMA_TARGET CCOLL_TARGET

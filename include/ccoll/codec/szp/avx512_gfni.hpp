@@ -190,13 +190,7 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
     q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
     r = _mm512_permutexvar_epi32(all(o.last[1]), high);
 }
-template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
-{
-    quanta q;
-    restore(in, width, r, q);
-    dequantise(q, step, to);
-}
+#include <ccoll/codec/szp/restore.inl>
 
 #include <ccoll/codec/szp/loops.inl>
 #define CCOLL_FMA_TARGET CCOLL_TARGET

@@ -32,8 +32,8 @@ struct chunk_coder {
 
     /// What an encoder is told beside the values and the bound.
     struct facts {
-        field_strides strides;          ///< of the field, if the caller knows them
-        const word* missing = nullptr;  ///< the bits of values that are missing; null: none are
+        field_strides strides;  ///< of the field, if the caller knows them
+        missing_value missing = {};
     };
 
     /// A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
@@ -116,31 +116,15 @@ struct chunk_coder {
     static encode_result add_chunks(const_byte_span a, std::size_t readable_a, const_byte_span b, std::size_t readable_b, std::size_t n,
                                     byte_span dst) noexcept
     {
-        encode_result r{0, status::corrupt};
-        const status s = with_slack(a, readable_a, [&](const_byte_span first) {
-            return with_slack(b, readable_b, [&](const_byte_span second) {
-                chunk_view x, y;
-                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
-                r = in_room(n, dst, [&](u8* out) { return sums::add(x, y, out); });
-                return status::ok;
-            });
-        });
-        return s == status::ok ? r : encode_result{0, s};
+        return join(a, readable_a, b, readable_b, n, dst,
+                    [](const chunk_view& x, const chunk_view& y, u8* out) { return sums::add(x, y, out); });
     }
 
     static encode_result combine_chunks(i32 factor_a, const_byte_span a, i32 factor_b, const_byte_span b, std::size_t n,
                                         byte_span dst) noexcept
     {
-        encode_result r{0, status::corrupt};
-        const status s = with_slack(a, 0, [&](const_byte_span first) {
-            return with_slack(b, 0, [&](const_byte_span second) {
-                chunk_view x, y;
-                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return status::corrupt;
-                r = in_room(n, dst, [&](u8* out) { return sums::combine(factor_a, x, factor_b, y, out); });
-                return status::ok;
-            });
-        });
-        return s == status::ok ? r : encode_result{0, s};
+        return join(a, 0, b, 0, n, dst,
+                    [=](const chunk_view& x, const chunk_view& y, u8* out) { return sums::combine(factor_a, x, factor_b, y, out); });
     }
 
 private:
@@ -171,6 +155,22 @@ private:
         return read(const_byte_span(room, src.size()));
     }
 
+    /// @param sum  (a, b, where to write) -> encode_result, of two addends
+    template <class Sum>
+    static encode_result join(const_byte_span a, std::size_t readable_a, const_byte_span b, std::size_t readable_b, std::size_t n,
+                              byte_span dst, const Sum& sum) noexcept
+    {
+        encode_result r{0, status::corrupt};
+        with_slack(a, readable_a, [&](const_byte_span first) {
+            return with_slack(b, readable_b, [&](const_byte_span second) {
+                chunk_view x, y;
+                if (is_addend(first, n, x) && is_addend(second, n, y)) r = in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
+                return r.code;
+            });
+        });
+        return r;
+    }
+
     static encode_result narrow(std::span<const T> in, const grid<T>& z, chunk_head head, bool lists, rounding usual, rounding unusual,
                                 u8* out, std::size_t zero = 0) noexcept
     {
@@ -198,14 +198,14 @@ private:
     }
     static bool has_missing(std::span<const T> in, const facts& known) noexcept
     {
-        return known.missing != nullptr && exceptions::has_bits(in.data(), in.size(), *known.missing);
+        return known.missing.declared && exceptions::has_bits(in.data(), in.size(), static_cast<word>(known.missing.bits));
     }
     /// Which values are exceptional, and a copy of the others with 0 in their places.
     /// @param limit    bits of the least |x| that is exceptional    @param missing  are missing values among them?
     static void split(std::span<const T> in, word limit, bool missing, const facts& known, exceptions::places& at, T* copy) noexcept
     {
         exceptions::rule<T> rule{limit};
-        if (missing) rule.missing = *known.missing;
+        if (missing) rule.missing = static_cast<word>(known.missing.bits);
         exceptions::split(in.data(), in.size(), rule, at, copy);
     }
     static word largest_in(std::span<const T> in) noexcept { return magnitude_finders<T>.in_use()(in.data(), in.size()); }
@@ -312,7 +312,8 @@ private:
         encode_result r = narrow(ordinary, z.common, head, false, rounding::fast, rounding::mixed, out);
         if (r.code != status::ok) r = wide(ordinary, z.common, {}, out);
         u8* const section = behind(r, out);
-        const u8* const end = exceptions::write_addend(in.data(), in.size(), at, z.common.step, missing ? known.missing : nullptr, section,
+        const auto bits = static_cast<word>(known.missing.bits);
+        const u8* const end = exceptions::write_addend(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
                                                        section + exceptions::most_addend_bytes(in.size()));
         if (end == nullptr) return {0, status::too_large};
         return with_exceptions(section, end, at.values, out);

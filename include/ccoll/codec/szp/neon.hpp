@@ -292,13 +292,7 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
         write(to, 4 * i + 2, vmulq_n_f64(vcvtq_f64_s64(vmovl_high_s32(q.v[i])), step));
     }
 }
-template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
-{
-    quanta q;
-    restore(in, width, r, q);
-    dequantise(q, step, to);
-}
+#include <ccoll/codec/szp/restore.inl>
 
 /// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
