@@ -3,6 +3,7 @@
 #pragma once
 
 #include "emulator/runtime.hpp"
+#include "in_order.hpp"
 
 #include <ccoll/codec.hpp>
 #include <ccoll/cuda/szp.cuh>
@@ -113,29 +114,6 @@ encoded add(std::span<const T> values, ccoll::const_byte_span a, ccoll::const_by
         if (!b.empty()) return of::encode_add(values.data(), n, {eb}, y.span(), frame, rest...);
         return of::encode_addend(values.data(), n, {eb}, frame, rest...);
     });
-}
-
-/// A frame with its chunks one after another: kernels place them as they come. What stands in gaps is left out.
-/// @param length  (chunk) -> bytes of it that count; all by default
-template <class Length>
-std::vector<std::byte> in_order(const std::vector<std::byte>& frame, Length length)
-{
-    ccoll::frame_view view;
-    if (ccoll::read_frame(frame, view) != ccoll::status::ok) return frame;
-    constexpr std::size_t of_payload = offsetof(ccoll::frame_header, payload);
-    std::vector<std::byte> all(frame.begin(), frame.begin() + of_payload);
-    for (std::size_t i = 0; i < view.header.chunks; ++i) {
-        const ccoll::frame_view::piece chunk = view.chunk(i);
-        const ccoll::const_byte_span counts = chunk.data.first(length(chunk));
-        const std::uint64_t in_front = std::uint64_t{counts.size()} << 1 | chunk.raw;
-        for (const ccoll::const_byte_span each : {std::as_bytes(std::span(&in_front, 1)), counts})
-            all.insert(all.end(), each.begin(), each.end());
-    }
-    return all;
-}
-inline std::vector<std::byte> in_order(const std::vector<std::byte>& frame)
-{
-    return in_order(frame, [](const ccoll::frame_view::piece& chunk) { return chunk.data.size(); });
 }
 
 }  // namespace emulated

@@ -49,15 +49,6 @@ std::vector<fields::named<T>> unusual(std::size_t n)
     return all;
 }
 
-/// Bytes of a chunk that follow from its values. How exceptional values are packed behind them is free.
-template <class Codec>
-std::size_t bytes_of_law(const ccoll::frame_view::piece& chunk)
-{
-    constexpr bool has_sections = std::is_same_v<Codec, SZx> || std::is_same_v<Codec, PipeSZx>;
-    if (!has_sections || chunk.raw || chunk.data[0] != std::byte{255}) return chunk.data.size();
-    return std::min<std::size_t>(16 * ccoll::load<std::uint16_t>(chunk.data, 2), chunk.data.size());
-}
-
 /// The host's frame, after everything has been compared with it.
 template <class Codec, class T>
 std::vector<std::byte> compare_with_host(std::span<const T> x, double eb, const emulator::options& how)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The kernels of SZx, PipeSZx and ZFP at a rate on a GPU, beside the host codecs: the same bytes and the same bits. Any argument: briefly.
+// The kernels of SZx, PipeSZx and ZFP at a rate on a GPU, beside the host codecs: the same chunks and the same bits. Any argument: briefly.
 #include "checks.hpp"
 
 #include "support/fields.hpp"

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include <ccoll/base/config.hpp>
-#include <ccoll/codec/words.hpp>
+#include <ccoll/codec/integers.hpp>
 
 #if defined(__CUDACC__)
 #include <cuda_runtime.h>
@@ -29,7 +29,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device {
 
-using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64;
 
 inline constexpr u32 all_lanes = 0xffffffffu;
 

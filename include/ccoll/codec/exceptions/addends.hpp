@@ -89,7 +89,7 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
         for (std::size_t i = 0; i < s.entries; ++i) {
             const wide w = of(s, i);
             if (!w.is_valid()) return {nullptr, status::too_large};
-            words::put(to + front + sizeof(wide) * i, w);
+            integers::put(to + front + sizeof(wide) * i, w);
         }
         std::memset(to + values_end, 0, all - values_end);
         to += all;

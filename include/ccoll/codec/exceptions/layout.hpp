@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using words::get;
+using integers::get;
 
 inline constexpr std::size_t unit = 16;  ///< a section is a multiple of so many bytes
 inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes = 4;
@@ -226,7 +226,7 @@ public:
         if (all > static_cast<std::size_t>(end_ - section_)) return nullptr;
         section_[0] = static_cast<u8>(entries_ - 1);
         section_[1] = form;
-        words::put(section_ + 2, static_cast<u16>((to_ - runs_) / 2));
+        integers::put(section_ + 2, static_cast<u16>((to_ - runs_) / 2));
         std::memset(to_, 0, at - front);
         std::memcpy(section_ + at, of_, sizeof(Value) * entries_);
         std::memset(section_ + values_end, 0, all - values_end);

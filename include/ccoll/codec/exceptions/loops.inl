@@ -113,7 +113,7 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::
     if (changes > most_changes) return nullptr;
     if (shorter) return values.finish(0);
     if (all > static_cast<std::size_t>(end - to)) return nullptr;
-    words::put(to, u32{own_bit} << 8);
+    integers::put(to, u32{own_bit} << 8);
     std::memset(runs, 0, values_at - front);
     u8* value = to + values_at;
     some.for_each([&](std::size_t k) {

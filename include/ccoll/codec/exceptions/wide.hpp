@@ -10,12 +10,12 @@
 
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/exact.hpp>
-#include <ccoll/codec/words.hpp>
+#include <ccoll/codec/integers.hpp>
 #include <ccoll/policy/buffer.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 

@@ -18,12 +18,12 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
-#include <ccoll/codec/words.hpp>
+#include <ccoll/codec/integers.hpp>
 #include <ccoll/policy/strides.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-using words::u8, words::u16, words::u32, words::u64, words::i32, words::i64, words::get, words::put;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::get, integers::put;
 
 inline constexpr std::size_t block_elements = 32, group_elements = 1024, chunk_elements = 8192;
 inline constexpr std::size_t group_blocks = group_elements / block_elements, chunk_groups = chunk_elements / group_elements;

@@ -80,7 +80,7 @@ CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
     good = me() >= entries || !is_too_large(sum_of_entries(r, me()));
     if (team_any(!good, r.team.words)) return false;
     if (me() == 0) r.out.entries = entries;
-    measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, r.team);
+    measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, entries > 1, r.team);
     return true;
 }
 /// Finds the place of the sum, and writes its exceptional values before planes take their room.

@@ -153,7 +153,7 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
     room.masks[me()] = mask;
     const auto key = [&](u32 i) { return load_as<word_of<T>>(x + i); };
     if (!find_entries(room.out[0], mask, room.entry, key, room.team)) return keep(a, x, chunk, count, room.place);
-    measure_section(room.out[0], mask, room.entry, count, sizeof(T), room.team);
+    measure_section(room.out[0], mask, room.entry, count, sizeof(T), true, room.team);
     if (room.out[0].changes > most_changes(count)) return keep(a, x, chunk, count, room.place);
     const bool common = lattice == 0 && most < a.z.common.usual;
     const double step = common ? a.z.common.step : lattice != 0 ? lattice : own_step(a.z, most);
@@ -237,7 +237,7 @@ CCOLL_DEVICE_RARE status add_any_chunk(const list_arguments<T>& a, Room& room, u
         const u32 mask = k == 0 ? plain : counted;
         u8* const entry = room.entry + (k == 0 ? 0 : room.out[0].places);
         if (!find_entries(room.out[k], mask, entry, value, room.team)) return status::too_large;
-        measure_section(room.out[k], mask, entry, count, wide_bytes, room.team);
+        measure_section(room.out[k], mask, entry, count, wide_bytes, true, room.team);
     }
     const packing p = prepare(room.q, count, room.team);
     put_whole_chunk(a, room, chunk, count, p, {plain, counted}, scale_bound, 0, wide_bytes,

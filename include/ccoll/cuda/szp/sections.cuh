@@ -165,7 +165,8 @@ CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, u8* entry, Key key, tea
 /// A run begins where the entry differs, and at every 256th place, so that none is too long.
 CCOLL_DEVICE bool run_begins(const u8* entry, u32 rank) { return rank % 256 == 0 || entry[rank] != entry[rank - 1]; }
 /// How long the section is. By all threads; there are barriers in here if there are several entries.
-/// @param entry   of each place, unless there is one entry    @param counts  its places, and from bit 16 on blocks with a mask
+/// @param entry   of each place; not read if there is one entry    @param several  may be true for one entry, if each place has its number
+/// @param counts  its places, and from bit 16 on blocks with a mask
 CCOLL_DEVICE_RARE void measure_section(section_out& s, const u8* entry, u32 count, u32 value_bytes, bool several, u32 counts,
                                        team_room& room)
 {
@@ -189,11 +190,11 @@ CCOLL_DEVICE_RARE void measure_section(section_out& s, const u8* entry, u32 coun
     if (several) __syncthreads();
 }
 /// The same, where counts are not known.
-CCOLL_DEVICE void measure_section(section_out& s, u32 mask, const u8* entry, u32 count, u32 value_bytes, team_room& room)
+CCOLL_DEVICE void measure_section(section_out& s, u32 mask, const u8* entry, u32 count, u32 value_bytes, bool several, team_room& room)
 {
     const u32 whole = me() < blocks_of(count) ? whole_block(count, me()) : 0;
     const u32 counts = team_sum(ones_of(mask) | (mask != 0 && mask != whole ? 0x10000u : 0u), room.words);
-    measure_section(s, entry, count, value_bytes, true, counts, room);
+    measure_section(s, entry, count, value_bytes, several, counts, room);
 }
 /// Writes it. By all threads; there are barriers in here. @param put  (to, number of an entry) writes a value
 template <class Put>

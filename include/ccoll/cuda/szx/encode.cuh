@@ -225,7 +225,7 @@ CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const except
     thinned r;
     r.mask = exceptional::find(x, count, rule);
     if (!team_any(r.mask != 0, s.team.words) || !number_values(x, r.mask, s)) return r;
-    szp::measure_section(s.section, r.mask, s.image, count, sizeof(T), s.team);
+    szp::measure_section(s.section, r.mask, s.image, count, sizeof(T), true, s.team);
     if (s.section.changes > (count - 1) / 32) return r;
     r.chosen = true;
     staged_values::stage(x, count, s.image);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/words.hpp - floor 2. Integers of 8 to 64 bits, and how codecs read and write them at any address.
+// codec/integers.hpp - floor 2. Integers of 8 to 64 bits, and how codecs read and write them at any address.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include <ccoll/base/config.hpp>
 
-namespace ccoll::inline CCOLL_ABI::detail::words {
+namespace ccoll::inline CCOLL_ABI::detail::integers {
 
 using u8 = std::uint8_t;
 using u16 = std::uint16_t;
@@ -29,4 +29,4 @@ inline void put(u8* to, Word w) noexcept
     std::memcpy(to, &w, sizeof w);
 }
 
-}  // namespace ccoll::inline CCOLL_ABI::detail::words
+}  // namespace ccoll::inline CCOLL_ABI::detail::integers
