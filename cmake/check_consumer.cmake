@@ -21,7 +21,7 @@ if(WAY STREQUAL find_package)
     message(FATAL_ERROR "the installed headers are not those of the source tree:\n${theirs}\ninstead of\n${ours}")
   endif()
 endif()
-run(${CMAKE_COMMAND} -S ${ROOT}/tests/consumers/${WAY} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Debug
+run(${CMAKE_COMMAND} -S ${ROOT}/tests/consumers/${WAY} -B ${WORK}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Plain
     -DCMAKE_CXX_FLAGS=-DCCOLL_LESS_OPTIMISED ${where})
 run(${CMAKE_COMMAND} --build ${WORK}/build)
 run(${WORK}/build/sum)

@@ -3,7 +3,8 @@
 # Each header compiles if it is included first and twice, even if macros are defined that well-known headers of others define. With
 # -DTOGETHER=ON all headers are compiled in one file. With -DSTANDARD=ON the standard library is precompiled in front of them: that takes a
 # third of the time, and shows all missing includes of headers of ours. What is missing of the standard library shows in the headers that users
-# include, which are compiled without.
+# include, which are compiled without. A header that another one includes first of all has been compiled alone there, and so is not compiled
+# again; -DINCLUDE is the folder that they are in.
 cmake_minimum_required(VERSION 3.22)
 set(poison "")
 # complex.h, termios.h, windows.h, sys/sysmacros.h, Arduino.h, old numerical codes
@@ -30,6 +31,14 @@ if(STANDARD)
     message(FATAL_ERROR "the standard library does not compile:\n${said}")
   endif()
   list(APPEND COMPILE -include ${WORK}/standard.hpp)
+  set(read_first "")
+  foreach(header IN LISTS HEADERS)
+    file(STRINGS ${INCLUDE}/${header} lines REGEX "^ *# *(if|include *<ccoll/)" LIMIT_COUNT 1)
+    if(lines MATCHES "<(ccoll/[^>]+)>")
+      list(APPEND read_first ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  list(REMOVE_ITEM HEADERS "" ${read_first})
 endif()
 set(bad "")
 # compiles(<file name> <headers...>)

@@ -4,9 +4,12 @@
 # add_nvcc_program(<target> <source> [flags...])
 function(add_nvcc_program target source)
   set(program ${CMAKE_CURRENT_BINARY_DIR}/${target}.out)  # not the target's name: Ninja takes both for one thing
-  set(libraries $<TARGET_FILE:ccoll_compiled_threads> $<TARGET_FILE:ccoll_compiled_szp> $<TARGET_FILE:ccoll_compiled_codecs>)
+  set(libraries "")
+  if(NOT last_step)
+    set(libraries $<TARGET_FILE:ccoll_compiled_threads> $<TARGET_FILE:ccoll_compiled_szp> $<TARGET_FILE:ccoll_compiled_codecs>)
+  endif()
   add_custom_command(OUTPUT ${program} VERBATIM DEPENDS ${source} ${libraries} DEPFILE ${program}.d COMMENT "Building CUDA program ${target}"
-    COMMAND ${nvcc} -std=c++20 ${optimise} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} -DCCOLL_COMPILED ${source} ${libraries} -o ${program})
+    COMMAND ${nvcc} -std=c++20 ${optimise} ${last_step} -I${include} -I${here} -MD -MF ${program}.d -MT ${program} ${ARGN} -DCCOLL_COMPILED ${source} ${libraries} -o ${program})
   add_custom_target(${target} ALL DEPENDS ${program})
 endfunction()
 
@@ -18,9 +21,11 @@ if(CCOLL_NVIDIA_SMI)
 endif()
 set(arch -gencode=arch=compute_90,code=compute_90 -Xcicc -O0)  # half the time to compile what is not going to run
 set(optimise -O0)
+set(last_step -cuda)  # all that nvcc itself does: what its front end makes for g++ is not compiled and linked
 if(gpus MATCHES "GPU 0")
   set(arch -arch=native)
   set(optimise -O2)
+  set(last_step "")
 endif()
 file(GLOB programs CONFIGURE_DEPENDS RELATIVE ${here}/cuda ${here}/cuda/*.cu)
 foreach(file ${programs})

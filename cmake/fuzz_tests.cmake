@@ -49,8 +49,8 @@ foreach(target decode reduce_encoded encode)
   target_link_options(fuzz_${target} PRIVATE ${fuzz_flags})
   # -timeout is the limit for one input in seconds; an input takes milliseconds. Inputs that fail are written next to the corpus.
   add_test(NAME fuzz/${target}
-           COMMAND fuzz_${target} -runs=40000 -seed=1 -max_len=20000 -timeout=20 -rss_limit_mb=4096 -artifact_prefix=${corpus}/${target}_fails_on_ ${corpus}/${target})
-  set_tests_properties(fuzz/${target} PROPERTIES TIMEOUT 300 LABELS fuzz FIXTURES_REQUIRED fuzz_corpus)
+           COMMAND fuzz_${target} -runs=10000 -seed=1 -max_len=20000 -timeout=20 -rss_limit_mb=4096 -artifact_prefix=${corpus}/${target}_fails_on_ ${corpus}/${target})
+  set_tests_properties(fuzz/${target} PROPERTIES TIMEOUT 300 COST 60 LABELS fuzz FIXTURES_REQUIRED fuzz_corpus)
   list(APPEND targets fuzz_${target})
 endforeach()
 add_area(fuzz ${targets})

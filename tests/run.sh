@@ -38,7 +38,7 @@ done
 . cmake/bootstrap.sh
 clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
-packages=(g++ cmake make catch2 '?ninja-build' '?ccache')
+packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
     packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')

@@ -49,16 +49,9 @@ double largest_error(const std::vector<T>& got, int p, oracle::op what, double w
 {
     std::vector<std::vector<T>> all;
     for (int r = 0; r < p; ++r) all.push_back(fields::smooth<T>(got.size(), static_cast<unsigned>(r + 1)));
-    double largest = 0;
-    allowed_beside = 0;
-    std::vector<T> operands(static_cast<std::size_t>(p));
-    for (std::size_t i = 0; i < got.size(); ++i) {
-        for (int r = 0; r < p; ++r) operands[static_cast<std::size_t>(r)] = all[static_cast<std::size_t>(r)][i];
-        const auto want = oracle::reduce<T>(what, operands, worst);
-        largest = std::max(largest, static_cast<double>(std::fabs(static_cast<long double>(got[i]) - want.value)));
-        allowed_beside = std::max(allowed_beside, static_cast<double>(want.rounding));
-    }
-    return largest;
+    const oracle::largest found = oracle::largest_error<T>(what, all, got, worst);
+    allowed_beside = found.rounding;
+    return found.error;
 }
 
 template <class... P>
@@ -127,10 +120,9 @@ namespace {
 template <class T>
 std::vector<T> contribution_of(std::size_t whose, std::size_t n, double scale, bool special)
 {
-    std::mt19937 random(static_cast<unsigned>(whose) + 1);
-    std::uniform_real_distribution<float> uniform(-1, 1);
+    const std::vector<float> uniform = fields::random<float>(n, static_cast<unsigned>(whose) + 1);
     std::vector<T> x(n);
-    for (T& each : x) each = static_cast<T>(uniform(random) * static_cast<float>(scale));
+    for (std::size_t i = 0; i < n; ++i) x[i] = static_cast<T>(uniform[i] * static_cast<float>(scale));
     if (special && n > 900 && whose % 4 == 1) x[100] = static_cast<T>(std::numeric_limits<float>::infinity());
     if (special && n > 900 && whose % 4 == 2) x[100 + whose] = -static_cast<T>(std::numeric_limits<float>::infinity());
     if (special && n > 900 && whose == 6) x[500] = static_cast<T>(std::numeric_limits<float>::quiet_NaN());

@@ -32,23 +32,10 @@ void check_sums(int p, std::size_t n, bool in_place)
     const bool average = (std::is_same_v<P, Op::Average> || ... || false);
     const auto all = collect<all_reduce, T, Marker, P...>({p, 0, n, in_place}, inputs);
     INFO("p " << p << ", n " << n << ", " << all[0].facts.codec << ", " << all[0].facts.placement << (in_place ? ", in place" : ""));
-    std::size_t wrong = 0, kept = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        bool missing = false;
-        long double sum = 0, magnitude = 0;
-        for (const auto& x : inputs) {
-            missing = missing || oracle::same_bits(x[i], marker);
-            sum += x[i];
-            magnitude += std::fabs(static_cast<long double>(x[i]));
-        }
-        const T found = all[0].result[i];
-        const long double divisor = average ? p : 1;
-        const long double rounding = 2 * p * static_cast<long double>(std::numeric_limits<T>::epsilon()) * magnitude / divisor;
-        if (missing) kept += oracle::same_bits(found, marker), wrong += !oracle::same_bits(found, marker);
-        else wrong += !(std::fabs(static_cast<long double>(found) - sum / divisor) <= all[0].facts.worst_case_error + rounding);
-    }
-    CHECK(wrong == 0);
-    CHECK(kept >= n / 10);
+    const oracle::judged told = oracle::judge_sums<T>(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error,
+                                                      average ? p : 1, 2 * inputs.size(), &marker);
+    CHECK(told.wrong == 0);
+    CHECK(told.missing >= n / 10);
     for (const auto& mine : all) {
         CHECK((mine.guards && mine.send_kept));
         CHECK(oracle::same_bits(mine.result, all[0].result));

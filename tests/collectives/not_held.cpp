@@ -36,18 +36,7 @@ template <class T>
 std::size_t wrong_ones(const std::vector<std::vector<T>>& inputs, std::size_t ranks, const std::vector<T>& got, std::size_t at,
                        double worst, double divisor = 1)
 {
-    std::size_t wrong = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-        long double sum = 0, magnitude = 0;
-        for (std::size_t r = 0; r < ranks; ++r) {
-            sum += inputs[r][at + i];
-            magnitude += std::fabs(static_cast<long double>(inputs[r][at + i]));
-        }
-        const long double rounding =
-            static_cast<long double>(ranks + 1) * static_cast<long double>(std::numeric_limits<T>::epsilon()) * magnitude;
-        wrong += !(std::fabs(static_cast<long double>(got[i]) - sum / divisor) <= worst + rounding / divisor);
-    }
-    return wrong;
+    return oracle::judge_sums<T>(inputs, ranks, got, at, worst, divisor, ranks + 1, nullptr).wrong;
 }
 
 /// What all ranks of a call report of which only a part was exact.

@@ -135,11 +135,14 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: an addend of which any byte is wrong is a
             if (r.told.code == 0 && expected != nullptr) check_terms(reference::read_addend<T>(r.frame), sums_of(terms, *expected));
             return r.told.code;
         });
-        damage_each_byte<T>(frame, true, read, [&](const bytes& f, const std::vector<reference::term>* expected) {
-            const result r = encode_add(x.data(), n, 1e-3, f);
-            if (r.told.code == 0 && expected != nullptr) check_terms(reference::read_addend<T>(r.frame), sums_of(*expected, of_x));
-            return r.told.code;
-        });
+        damage_each_byte<T>(
+            frame, true, read,
+            [&](const bytes& f, const std::vector<reference::term>* expected) {
+                const result r = encode_add(x.data(), n, 1e-3, f);
+                if (r.told.code == 0 && expected != nullptr) check_terms(reference::read_addend<T>(r.frame), sums_of(*expected, of_x));
+                return r.told.code;
+            },
+            5);
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sanitize: address
 // What remains after MPI_Finalize: nothing of ours, whether communicators were freed or not, and even after calls that failed.
+// one MPI
 #include <span>
 #include <vector>
 

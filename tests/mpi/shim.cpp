@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 3
 // A shim above ccoll: this program defines functions of MPI itself. With CCOLL_USE_PMPI, ccoll calls none of them.
+// one MPI
 #define CCOLL_USE_PMPI
 
 #include <cmath>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 2
 // typed.hpp, calls that MPI does itself: counts above INT_MAX, and unsigned integers of every name in minimum and maximum.
+// one MPI
 #include <climits>
 #include <cstddef>
 #include <cstdint>

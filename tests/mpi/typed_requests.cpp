@@ -2,6 +2,7 @@
 // ranks: 1 3
 // Calls with MPI's own types, nonblocking and persistent, and with two-byte floats: they must give what the calls without `typed` give, or
 // what MPI gives.
+// one MPI
 #include <cmath>
 #include <cstdint>
 #include <cstring>

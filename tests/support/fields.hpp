@@ -242,7 +242,9 @@ double range(const std::vector<T>& x)
     storage template std::vector<T> fields::bit_patterns<T>(std::size_t, unsigned);            \
     storage template std::vector<fields::named<T>> fields::ordinary<T>(std::size_t, unsigned); \
     storage template std::vector<fields::named<T>> fields::all<T>(std::size_t, unsigned);      \
-    storage template double fields::range<T>(const std::vector<T>&)
+    storage template double fields::range<T>(const std::vector<T>&);                           \
+    storage template class std::vector<T>;                                                     \
+    storage template class std::vector<std::vector<T>>
 #if defined(CCOLL_TEST_SUPPORT)
 CCOLL_TEST_FIELDS(extern, float);
 CCOLL_TEST_FIELDS(extern, double);

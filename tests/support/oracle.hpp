@@ -88,6 +88,68 @@ bool same_bits(T a, T b)
 {
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
+
+/// How many elements of a result are not what they must be, and how many are the declared missing value, as they must.
+struct judged {
+    std::size_t wrong = 0, missing = 0;
+};
+
+/// Compares `got` with elements `at`, `at` + 1, ... of the sum over the first `ranks` inputs, divided by `divisor`. It may be off by
+/// `worst`, and by `roundings` of T. If an operand is `*missing`, so must be the result.
+template <class T>
+judged judge_sums(const std::vector<std::vector<T>>& inputs, std::size_t ranks, const std::vector<T>& got, std::size_t at, double worst,
+                  double divisor, std::size_t roundings, const T* missing)
+{
+    judged told;
+    const long double unit = static_cast<long double>(roundings) * static_cast<long double>(std::numeric_limits<T>::epsilon()) / divisor;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        long double sum = 0, magnitude = 0;
+        bool is_missing = false;
+        for (std::size_t r = 0; r < ranks; ++r) {
+            const T x = inputs[r][at + i];
+            is_missing = is_missing || (missing != nullptr && std::memcmp(&x, missing, sizeof x) == 0);
+            sum += x;
+            magnitude += std::fabs(static_cast<long double>(x));
+        }
+        const bool right = is_missing ? std::memcmp(&got[i], missing, sizeof(T)) == 0
+                                      : std::fabs(static_cast<long double>(got[i]) - sum / divisor) <= worst + unit * magnitude;
+        told.wrong += !right;
+        told.missing += is_missing && right;
+    }
+    return told;
+}
+
+/// How many elements of `got` are not the reduction of the first `ranks` inputs.
+template <class T>
+std::size_t wrong_reductions(op what, const std::vector<std::vector<T>>& inputs, std::size_t ranks, const std::vector<T>& got, double worst)
+{
+    std::size_t wrong = 0;
+    std::vector<T> operands(ranks);
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        for (std::size_t r = 0; r < ranks; ++r) operands[r] = inputs[r][i];
+        wrong += !holds(got[i], reduce<T>(what, operands, worst), worst);
+    }
+    return wrong;
+}
+
+/// The largest difference between `got` and the reduction of the inputs, and the largest rounding that may be in it.
+struct largest {
+    double error = 0, rounding = 0;
+};
+template <class T>
+largest largest_error(op what, const std::vector<std::vector<T>>& inputs, const std::vector<T>& got, double worst)
+{
+    largest found;
+    std::vector<T> operands(inputs.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        for (std::size_t r = 0; r < inputs.size(); ++r) operands[r] = inputs[r][i];
+        const wanted want = reduce<T>(what, operands, worst);
+        found.error = std::max(found.error, static_cast<double>(std::fabs(static_cast<long double>(got[i]) - want.value)));
+        found.rounding = std::max(found.rounding, static_cast<double>(want.rounding));
+    }
+    return found;
+}
+
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b)
 {
@@ -111,9 +173,15 @@ std::uint64_t hash(const std::vector<T>& values)
 }  // namespace oracle
 
 // Compiled once, as fields are.
-#define CCOLL_TEST_ORACLE(storage, T)                                                          \
-    storage template oracle::wanted oracle::reduce<T>(oracle::op, std::span<const T>, double); \
-    storage template bool oracle::holds<T>(T, const oracle::wanted&, double);                  \
+#define CCOLL_TEST_ORACLE(storage, T)                                                                                                \
+    storage template oracle::wanted oracle::reduce<T>(oracle::op, std::span<const T>, double);                                       \
+    storage template bool oracle::holds<T>(T, const oracle::wanted&, double);                                                        \
+    storage template oracle::judged oracle::judge_sums<T>(const std::vector<std::vector<T>>&, std::size_t, const std::vector<T>&,    \
+                                                          std::size_t, double, double, std::size_t, const T*);                       \
+    storage template std::size_t oracle::wrong_reductions<T>(oracle::op, const std::vector<std::vector<T>>&, std::size_t,            \
+                                                             const std::vector<T>&, double);                                         \
+    storage template oracle::largest oracle::largest_error<T>(oracle::op, const std::vector<std::vector<T>>&, const std::vector<T>&, \
+                                                              double);                                                               \
     storage template std::uint64_t oracle::hash<T>(std::span<const T>)
 #if defined(CCOLL_TEST_SUPPORT)
 CCOLL_TEST_ORACLE(extern, float);
