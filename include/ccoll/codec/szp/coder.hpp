@@ -58,9 +58,10 @@ struct chunk_coder {
     /// @param readable  bytes behind src that can be read
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how) noexcept
     {
-        return with_slack(src, readable, [&](const_byte_span chunk) {
+        return with_slack(src, readable, [&](const_byte_span chunk, std::size_t behind) {
             chunk_view v;
             if (const status s = read_chunk(chunk, out.size(), v); s != status::ok) return s;
+            v.behind = behind;
             const std::size_t at = v.head.exceptions;
             if (const status s = decode_quanta(v, out, eb, at == 0 ? how : stores::cached, nullptr); s != status::ok || at == 0) return s;
             return exceptions::read(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
@@ -94,9 +95,10 @@ struct chunk_coder {
     static status decode_addend(const_byte_span src, std::span<T> out, double eb, std::size_t readable, stores how, i32 divisor = 1,
                                 word missing = bits_of_missing({})) noexcept
     {
-        return with_slack(src, readable, [&](const_byte_span chunk) {
+        return with_slack(src, readable, [&](const_byte_span chunk, std::size_t behind) {
             chunk_view v;
             if (!is_addend(chunk, out.size(), v)) return status::corrupt;
+            v.behind = behind;
             if (v.head.exceptions == 0) {
                 const status s = decode_quanta(v, out, eb, divisor == 1 ? how : stores::cached, nullptr);
                 if (divisor != 1) divide_by_ranks(out.data(), divisor, out.size());
@@ -147,12 +149,12 @@ private:
     static status with_slack(const_byte_span src, std::size_t readable, const Read& read) noexcept
     {
         const exact_environment environment;
-        if (readable >= slack) return read(src);
+        if (readable >= slack) return read(src, readable);
         alignas(64) std::byte room[most_room<T>(chunk_elements)];
         if (src.size() > sizeof room - slack) return status::corrupt;
         if (!src.empty()) std::memcpy(room, src.data(), src.size());
         std::memset(room + src.size(), 0, slack);
-        return read(const_byte_span(room, src.size()));
+        return read(const_byte_span(room, src.size()), slack);
     }
 
     /// @param sum  (a, b, where to write) -> encode_result, of two addends
@@ -161,10 +163,13 @@ private:
                               byte_span dst, const Sum& sum) noexcept
     {
         encode_result r{0, status::corrupt};
-        with_slack(a, readable_a, [&](const_byte_span first) {
-            return with_slack(b, readable_b, [&](const_byte_span second) {
+        with_slack(a, readable_a, [&](const_byte_span first, std::size_t behind_first) {
+            return with_slack(b, readable_b, [&](const_byte_span second, std::size_t behind_second) {
                 chunk_view x, y;
-                if (is_addend(first, n, x) && is_addend(second, n, y)) r = in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
+                if (!is_addend(first, n, x) || !is_addend(second, n, y)) return r.code;
+                x.behind = behind_first;
+                y.behind = behind_second;
+                r = in_room(n, dst, [&](u8* out) { return sum(x, y, out); });
                 return r.code;
             });
         });

@@ -30,10 +30,11 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
 
 /// The values of a group that is not flat.
 template <bool Left, class T>
-CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
 {
     const bool past = streams && how == stores::streamed;
-    const std::size_t ahead = past ? 0 : fetch_distance;  // no prefetch of what is written past the caches
+    // No prefetch of what is written past the caches, nor behind the chunk: nobody may ever have touched that.
+    const std::size_t ahead = past || sizeof(T) * behind < fetch_distance ? 0 : fetch_distance;
     const std::size_t whole = count / block_elements;
     running r;
     start(r, static_cast<i32>(v.base));
@@ -57,13 +58,13 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
 }
 
 template <class T>
-CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, stores how) noexcept
+CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
 {
     group_planes planes;
     if (v.lists) [[unlikely]]
         get_lists(v, planes);
-    if (left) restore_group<true>(v, count, step, to, how);
-    else restore_group<false>(v, count, step, to, how);
+    if (left) restore_group<true>(v, count, step, to, behind, how);
+    else restore_group<false>(v, count, step, to, behind, how);
 }
 
 /// Values of a narrow chunk without distances: q step in T.
@@ -77,7 +78,7 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
         T* const to = x + group_elements * g;
         const std::size_t count = length_of(view.n, g);
         if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else restore_group(view.head.left, v, count, step, to, how);
+        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
     }
     return status::ok;
 }
@@ -144,7 +145,7 @@ CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, st
     chunk_quanta room;
     return for_each_block(view, room.first(view.head.above), [&](std::size_t at, quanta& q) CCOLL_TARGET __attribute__((always_inline)) {
         T* to = x + at;
-        fetch(to, fetch_distance, sizeof(T) * block_elements);
+        if (sizeof(T) * (view.n - at) > fetch_distance) fetch(to, fetch_distance, sizeof(T) * block_elements);
         if (view.n - at >= block_elements) [[likely]] {
             dequantise(q, step, to);
             return;
@@ -206,9 +207,9 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wi
         }
         const u8 *pa = x.planes, *pb = y.planes;
         for (std::size_t k = 0; k < x.blocks; ++k) {
-            fetch_ahead(pa, 1);  // a sixth faster in memory
-            fetch_ahead(pb, 1);
-            fetch_ahead(p, 1);
+            fetch(pa, x.ahead, 1);  // a sixth faster in memory
+            fetch(pb, y.ahead, 1);
+            fetch(p, std::min(x.ahead, y.ahead), 1);
             const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
             const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
             w.of[k] = static_cast<u8>(width);

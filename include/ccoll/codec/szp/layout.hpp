@@ -155,6 +155,9 @@ struct chunk_view {
     chunk_head head;
     const u8* bytes = nullptr;
     std::size_t size = 0, n = 0, groups = 0;
+    /// Bytes behind it that belong to the frame, and are worth a prefetch. A prefetch of a page that nobody has touched walks through the
+    /// page tables in vain. In a frame of one chunk, which is read from a copy on the stack, that took three quarters of the time.
+    std::size_t behind = 0;
     i64 base = 0;  ///< of a flat chunk; else that of group 0
 
     double step() const noexcept
@@ -190,6 +193,7 @@ struct chunk_view {
         const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.planes = bytes + at;
+        v.ahead = at + 4 * words + fetch_distance <= size + behind ? fetch_distance : 0;
         if (v.flat) return true;
         if (v.lists) {
             std::size_t of_lists = 0;
