@@ -58,7 +58,7 @@ endif()
 
 # Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is. Exceptions are
 # files whose own loops are long.
-set(optimised_files "base/.*|algo/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_limits|szp_rows|half|szp_isa|szp_avx512|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
+set(optimised_files "base/.*|algo/.*|tune/.*|extension/user_codec|integrity/(crc32c|hamming)|codec/(szp_sums|szp_limits|szp_rows|half|szp_isa|szp_avx512|szx_isa|zfp_isa|zfp_streams|lossless|exceptions.*)|cuda/.*|examples/.*")
 # g++ optimises kernels whatever the options are. Other compilers are told to, for files that name kernels and so compile them.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   string(APPEND optimised_files "|codec/(szp.*|szx.*|zfp.*|lossless)")
@@ -66,7 +66,7 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp_(isa|avx512))$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp_(isa|avx512))$")
     set(${result} "")
   elseif(area MATCHES "^codec/(sze|szp|szp_rows|szp_sums)$")
     set(${result} ccoll_compiled_szp)
@@ -132,7 +132,7 @@ set(together_cuda "szx zfp" "collectives alltoall collectives_all direct errors 
 # Which compiler runs what, in a run of everything: under clang's sanitizers, what looks at memory and messages; there and with g++, what depends
 # on the code that a compiler makes of kernels; with g++ alone, what looks at values and would take minutes under sanitizers, and what replaces
 # operator new. Codecs that are tested twice have files that look at memory and at any bytes alone: these are not for g++.
-set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transport|wire)/.*")
+set(sanitized "(collectives|cuda|engine|exec|instrument|integrity|policy|transport|tune|wire)/.*")
 set(twice "(base|codec)/.*")
 set(not_twice "codec/(exceptions|exceptions_sums|exceptions_wide|frame|homomorphic|in_place|szp_hostile)")
 set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_floats|bounds|accounting|arguments)|cuda/(mutants|direct|collectives.*|streams|codec_stream|errors|alltoall|operations|szx_zfp_collectives|small_floats.*)|base/(half|config)|codec/(exceptions_golden|golden|szp_sums|szp_rows|half)|collectives/(allocations|floating_point_modes)|engine/(auto_algo|error_model)|exec/no_memory")

@@ -9,6 +9,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
+#include <ccoll/auto.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/fault.hpp>
 #include <ccoll/neighbor.hpp>

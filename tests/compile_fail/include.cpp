@@ -51,6 +51,10 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<ccoll::half>& 
     ccoll::allreduce<Codec::Lossless>(i, comm);
     // expect: ccoll: Codec::SZp is not included; add #include <ccoll/codec/szp.hpp>
     static_assert(ccoll::worst_case<ccoll::collective::allreduce, Codec::SZp, ErrorBound<1e-3>>(4) == 0);
+    // expect: ccoll::Plan: Codec::Auto is a policy of collectives alone
+    ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, comm);
+    // expect: ccoll: a call with menu::tuned() needs #include <ccoll/auto.hpp>
+    ccoll::allreduce(ccoll::menu<ccoll::Plan<>, ccoll::Plan<Algo::Ring>>{}.tuned(), x, comm);
     // expect: ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>
     ccoll::allreduce<Fault::Crc32c>(x, comm);
     // expect: ccoll: the policies of Fault:: are not included; add #include <ccoll/fault.hpp>

@@ -28,6 +28,9 @@ void call(const arguments& a)
 {
     [[maybe_unused]] std::error_code code;
     // ---- good ----
+    ccoll::allreduce(ccoll::menu<Exact, Lossy>{}.tuned(), a.x, a.comm);
+    ccoll::allreduce<Codec::Auto>(a.i, a.comm);
+    ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>, Check::Collective>(a.c, a.comm);
     constexpr ccoll::menu<Exact, Lossy, Given> m{"exact", "lossy", "given"};
     ccoll::allreduce(m.at(0), a.x, a.comm, 1e-3);
     ccoll::allreduce<Op::Average>(m.at("given"), a.x, a.comm, 1e-3, code);
@@ -63,6 +66,14 @@ void call(const arguments& a)
     // expect: ccoll: for complex numbers the operations of a menu's plans must all be linear
     constexpr ccoll::menu<Op::Sum, Op::Prod> m9;
     ccoll::allreduce(m9.at(0), a.c, a.comm);
+    // expect: ccoll::Plan: Codec::Auto is a policy of collectives alone
+    ccoll::allreduce(ccoll::menu<Exact, ccoll::Plan<Codec::Auto, ErrorBound<1e-3>>>{}.at(0), a.x, a.comm);
+    // expect: ccoll: a message between two ranks cannot use menu::chosen_by
+    ccoll::send(ccoll::menu<Exact, Lossy>{}.tuned(), a.x, 0, 0, a.comm);
+    // expect: ccoll::Plan: Codec::Auto is a policy of collectives alone
+    ccoll::send<Codec::Auto, ErrorBound<1e-3>>(a.x, 0, 0, a.comm);
+    // expect: ccoll: a lossy codec takes floating-point elements
+    ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(a.i, a.comm);
     // expect: ccoll: a message between two ranks cannot use menu::chosen_by
     constexpr ccoll::menu<Exact, Lossy> m10;
     ccoll::send(m10.chosen_by(&always_first), a.x, 0, 0, a.comm);

@@ -141,7 +141,7 @@ std::ostream& operator<<(std::ostream& out, const cost& c)
                << c.decoded << ", combined " << c.combined << ", added " << c.added;
 }
 
-/// The machine of engine/placement.hpp, counting.
+/// The machine of algo/placement.hpp, counting.
 struct counter {
     struct cell {
         int encoded = 0, decoded = 0, combined = 0, added = 0;

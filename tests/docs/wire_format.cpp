@@ -77,8 +77,8 @@ TEST_CASE("the raw frame in docs/wire_format.md is what the library writes", "[d
 
 TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures", "[docs][wire]")
 {
-    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::verdict,
-        ccoll::control_message;
+    using ccoll::frame_header, ccoll::call_arguments, ccoll::call_stamp, ccoll::pair_stamp, ccoll::shared_facts, ccoll::figures,
+        ccoll::verdict, ccoll::control_message;
     CHECK(offsetof(frame_header, version) == 4);
     CHECK(offsetof(frame_header, codec) == 5);
     CHECK(offsetof(frame_header, dtype) == 6);
@@ -144,11 +144,16 @@ TEST_CASE("offsets and sizes in docs/wire_format.md are those of the structures"
     CHECK(offsetof(shared_facts, largest) == 16);
     CHECK(offsetof(shared_facts, longest_part) == 24);
     CHECK(offsetof(shared_facts, not_held) == 32);
-    CHECK(offsetof(control_message, least) == 120);
-    CHECK(offsetof(control_message, most) == 152);
-    CHECK(offsetof(control_message, round) == 184);
-    CHECK(offsetof(control_message, closing) == 188);
-    CHECK(sizeof(control_message) == 192);
+    CHECK(offsetof(shared_facts, measured) == 40);
+    CHECK(offsetof(figures, seconds) == 0);
+    CHECK(offsetof(figures, bits) == 4);
+    CHECK(offsetof(figures, encode_s) == 8);
+    CHECK(offsetof(figures, decode_s) == 12);
+    CHECK(offsetof(control_message, least) == 136);
+    CHECK(offsetof(control_message, most) == 168);
+    CHECK(offsetof(control_message, round) == 200);
+    CHECK(offsetof(control_message, closing) == 204);
+    CHECK(sizeof(control_message) == 208);
 
     CHECK(ccoll::wire_version == 6);
     CHECK(static_cast<int>(ccoll::message_kind::data) == 1);

@@ -100,10 +100,12 @@ struct schedule {
     step (*step_at)(int me, int p, int root, int k) = nullptr;
     int (*widest)(int p) = nullptr;
     int (*worst_block)(int p, int root) = nullptr;  ///< unknown_block if the schedule does not say
+    bool rotates = false;                           ///< so the schedule says
 };
 
 template <schedule_type S>
-inline constexpr schedule schedule_view{&S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, &detail::worst_block_of<S>};
+inline constexpr schedule schedule_view{
+    &S::blocks, &S::steps, &S::step_at, &detail::widest_of<S>, &detail::worst_block_of<S>, detail::rotates_of<S>()};
 
 /// The steps of A, then the steps of B, on the same blocks.
 template <schedule_type A, schedule_type B>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/byte_work.hpp - floor 3. What the events of placement.hpp do to one block of a lane. They begin codec work, and the executor
+// engine/byte_work.hpp - floor 3. What the events of algo/placement.hpp do to one block of a lane. They begin codec work, and the executor
 // settles it when it is done.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// The transitions of placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an executor.
+/// The transitions of algo/placement.hpp on real bytes: each begins codec work on a lane of `Engine`, an executor.
 template <class Engine>
 struct byte_work {
     using T = typename Engine::element_type;

@@ -127,6 +127,23 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
 template <class Comm>
 using link_of = decltype(as_transport(std::declval<const Comm&>()));
 
+/// A way to run a call, and what the call does for the history of its class.
+template <element T, transport Link>
+struct picked {
+    const ready_plan<T, Link>* plan = nullptr;
+    const decision<T>* way = nullptr;
+    ccoll::listener* listener = nullptr;
+    const char* reason = "";
+};
+
+/// Calls that measure. <ccoll/auto.hpp> has a definition, with
+/// static picked<T, Link> pick(user, root, bound, link, waits, fault): `fault` is a sentence, or empty.
+template <class Collective, class T, class Space, class Choice, class Link>
+struct measuring {
+    static_assert(!is_tuned<Choice>, "ccoll: a call with menu::tuned() needs #include <ccoll/auto.hpp>");
+    static picked<T, Link> pick(const user_buffers<T>&, int, double, Link&, bool, std::string&) { return {}; }
+};
+
 /// All other calls.
 template <class How, class Collective, class Space, class Choice, element T, class Comm>
 typename How::result perform_with_link(const Choice& choice, user_buffers<T>& user, int root, const Comm& comm, const extras& more,
@@ -148,20 +165,31 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
 
     constexpr auto& plans = table::template plans<transport_type>;
     std::size_t index = 0;
-    if constexpr (is_rule<Choice>) {
+    picked<T, transport_type> chosen{};
+    if constexpr (is_tuned<Choice>) {
+        std::string fault;
+        chosen = measuring<Collective, T, Space, Choice, transport_type>::pick(user, root, more.eb, link, !How::outlives_arguments, fault);
+        if (!fault.empty()) return How::refused(name, status::bad_argument, fault.c_str(), more.code);  // on all ranks alike
+    } else if constexpr (is_rule<Choice>) {
         index = choice.choose(facts_for(*plans[0].usual, user, root, link, table::candidates));
         if (index >= std::size(plans))  // on all ranks, because the facts are the same
             return How::refused(name, status::bad_argument, "the chooser of a menu must return the index of one of its plans", more.code);
     } else {
         index = choice.index;
     }
-    const ready_plan<T, transport_type>& plan = plans[index];
-    const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
+    if (chosen.plan == nullptr) {
+        const ready_plan<T, transport_type>& plan = plans[index];
+        chosen = {&plan, plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link)};
+    }
+    const ready_plan<T, transport_type>& plan = *chosen.plan;
+    const decision<T>* const taken = chosen.way;
     if constexpr (!table::all_proved) {
         const std::string why = plan.two_levels ? "" : fault_of_schedule<Collective>(*taken, link, root);
         if (!why.empty()) return How::refused(name, status::bad_schedule, why.c_str(), more.code);  // on all ranks alike
     }
-    const call_order<T, transport_type> order = order_of(plan, *taken, user, root, more);
+    call_order<T, transport_type> order = order_of(plan, *taken, user, root, more);
+    order.measures = chosen.listener;
+    order.reason = chosen.reason;
     using flat = typename guard<first_plan>::template call<running_call<T, transport_type, clock>, transport_type>;
     using nested = typename guard<first_plan>::template call<hierarchical_call<T, transport_type, clock>, transport_type>;
     if constexpr (!table::template any_on_two_levels<false>) {
@@ -302,12 +330,24 @@ typename Form::result call_form_with_choice(const Choice& choice, Rest&&... rest
     return call_form<Form>(with_policies<Policies...>(choice), std::forward<Rest>(rest)...);
 }
 
+template <class Form>
+struct collective_of {  // a message between two ranks
+    using type = void;
+};
+template <template <class, class> class Form, class How, class Collective>
+struct collective_of<Form<How, Collective>> {
+    using type = Collective;
+};
+
 /// From a facade's arguments to a form. The plan comes from the policies, or from a choice that precedes the other arguments.
 template <class Form, class... Policies, class... Arguments>
 typename Form::result ask(Arguments&&... arguments)
 {
     if constexpr (begins_with_choice<Arguments...>) return call_form_with_choice<Form, Policies...>(std::forward<Arguments>(arguments)...);
-    else return call_form<Form>(plan_choice<plan_of<Policies...>>{}, std::forward<Arguments>(arguments)...);
+    else {
+        using choice = typename choice_of<typename collective_of<Form>::type, plan_of<Policies...>>::type;
+        return call_form<Form>(choice{}, std::forward<Arguments>(arguments)...);
+    }
 }
 
 }  // namespace detail

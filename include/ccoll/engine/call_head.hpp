@@ -61,6 +61,7 @@ public:
         if (order.user.narrow != nullptr && trouble.ok()) fitted = fit_these(widened());
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
+        if (measures()) stamp.arguments.path = mixed(stamp.arguments.path, std::uint64_t{order.measures->common});
         return true;
     }
 
@@ -110,7 +111,22 @@ public:
         mine.trouble = trouble;
         mine.facts = facts;
         mine.closing = closing ? 1 : 0;
+        if (measures()) mine.facts.measured = order.measures->mine;
         talk->begin(mine);
+    }
+    /// Do ranks tell each other what they have measured?
+    bool measures() const { return order.measures != nullptr; }
+    /// The comparison before the first element has ended. @return what all ranks hold
+    const control_message& compared()
+    {
+        const control_message& all = talk->merged();
+        trouble = all.trouble;
+        if (measures()) order.measures->compared(all);
+        return all;
+    }
+    void ended()
+    {
+        if (measures()) order.measures->ended(trouble.ok());
     }
 
     /// When an exception ends the call on this rank: tells the others, if there is still memory for it.

@@ -213,6 +213,8 @@ struct table_of<Collective, T, Space, plan_choice<Plans...>> {
 };
 template <class Collective, class T, class Space, class... Plans>
 struct table_of<Collective, T, Space, plan_rule<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
+template <class Collective, class T, class Space, class... Plans>
+struct table_of<Collective, T, Space, plan_tuned<Plans...>> : table_of<Collective, T, Space, plan_choice<Plans...>> {};
 
 /// Elements of the whole vector, as fit() counts them if no part has a count of its own.
 template <element T>

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include <ccoll/engine/buffers.hpp>
+#include <ccoll/engine/listener.hpp>
 #include <ccoll/engine/pending.hpp>
 #include <ccoll/engine/task.hpp>
 #include <ccoll/policy/error_bound.hpp>
@@ -83,6 +84,8 @@ struct call_order {
     native_call<T, Link> native;  ///< null, or the transport's own call that may do the work
     inner_decisions<T> inner{};   ///< for Algo::Hierarchical
     check_level checks = plan.checks;
+    listener* measures = nullptr;  ///< of the class of the call, if ranks tell each other what they have measured
+    const char* reason = "";       ///< for the report
 };
 
 }  // namespace ccoll

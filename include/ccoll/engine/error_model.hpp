@@ -9,15 +9,15 @@
 
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/base/numbers.hpp>
+#include <ccoll/algo/placement.hpp>
 #include <ccoll/algo/walk.hpp>
-#include <ccoll/engine/placement.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
 
 namespace detail {
 
-/// The machine of placement.hpp for one block on all ranks; `elements` and `frame` are errors in units of the bound.
+/// The machine of algo/placement.hpp for one block on all ranks; `elements` and `frame` are errors in units of the bound.
 struct error_machine {
     struct cell {
         double elements = 0, frame = 0;

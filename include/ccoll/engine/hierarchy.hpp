@@ -92,6 +92,7 @@ private:
         for (const int node : nodes) head_.stamp.arguments.path = mixed(head_.stamp.arguments.path, static_cast<std::uint64_t>(node) + 1);
         result_.facts.algorithm = plan.way.name;
         result_.facts.codec = plan.codec_name;
+        result_.facts.reason = order().reason;
         result_.facts.direct = plan.what.space.afar != nullptr;
         result_.facts.placement = plan.what.rules.name;
         if (!head_.open()) return end(head_.trouble);
@@ -106,7 +107,7 @@ private:
             eb_ = promise_.of_one(head_.stamp.arguments.bound);
         }
         adds_ = adds() && head_.p > 1;
-        if ((head_.checks == check_level::local && !relative() && !adds_) || head_.p == 1) {
+        if ((head_.checks == check_level::local && !relative() && !adds_ && !head_.measures()) || head_.p == 1) {
             head_.elements.wait();  // input may be being copied
             if (head_.trouble.ok()) return go_up();
             head_.talk->give_up(head_.trouble);
@@ -186,8 +187,9 @@ private:
     }
     void compared()
     {
-        const control_message& all = head_.talk->merged();
-        if (stage_ == stage::closing || !all.trouble.ok()) return end(all.trouble);
+        if (stage_ == stage::closing) return end(head_.talk->merged().trouble);
+        const control_message& all = head_.compared();
+        if (!all.trouble.ok()) return end(all.trouble);
         result_.facts.agreed = head_.p > 1;
         if (relative()) eb_ = detail::bound_from_range<T>(promise_.of_one(order().plan.bound.value), all.facts.lowest, all.facts.highest);
         if (adds_) choose_addition(all.facts.largest);
@@ -367,6 +369,8 @@ private:
     {
         level_.reset();
         ended_ = true;
+        head_.trouble = v;
+        head_.ended();
         if (v.ok() && head_.narrow_result()) head_.elements.wait();
         result_.facts.raw_bytes = head_.bytes_of_user(result_.facts.raw_bytes);
         result_.trouble = v;

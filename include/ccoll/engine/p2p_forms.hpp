@@ -146,9 +146,9 @@ constexpr void refuse_p2p()
     static_assert(Fault != p2p_fault::check,
                   "ccoll: a sender is not told what its receiver finds, so Check::Collective cannot hold between two ranks; drop it, or "
                   "use Check::Local");
-    static_assert(
-        Fault != p2p_fault::rule,
-        "ccoll: a message between two ranks cannot use menu::chosen_by, because its two ends do not know the same facts; use menu::at");
+    static_assert(Fault != p2p_fault::rule,
+                  "ccoll: a message between two ranks cannot use menu::chosen_by or menu::tuned, because its two ends do not know the same "
+                  "facts; use menu::at");
     static_assert(
         Fault != p2p_fault::extra,
         "ccoll: behind the communicator a call takes a bound (a number, with RuntimeBound), a std::error_code variable and, for device "

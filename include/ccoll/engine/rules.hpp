@@ -270,9 +270,9 @@ struct plans_of<plan_choice<First, More...>> {
     static constexpr bool one_element =
         (true && ... && std::is_same_v<engine_element<T, Collective, First>, engine_element<T, Collective, More>>);
 };
-template <class... Plans>
-struct plans_of<plan_rule<Plans...>> : plans_of<plan_choice<Plans...>> {};
-
+template <template <class...> class Rule, class... Plans>
+    requires is_rule<Rule<Plans...>>
+struct plans_of<Rule<Plans...>> : plans_of<plan_choice<Plans...>> {};
 template <class How, class Collective, class Send, class Recv, class Comm, class... Extra, class... Plans>
 consteval call_fault first_call_fault(const plan_choice<Plans...>*)
 {

@@ -78,6 +78,7 @@ private:
         report& facts = result_.facts;
         take(d_.way);
         facts.codec = d_.codec_name;
+        facts.reason = head_.order.reason;
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
@@ -102,7 +103,7 @@ private:
         // No rank knows all counts of a v variant, but all must cut alike, and one rank's wrong count affects only its partner. Only a rank
         // with a result sees that a sum could not be added in encoded form, so with a root, or in a prefix, the others have to be told.
         const bool always = head_.checks == check_level::collective, counts = head_.order.user.varied;
-        const bool must_compare = always || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
+        const bool must_compare = always || head_.measures() || relative() || what_.data.varied || (adds_ && what_.facts.one_way);
         must_close_ = p > 1 && (always || (head_.checks == check_level::automatic && counts));
         if (must_compare) compare_arguments(&running_call::hand_over);
         else hand_over();
@@ -156,9 +157,8 @@ private:
     }
     void arguments_compared()
     {
-        const control_message& all = head_.talk->merged();
+        const control_message& all = head_.compared();
         result_.facts.agreed = head_.p > 1;
-        head_.trouble = all.trouble;
         if (!head_.trouble.ok() && head_.p > 1) return end();
         if (relative())
             what_.eb = head_.stamp.arguments.bound =
@@ -346,6 +346,7 @@ private:
         }
         if (head_.trouble.ok() && head_.narrow_result()) return when_elements_are_done(&running_call::end);
         stage_ = stage::ended;
+        head_.ended();
         result_.trouble = head_.trouble;
         if (*result_.transport_says == 0) result_.transport_says = explain(head_.trouble);
         if (lossy_ && head_.p > 1) promise_.write(result_.facts, what_.eb);

@@ -9,8 +9,8 @@
 #include <ccoll/base/extremes.hpp>
 #include <ccoll/algo/collective.hpp>
 #include <ccoll/algo/neighbors.hpp>
+#include <ccoll/algo/placement.hpp>
 #include <ccoll/codec/queued_codec.hpp>
-#include <ccoll/engine/placement.hpp>
 #include <ccoll/engine/space.hpp>
 #include <ccoll/policy/reduce_op.hpp>
 #include <ccoll/policy/field_facts.hpp>

@@ -26,6 +26,7 @@ struct report {
     const char* algorithm = "none";
     const char* codec = "none";
     const char* placement = "none";
+    const char* reason = "";          ///< why, where the call chose by measuring: Codec::Auto, menu::tuned(); else ""
     std::size_t raw_bytes = 0;        ///< bytes that this rank would have sent without a codec; 0 if MPI's own collective did the work
     std::size_t sent_bytes = 0;       ///< bytes that it sent, headers included
     std::size_t fallback_blocks = 0;  ///< blocks or chunks that were stored as they are, or whose sums could not be encoded: exact, but not
@@ -58,6 +59,7 @@ struct report {
         join(algorithm, other.algorithm);
         join(codec, other.codec);
         join(placement, other.placement);
+        join(reason, other.reason);
         raw_bytes += other.raw_bytes;
         sent_bytes += other.sent_bytes;
         fallback_blocks += other.fallback_blocks;

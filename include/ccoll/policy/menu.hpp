@@ -40,6 +40,12 @@ struct plan_rule {
     static constexpr plan_fault fault = plan_choice<Plans...>::fault;
 };
 
+/// One of `Plans`, of which the call takes the one that measures fastest: what `menu::tuned` gives.
+template <class... Plans>
+struct plan_tuned {
+    static constexpr plan_fault fault = plan_choice<Plans...>::fault;
+};
+
 namespace detail {
 
 template <class Choice>
@@ -49,10 +55,36 @@ struct is_choice<plan_choice<Plans...>> : std::true_type {};
 template <class... Plans>
 struct is_choice<plan_rule<Plans...>> : std::true_type {};
 
+template <class... Plans>
+struct is_choice<plan_tuned<Plans...>> : std::true_type {};
+
+/// Does the call itself choose, at every call?
 template <class Choice>
 inline constexpr bool is_rule = false;
 template <class... Plans>
 inline constexpr bool is_rule<plan_rule<Plans...>> = true;
+template <class... Plans>
+inline constexpr bool is_rule<plan_tuned<Plans...>> = true;
+template <class Choice>
+inline constexpr bool is_tuned = false;
+template <class... Plans>
+inline constexpr bool is_tuned<plan_tuned<Plans...>> = true;
+
+template <class...>
+struct type_list {};
+
+/// The choice that a plan with Codec::Auto stands for; <ccoll/auto.hpp> has it. Without that header, the plan is refused.
+template <bool Reduces, class Plan>
+struct codecs_of_auto {
+    using type = plan_choice<Plan>;
+};
+template <class Collective, class Plan>
+struct choice_of {
+    using type = plan_choice<Plan>;
+};
+template <class Collective, class Plan>
+    requires(leaves_codec_open<typename Plan::codec> && !std::is_void_v<Collective>)
+struct choice_of<Collective, Plan> : codecs_of_auto<Collective::reduces, Plan> {};
 
 /// The same choice, with more policies in every plan.
 template <class... More, class... Plans>
@@ -64,6 +96,11 @@ template <class... More, class... Plans>
 constexpr auto with_policies(const plan_rule<Plans...>& rule)
 {
     return plan_rule<plan_of<Plans, More...>...>{rule.choose};
+}
+template <class... More, class... Plans>
+constexpr auto with_policies(const plan_tuned<Plans...>&)
+{
+    return plan_tuned<plan_of<Plans, More...>...>{};
 }
 
 /// Throws, with a sentence that lists the plans.
@@ -146,6 +183,11 @@ public:
     /// A call with this result asks `choose` which plan to take. For collectives only, because the two ends of a message know different
     /// facts.
     constexpr rule chosen_by(chooser choose) const { return {choose}; }
+
+    /// A call with this result takes the plan that measures fastest on its communicator. For collectives only. The first plan is the
+    /// incumbent: it runs where nothing is known, and is left only for one that is clearly faster. <ccoll/auto.hpp> says how plans are
+    /// measured; plans that differ in bits, or in what they promise, may take turns while that goes on.
+    constexpr auto tuned() const { return plan_tuned<plan_of<Plans>...>{}; }
 
 private:
     template <class>

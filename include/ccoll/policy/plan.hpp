@@ -24,6 +24,7 @@ enum class plan_fault {
     stranger,
     duplicate,
     nameless,
+    open_codec,
     wire_id,
     rate_without_codec,
     rate_of_result,
@@ -63,6 +64,8 @@ template <class Policy>
 concept has_name = requires {
     { Policy::name } -> std::convertible_to<const char*>;
 };
+template <class Codec>
+inline constexpr bool leaves_codec_open = std::is_same_v<Codec, policies::Codec::Auto>;
 /// Does this codec have another one that takes its place if the plan names a rate instead of a bound?
 template <class Codec>
 inline constexpr bool has_rate = requires { typename Codec::with_rate; };
@@ -88,6 +91,7 @@ consteval plan_fault first_plan_fault()
     using op = typename pick<axis::op, policies::Op::Sum, Policies...>::type;
     if (!has_name<codec> || !has_name<op> || !has_name<typename pick<axis::algo, policies::Algo::Auto, Policies...>::type>)
         return plan_fault::nameless;
+    if (leaves_codec_open<codec>) return plan_fault::open_codec;
     if (!has_wire_id_of_its_own<codec>) return plan_fault::wire_id;
     if (bound::kind == bound_kind::rate && !has_rate<codec>) return plan_fault::rate_without_codec;
     if (bound::kind == bound_kind::rate && bound::end_to_end) return plan_fault::rate_of_result;
@@ -164,6 +168,10 @@ constexpr void refuse_plan()
         Fault != plan_fault::nameless,
         "ccoll::Plan: an algorithm, codec or operation has no name; add `static constexpr const char* name = \"...\";` to its tag, "
         "because reports and errors show it and ranks compare it");
+    static_assert(Fault != plan_fault::open_codec,
+                  "ccoll::Plan: Codec::Auto is a policy of collectives alone, because it compares whole calls of all ranks; include "
+                  "<ccoll/auto.hpp> for them; in a menu, for a single message and for ccoll::encode name a codec (menu::tuned() "
+                  "measures plans of your own)");
     static_assert(
         Fault != plan_fault::wire_id,
         "ccoll::Plan: the wire ids 0 to 127 belong to the codecs of the library, so frames of this codec could be taken for theirs; "

@@ -83,8 +83,10 @@ template <class Inner, class Outer>
 struct Hierarchical : algo_tag { static constexpr const char* name = "Hierarchical"; };
 }  // namespace Algo
 
-/// How elements become bytes. None and Lossless are exact; the others need a bound.
+/// How elements become bytes. None and Lossless are exact; the others need a bound. Auto, in collectives: what measures fastest of MPI's
+/// own call and the codecs that the bound allows; <ccoll/auto.hpp> says what it does.
 namespace Codec {
+struct Auto : codec_tag<127, false> { static constexpr const char* name = "Auto"; };  // in no frame
 struct None : codec_tag<0, false> { static constexpr const char* name = "None"; };
 struct SZx : codec_tag<1, true> { static constexpr const char* name = "SZx"; };
 struct PipeSZx : codec_tag<2, true> { static constexpr const char* name = "PipeSZx"; };
@@ -111,7 +113,7 @@ struct SZe : codec_tag<11, true> { static constexpr const char* name = "SZe"; };
 
 /// Where compression happens. PerHop: at every hop (the baseline CPR-P2P). Once: at the source, for calls that only move data.
 /// DecodeReduceEncode: like Once, and a reduction decodes, reduces and encodes again. Homomorphic: encoded streams are added. Auto takes
-/// the best of these that the codec and the operation allow. The table of events is in engine/placement.hpp.
+/// the best of these that the codec and the operation allow. The table of events is in algo/placement.hpp.
 namespace Placement {
 struct Auto : policy<axis::placement> { static constexpr const char* name = "Auto"; };
 struct PerHop : policy<axis::placement> { static constexpr const char* name = "PerHop"; };

@@ -153,6 +153,23 @@ inline verdict read_verdict(const_byte_span from) noexcept
     return v;
 }
 
+/// What a rank tells the others of a call that was timed, and of its values, where a call measures its candidates (tune/history.hpp). The
+/// largest of all ranks counts.
+struct figures {
+    float seconds = 0;   ///< of the last call that listened; 0: it was not timed
+    float bits = 0;      ///< per value, of a sample of the values; 0: there was no sample
+    float encode_s = 0;  ///< seconds to encode a value of the sample
+    float decode_s = 0;  ///< seconds to decode one
+
+    void merge(const figures& theirs) noexcept
+    {
+        seconds = std::max(seconds, theirs.seconds);
+        bits = std::max(bits, theirs.bits);
+        encode_s = std::max(encode_s, theirs.encode_s);
+        decode_s = std::max(decode_s, theirs.decode_s);
+    }
+};
+
 /// What ranks find out together.
 struct shared_facts {
     double lowest = std::numeric_limits<double>::infinity();    ///< of the finite input values, for relative bounds
@@ -160,6 +177,7 @@ struct shared_facts {
     double largest = 0;                                         ///< largest |x|, if values that are too large must be found before the call
     std::uint64_t longest_part = 0;                             ///< in elements, where parts differ in length
     std::uint64_t not_held = 0;                                 ///< 1: a rank has found sums that could not be held
+    figures measured;                                           ///< where the call measures its candidates
 
     void merge(const shared_facts& theirs) noexcept
     {
@@ -168,10 +186,11 @@ struct shared_facts {
         largest = std::max(largest, theirs.largest);
         longest_part = std::max(longest_part, theirs.longest_part);
         not_held |= theirs.not_held;
+        measured.merge(theirs.measured);
     }
     bool has_range() const noexcept { return lowest <= highest; }
 };
-static_assert(sizeof(shared_facts) == 40, "ccoll: the shared facts have 40 bytes on the wire");
+static_assert(sizeof(shared_facts) == 56, "ccoll: the shared facts have 56 bytes on the wire");
 
 /// One control message. Ranks merge these until all of them hold the same.
 struct control_message {
@@ -182,6 +201,6 @@ struct control_message {
     std::int32_t round = 0;
     std::int32_t closing = 0;  ///< 0: before the first element, 1: after the last
 };
-static_assert(sizeof(control_message) == 192, "ccoll: a control message has 192 bytes on the wire");
+static_assert(sizeof(control_message) == 208, "ccoll: a control message has 208 bytes on the wire");
 
 }  // namespace ccoll

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// engine/placement.hpp - floor 3. Where compression happens, as one small state machine per block.
+// algo/placement.hpp - floor 2. Where compression happens, as one small state machine per block.
 //
 // A block is `raw` (its elements are current) or `encoded` (its frame is current, and the elements may be out of date). Placements differ
 // only in the answers to two questions:
@@ -29,8 +29,8 @@ inline constexpr placement_rules decode_reduce_encode{"DecodeReduceEncode", true
 
 enum class form : unsigned char { raw, encoded };
 
-/// `Work` does what a transition asks for: on bytes in the executor, on error units in error_model.hpp. One machine serves both, so a
-/// promised bound cannot differ from what the engine does.
+/// `Work` does what a transition asks for: on bytes in the executor, on error units in engine/error_model.hpp, and on numbers of blocks in
+/// tune/cost_model.hpp. One machine serves all, so a promised bound cannot differ from what the engine does.
 template <class Work>
 constexpr void before_send(form& now, Work& work)
 {

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/measuring.hpp - floor 3. Calls that choose by measuring: Codec::Auto and menu::tuned(). From a choice to a list of candidates,
+// from a call to its class on this communicator, and the sample of its values. What is decided with it is in tune/history.hpp.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ccoll/engine/call.hpp>
+#include <ccoll/engine/sample.hpp>
+#include <ccoll/tune/cost_model.hpp>
+#include <ccoll/tune/settings.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// A way to run a call.
+template <element T, transport Link>
+struct tuned_entry {
+    const ready_plan<T, Link>* plan = nullptr;
+    const decision<T>* way = nullptr;  ///< null: the plan's usual one, by its rule
+    sampler<T> sample = nullptr;       ///< null: it does not compress, or its elements cannot be reached
+};
+template <element T, transport Link>
+struct tuned_entries {
+    std::array<tuned_entry<T, Link>, tune::call_class::most_candidates> at{};
+    std::size_t size = 0;
+    std::uint32_t hash = hash_seed;  ///< of all of them
+
+    constexpr void add(const tuned_entry<T, Link>& entry)
+    {
+        const decision<T>& d = entry.way != nullptr ? *entry.way : *entry.plan->usual;
+        hash = mixed(mixed(mixed(hash, std::uint64_t{d.way.hash}), std::uint64_t{d.what.stamp.arguments.plan}),
+                     std::bit_cast<std::uint64_t>(d.bound.value));
+        if (size < at.size()) at[size++] = entry;
+    }
+};
+
+/// The candidates of a choice: its plans, and each algorithm of those that leave it open. The first is as it is.
+template <class Collective, class T, class Space, class Choice>
+struct tuned_table;
+template <class Collective, class T, class Space, class... Plans>
+struct tuned_table<Collective, T, Space, plan_tuned<Plans...>> {
+    template <class Plan>
+    static constexpr sampler<T> sampler_of()
+    {
+        using codec = typename Plan::codec;
+        constexpr bool compresses = !std::is_same_v<codec, policies::Codec::None> && Plan::bound::kind != bound_kind::rate;
+        if constexpr (std::is_same_v<Space, host_space> && compresses && has_codec<codec, T>)
+            return &sampled<codec, T, rules_for<Plan, Collective, T, Space>().reduce_encoded>;
+        else return nullptr;
+    }
+    template <class Link>
+    static constexpr tuned_entries<T, Link> entries = [] {
+        constexpr sampler<T> samplers[] = {sampler_of<Plans>()...};
+        constexpr auto& plans = table_of<Collective, T, Space, plan_choice<Plans...>>::template plans<Link>;
+        tuned_entries<T, Link> all;
+        for (std::size_t i = 0; i < std::size(plans); ++i) {
+            const ready_plan<T, Link>& plan = plans[i];
+            if (i == 0 || plan.choose == nullptr) all.add({&plan, nullptr, samplers[i]});
+            else
+                for (std::size_t k = 0; k < plan.candidates.size(); ++k) all.add({&plan, plan.ways[k], samplers[i]});
+        }
+        return all;
+    }();
+};
+
+/// What a communicator knows of the classes of its calls.
+class tuned_classes {
+public:
+    struct entry {
+        std::uint64_t key = 0;
+        double bytes = 0;  ///< of the usual call
+        tune::call_class calls{0};
+        ccoll::listener listener{};
+        bool given = false;           ///< its choice is that of a tuning file
+        tune::tuned_class described;  ///< only where it will be written
+        std::vector<std::string> choices;
+    };
+    static constexpr std::size_t most = 128;  ///< further classes take the first candidate
+
+    tuned_classes() = default;
+    tuned_classes(const tuned_classes&) = delete;
+    tuned_classes& operator=(const tuned_classes&) = delete;
+    ~tuned_classes()
+    {
+#if defined(__cpp_exceptions)
+        try {
+            finish();
+        } catch (...) {  // no memory: nothing is written
+        }
+#else
+        finish();
+#endif
+    }
+
+    entry* find(std::uint64_t key)
+    {
+        for (const auto& each : all_)
+            if (each->key == key) return each.get();
+        return nullptr;
+    }
+    entry* add(std::uint64_t key)
+    {
+        if (all_.size() >= most) return nullptr;
+        all_.push_back(std::make_unique<entry>());
+        all_.back()->key = key;
+        return all_.back().get();
+    }
+    bool settings_compared = false;
+    ccoll::listener first;  ///< of the call in which settings are compared
+
+private:
+    /// Writes what was found to the tuning file, and to the standard error output if the environment asks for that.
+    [[gnu::cold]] void finish()
+    {
+        const tune::settings& s = tune::settings_of_process();
+        std::vector<tune::tuned_class> found;
+        for (const auto& each : all_) {
+            const tune::call_class::settlement last = each->calls.last();
+            if (each->choices.empty() || last.seconds == tune::unknown) continue;
+            tune::tuned_class d = each->described;
+            d.choice = each->choices[each->calls.choice()];
+            d.seconds = last.seconds;
+            d.plain_seconds = last.first;
+            d.calls = each->calls.calls();
+            found.push_back(std::move(d));
+        }
+        if (s.reports)
+            for (const tune::tuned_class& d : found)
+                std::fprintf(
+                    stderr,
+                    "ccoll: %s of %s on %d ranks, from %llu bytes, bound '%s': %s takes %.3g s, the first candidate %.3g s; %llu calls\n",
+                    d.collective.c_str(), d.element.c_str(), d.ranks, static_cast<unsigned long long>(d.from_bytes), d.bound.c_str(),
+                    d.choice.c_str(), d.seconds, d.plain_seconds, static_cast<unsigned long long>(d.calls));
+        if (s.path.empty() || found.empty()) return;
+        const std::string trouble = tune::write_tuning(s.path, tune::merge(tune::read_tuning(s.path).classes, found));
+        if (!trouble.empty()) std::fprintf(stderr, "ccoll: CCOLL_TUNE: %s\n", trouble.c_str());
+    }
+
+    std::vector<std::unique_ptr<entry>> all_;
+};
+
+inline constexpr const char* reason_short = "shorter than what is measured: the first candidate";
+inline constexpr const char* reason_trial = "being measured";
+inline constexpr const char* reason_incumbent = "measured: no candidate is clearly faster than the first";
+inline constexpr const char* reason_faster = "measured: the fastest candidate";
+inline constexpr const char* reason_unasked = "not measured: the first candidate";
+inline constexpr const char* reason_off = "CCOLL_TUNE=off: the first candidate";
+inline constexpr const char* reason_override = "CCOLL_ALGO";
+inline constexpr const char* reason_file = "the tuning file of CCOLL_TUNE";
+
+/// One call that chooses by measuring, before it begins.
+template <element T, transport Link>
+class picking {
+public:
+    picking(const tuned_entries<T, Link>& entries, const user_buffers<T>& user, int root, double eb, Link& link)
+        : entries_(entries), any_(*entries.at[0].plan->usual), user_(user), root_(root), eb_(eb), link_(link), p_(link.size())
+    {
+        elements_ = user.varied || root < 0 || root >= p_ ? 0 : whole_elements(user, any_.what.facts, link.rank(), p_, root);
+        bytes_ = elements_ * user.element_bytes();
+    }
+
+    /// @param waits  the call has ended when the next one begins, so the next one knows what it has heard
+    /// @param fault  becomes a sentence if the environment asks for what there is not
+    CCOLL_OPAQUE picked<T, Link> operator()(bool waits, std::string& fault)
+    {
+        picked<T, Link> p = of(0);
+        if (p_ == 1 || user_.neighbors != nullptr) return p;  // neighbours do not wait for all ranks
+        auto& known = link_.memory().template kept<tuned_classes>();
+        if (!overridden(p, fault) && fault.empty()) look_up(known, waits, p);
+        if (std::exchange(known.settings_compared, true) || p.listener != nullptr || !fault.empty()) return p;
+        if (link_.rank() == 0 && !settings_.warning.empty()) std::fprintf(stderr, "%s\n", settings_.warning.c_str());
+        known.first.common = common(0);
+        p.listener = &known.first;
+        return p;
+    }
+
+private:
+    picked<T, Link> of(std::size_t candidate) const
+    {
+        const tuned_entry<T, Link>& e = entries_.at[candidate];
+        const decision<T>* way = e.way;
+        if (way == nullptr) way = e.plan->choose == nullptr ? e.plan->usual : with_algorithm(*e.plan, user_, root_, link_);
+        return {e.plan, way};
+    }
+    /// As an override and a report name it.
+    candidate names_of(std::size_t i) const
+    {
+        if (i == 0 && entries_.at[0].plan->native != nullptr) return {"MPI", policies::Codec::None::name, "none"};
+        const decision<T>& d = *of(i).way;
+        return {d.way.name, d.codec_name, d.what.rules.name, !d.bound.lossy, d.bound.value};
+    }
+    std::uint32_t common(std::uint32_t number) const { return mixed(mixed(hash_seed, std::uint64_t{number}), settings_.hash); }
+
+    // ---- the environment ----
+
+    bool overridden(picked<T, Link>& p, std::string& fault) const
+    {
+        if (settings_.rules.rules.empty() && settings_.rules.fault.empty()) return false;
+        if (!settings_.rules.fault.empty()) return fault = settings_.rules.fault, false;
+        std::array<candidate, tune::call_class::most_candidates> all;
+        for (std::size_t i = 0; i < entries_.size; ++i) all[i] = names_of(i);
+        const tune::override_match m =
+            tune::match(settings_.rules.rules, any_.what.facts.name, bytes_, std::span<const candidate>(all).first(entries_.size));
+        if (m.what == tune::override_match::kind::fault) fault = m.fault;
+        if (m.what != tune::override_match::kind::chosen) return false;
+        p = of(m.index);
+        p.reason = reason_override;
+        return true;
+    }
+    /// @return whether a tuning file has the class
+    bool from_file(tuned_classes::entry& e) const
+    {
+        if (settings_.searches) return false;
+        const tune::tuned_class mine = described();
+        for (const tune::tuned_class& each : settings_.known.classes) {
+            if (each.key() != mine.key()) continue;
+            for (std::size_t i = 0; i < entries_.size; ++i)
+                if (each.choice == text_of(i)) return e.calls = tune::call_class(i), e.given = true;
+        }
+        return false;
+    }
+    std::string text_of(std::size_t i) const
+    {
+        const candidate c = names_of(i);
+        return std::string(c.algorithm) + "," + c.codec + "," + c.placement;
+    }
+    tune::tuned_class described() const
+    {
+        tune::tuned_class d;
+        d.collective = any_.what.facts.name;
+        d.element = name_of_elements(plan_word::unpacked(any_.what.stamp.arguments.plan).dtype).text;
+        d.ranks = p_;
+        d.from_bytes = std::bit_floor(std::uint64_t{bytes_});
+        for (std::size_t c = 0; c < entries_.size; ++c) {
+            const bound_wish& b = entries_.at[c].plan->usual->bound;
+            if (!b.lossy) continue;
+            char text[64];
+            std::snprintf(text, sizeof text, "%s%s%.17g", b.kind == bound_kind::relative ? "relative " : "",
+                          b.end_to_end ? "of the result " : "", b.at_run_time ? std::ldexp(1.0, bucket_of_bound()) : b.value);
+            d.bound = text;
+            break;
+        }
+        return d;
+    }
+
+    // ---- classes ----
+
+    void look_up(tuned_classes& known, bool waits, picked<T, Link>& p)
+    {
+        const bool measures = bytes_ >= agreement_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
+        p.reason = settings_.measures ? reason_short : reason_off;
+        if (bytes_ == 0 || (!measures && !has_file)) return;
+        tuned_classes::entry* entry = known.find(key());
+        if (entry == nullptr) {
+            p.reason = reason_unasked;
+            entry = begun(known, measures && waits);
+            if (entry == nullptr) return;
+        }
+        tune::call_class& calls = entry->calls;
+        if (calls.now() == tune::call_class::stage::frozen) {
+            const std::size_t choice = calls.choice();
+            p = of(choice);
+            p.reason = entry->given ? reason_file : reason_unasked;
+            return;
+        }
+        if (!waits) {
+            const bool is_known = calls.now() == tune::call_class::stage::settled;
+            p = of(calls.choice());
+            p.reason = is_known ? words(calls.choice()) : reason_unasked;
+            return;
+        }
+        const tune::call_class::turn turn = calls.next();
+        p = of(turn.candidate);
+        p.reason = calls.now() == tune::call_class::stage::exploring ? reason_trial : words(turn.candidate);
+        if (!turn.listens) return;
+        p.listener = &entry->listener;
+        p.listener->calls = &calls;
+        p.listener->common = common(calls.number());
+        p.listener->scale = entry->bytes / static_cast<double>(bytes_);
+        if (turn.samples) sample(calls.number(), p.listener->mine);
+    }
+    static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
+
+    /// What tells classes from each other. All ranks of a call have it in common.
+    std::uint64_t key() const
+    {
+        const auto bound = static_cast<std::uint64_t>(bucket_of_bound() + 2048);
+        const std::uint32_t of_class = mixed(mixed(hash_seed, bound), static_cast<std::uint64_t>(std::bit_width(bytes_)));
+        return std::uint64_t{entries_.hash} << 32 | mixed(of_class, static_cast<std::uint64_t>(p_));
+    }
+    /// The exponent of a bound that is an argument of the call.
+    int bucket_of_bound() const
+    {
+        for (std::size_t c = 0; c < entries_.size; ++c)
+            if (entries_.at[c].plan->usual->bound.at_run_time)
+                return static_cast<int>(std::bit_cast<std::uint64_t>(eb_) >> 52 & 2047) - 1023;
+        return 0;
+    }
+
+    /// A new class. @return null if nothing will ever be known of it
+    [[gnu::cold]] tuned_classes::entry* begun(tuned_classes& known, bool measures)
+    {
+        tuned_classes::entry made;
+        const bool is_given = from_file(made);
+        if (!is_given && !measures) return nullptr;
+        tuned_classes::entry* const e = known.add(key());
+        if (e == nullptr) return nullptr;
+        made.key = e->key;
+        made.bytes = static_cast<double>(bytes_);
+        if (!is_given) made.calls = fresh();
+        if (!is_given && link_.rank() == 0 && (settings_.reports || !settings_.path.empty())) {
+            made.described = described();
+            for (std::size_t i = 0; i < entries_.size; ++i) made.choices.push_back(text_of(i));
+        }
+        *e = std::move(made);
+        return e;
+    }
+    tune::call_class fresh() const
+    {
+        std::array<tune::candidate_work, tune::call_class::most_candidates> works;
+        for (std::size_t c = 0; c < entries_.size; ++c) {
+            const decision<T>& d = *of(c).way;
+            const tune::work_shares w = tune::work_of(d.way.path, d.what.facts.after, d.what.rules, p_, root_).busiest;
+            works[c] = {w.sent, w.encoded, w.added, w.decoded, entries_.at[c].sample != nullptr};
+        }
+        return {std::span<const tune::candidate_work>(works).first(entries_.size), static_cast<double>(elements_),
+                8.0 * static_cast<double>(user_.element_bytes()), settings_.searches};
+    }
+
+    /// Of what this rank contributes, with the first codec that has a bound.
+    void sample(std::uint32_t number, figures& mine) const
+    {
+        const bool contributes = !any_.what.facts.one_vector || any_.what.facts.before(link_.rank(), root_, 1).count > 0;
+        if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided || user_.narrow != nullptr) return;
+        for (std::size_t c = 1; c < entries_.size; ++c) {
+            const tuned_entry<T, Link>& e = entries_.at[c];
+            if (e.sample == nullptr) continue;
+            const decision<T>& d = *of(c).way;
+            const double asked = d.bound.at_run_time ? eb_ : d.bound.value;
+            if (d.bound.lossy && !is_bound(asked)) return;
+            double eb = 0;
+            if (d.bound.lossy)
+                eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
+            const float seconds = mine.seconds;
+            mine =
+                e.sample(user_.send, user_.send_size, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1, link_.memory());
+            mine.seconds = seconds;
+            return;
+        }
+    }
+
+    const tuned_entries<T, Link>& entries_;
+    const decision<T>& any_;
+    const user_buffers<T>& user_;
+    int root_;
+    double eb_;
+    Link& link_;
+    int p_;
+    std::size_t elements_ = 0, bytes_ = 0;
+    const tune::settings& settings_ = tune::settings_of_process();
+};
+
+template <class Collective, class T, class Space, class... Plans, class Link>
+struct measuring<Collective, T, Space, plan_tuned<Plans...>, Link> {
+    static picked<T, Link> pick(const user_buffers<T>& user, int root, double eb, Link& link, bool waits, std::string& fault)
+    {
+        constexpr auto& entries = tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>;
+        return picking<T, Link>(entries, user, root, eb, link)(waits, fault);
+    }
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

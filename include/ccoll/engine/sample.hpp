@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// engine/sample.hpp - floor 3. A sample of what a rank contributes: how many bits a codec needs for a value of it, and how long it takes.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <ccoll/base/clock.hpp>
+#include <ccoll/base/extremes.hpp>
+#include <ccoll/base/workspace.hpp>
+#include <ccoll/codec/lookup.hpp>
+#include <ccoll/engine/promise.hpp>
+#include <ccoll/wire/message.hpp>
+
+namespace ccoll::inline CCOLL_ABI::detail {
+
+/// Looks at a sample of the values. @return bits per value, and the seconds of a value
+template <element T>
+using sampler = figures (*)(const T* from, std::size_t n, double eb, bool relative, std::uint64_t seed, workspace& memory);
+
+inline constexpr std::size_t group_of_sample = 1024, least_groups = 16, share_of_sample = 64;
+
+/// The sample: one group of 1024 values somewhere in each of equal parts of the vector. Where, follows from a hash, because a fixed stride
+/// could meet the same columns of a field again and again. It has 1/64 of the values, and at least 16 groups.
+/// @return how many values were copied
+template <element T>
+std::size_t take_sample(const T* from, std::size_t n, std::uint64_t seed, T* to)
+{
+    const std::size_t groups = std::max(least_groups, n / group_of_sample / share_of_sample);
+    if (n <= groups * group_of_sample) {
+        std::copy(from, from + n, to);
+        return n;
+    }
+    const std::size_t part = n / groups;
+    for (std::size_t i = 0; i < groups; ++i) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        const std::size_t offset = static_cast<std::size_t>(seed >> 33) % (part - group_of_sample + 1);
+        const T* const group = from + i * part + offset;
+        std::copy(group, group + group_of_sample, to + i * group_of_sample);
+    }
+    return groups * group_of_sample;
+}
+constexpr std::size_t room_of_sample(std::size_t n)
+{
+    return std::min(n, std::max(least_groups, n / group_of_sample / share_of_sample) * group_of_sample);
+}
+
+/// @param eb  of one compression; if `relative`, a fraction of the range. The range of the sample is taken for that, which is smaller, so
+///            that the true frames are shorter.
+/// @tparam Adds  as for a sum of encoded streams: such frames have another law
+template <class Codec, element T, bool Adds>
+CCOLL_OPAQUE figures sampled(const T* from, std::size_t n, double eb, bool relative, std::uint64_t seed, workspace& memory)
+{
+    constexpr const auto& codec = frame_codec_of<Codec, T>;
+    const std::size_t room = room_of_sample(n);
+    buffer_memory* const values = memory.take(room * sizeof(T));
+    std::size_t room_of_frame = codec.max_bytes(room);
+    if constexpr (Adds) room_of_frame = std::max(room_of_frame, addend_codec_of<Codec, T>.max_bytes(room));
+    buffer_memory* const frame = memory.take(room_of_frame);
+    T* const x = reinterpret_cast<T*>(values->bytes.get());
+    const std::size_t taken = take_sample(from, n, seed, x);
+    if (relative) {
+        double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
+        if constexpr (floating_element<T>)
+            for (std::size_t i = 0; i < taken; ++i)
+                if (const auto v = static_cast<double>(static_cast<looked_at<T>>(x[i])); std::abs(v) <= std::numeric_limits<double>::max())
+                    lowest = std::min(lowest, v), highest = std::max(highest, v);
+        eb = bound_from_range<T>(eb, lowest, highest);
+    }
+    figures found;
+    const std::span<const T> sample(x, taken);
+    const auto encode = [&] {
+        const field_facts facts{Codec::lossy ? eb : 0};
+        if constexpr (Adds) return addend_codec_of<Codec, T>.encode(sample, frame->room(), facts, {});
+        else return codec.encode(sample, frame->room(), facts, {});
+    };
+    if (taken > 0 && encode().code == status::ok) {  // the second time it is not cold, as in a call
+        const double begin = steady_seconds();
+        const encode_result r = encode();
+        const double middle = steady_seconds();
+        frame_view view;
+        const auto decode = [&] {
+            if (codec.open(frame->room().first(r.bytes), taken, view) == status::ok) codec.decode(view, {x, taken}, {}, {});
+        };
+        decode();
+        const double again = steady_seconds();
+        decode();
+        const auto per_value = [&](double seconds) { return static_cast<float>(seconds / static_cast<double>(taken)); };
+        found.bits = per_value(8.0 * static_cast<double>(r.bytes));
+        found.encode_s = per_value(middle - begin);
+        found.decode_s = per_value(steady_seconds() - again);
+    }
+    memory.drop(frame);
+    memory.drop(values);
+    return found;
+}
+
+}  // namespace ccoll::inline CCOLL_ABI::detail

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// tune/history.hpp - floor 2. What is known about the calls of one class on one communicator, and which candidate the next call takes. All
+// of it follows from facts on which the ranks have agreed, and from the number of calls, so all ranks decide alike without asking.
+//
+// A class has candidates. The first is the incumbent: the plan to which a program loses nothing, which is MPI's own call where there is
+// one.
+//
+//   exploring  The incumbent runs first. Ranks sample their values meanwhile, and a model predicts what the others would take. Those that
+//              promise enough are tried, three times each, best first. Every call compares its arguments, and the figures of the call before ride
+//              in that comparison.
+//   settled    The fastest runs. If figures change, the class is explored again; if they do not, rarely, and ever more rarely.
+//
+// The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
+// late does not count.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include <ccoll/wire/message.hpp>
+
+namespace ccoll::inline CCOLL_ABI::tune {
+
+inline constexpr double unknown = std::numeric_limits<double>::infinity();
+
+/// What the model needs to know about a candidate: multiples of the whole vector that the busiest rank sends, encodes, adds and decodes.
+struct candidate_work {
+    double sent = 0, encoded = 0, added = 0, decoded = 0;
+    bool compresses = false;
+};
+
+/// Numbers of the decisions. Each is a ratio of seconds.
+struct thresholds {
+    double enter = 0.85;    ///< the incumbent is left for a candidate that takes at most this part of its time
+    double leave = 1.0;     ///< and taken again if the candidate takes this part
+    double promise = 0.85;  ///< a candidate is tried if the model promises at most this part of the incumbent's time
+    double changed = 1.25;  ///< figures have changed if they are larger or smaller by this factor,
+    double jumped = 2;      ///< and have done so beyond doubt with this one
+};
+
+/// One class of calls on one communicator, as one rank sees it.
+class call_class {
+public:
+    static constexpr std::size_t most_candidates = 8;
+    static constexpr unsigned tries = 3;            ///< of each candidate in an exploration
+    static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
+    static constexpr unsigned period = 10;          ///< of the incumbent's calls; the last two of a period compare: one is timed, and
+                                                    ///< the next one tells
+    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
+    static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
+    static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
+    static constexpr unsigned most_calls = tries * (1 + most_tried) + 1;  ///< of an exploration
+
+    enum class stage : unsigned char { exploring, settled, frozen };
+
+    /// What the next call does.
+    struct turn {
+        std::size_t candidate = 0;
+        bool listens = false;  ///< it compares arguments, and figures ride in that
+        bool samples = false;  ///< before that, each rank looks at a sample of its values
+    };
+    /// What the model expects a candidate to take: the least if codec and link overlap fully, the most if not at all.
+    struct expectation {
+        double least = unknown, most = unknown;
+    };
+
+    /// @param works       of the candidates, of which the first is the incumbent; what is beyond most_candidates is never taken
+    /// @param values      of the whole vector
+    /// @param value_bits  of one of them before encoding
+    /// @param searches    tries all candidates that there is time for, whatever the model says
+    call_class(std::span<const candidate_work> works, double values, double value_bits, bool searches = false)
+        : values_(values), value_bits_(value_bits), searches_(searches)
+    {
+        size_ = std::min(works.size(), most_candidates);
+        std::copy(works.begin(), works.begin() + static_cast<std::ptrdiff_t>(size_), works_.begin());
+        best_.fill(unknown);
+    }
+    /// A class whose choice is given: by an override, or by a file.
+    explicit call_class(std::size_t choice) : current_(choice), stage_(stage::frozen) {}
+
+    /// For the next blocking call. When it begins, all figures of earlier calls have been heard on this rank, and so on all ranks.
+    turn next()
+    {
+        ++calls_;
+        turn t{current_, false, false};
+        if (stage_ == stage::frozen) return t;
+        if (stage_ == stage::exploring) t = {in_turn(), true, step_ == 0};
+        else if (current_ != 0) t.listens = true;  // calls that compress compare their arguments anyway
+        else t = {0, changed_ > 0 || since_ % period >= period - 2, changed_ > 0 || since_ % period == period - 1};
+        ++since_;
+        if (t.listens) running_ = t.candidate;
+        return t;
+    }
+    /// The choice for a call that cannot make trials, because calls before it may still be under way.
+    std::size_t choice() const noexcept { return current_; }
+
+    /// Called once in each call that listens, when ranks have compared their arguments.
+    /// @param all  the largest figures of all ranks: the seconds of the last call that listened before, and this call's sample
+    void heard(const figures& all)
+    {
+        ++number_;
+        const std::size_t timed = std::exchange(told_, running_);
+        if (all.bits > 0) seen_ = all;
+        if (stage_ == stage::exploring) {
+            if (step_ > 0 && all.seconds > 0) best_[timed] = std::min<double>(best_[timed], all.seconds);
+            if (step_ == tries - 1) plan_trials();
+            if (step_++ >= tries && step_ > planned_) settle();
+        } else if (stage_ == stage::settled && all.seconds > 0 && timed == current_) {
+            watch(all.seconds);
+        }
+    }
+    /// Ranks have compared their arguments in vain. All of them forget what they knew.
+    void forget() noexcept
+    {
+        if (stage_ == stage::frozen) return;
+        explore();
+        current_ = running_ = told_ = 0;
+        number_ = 0;
+    }
+
+    stage now() const noexcept { return stage_; }
+    /// When the class settled last, also if it is being explored again since.
+    struct settlement {
+        double seconds = unknown, first = unknown;  ///< of the choice, and of the first candidate; unknown: it never settled
+    };
+    settlement last() const noexcept { return last_; }
+    std::uint64_t calls() const noexcept { return calls_; }
+    /// How often figures have been heard. Ranks with different numbers have different histories.
+    std::uint32_t number() const noexcept { return number_; }
+
+    expectation expected(std::size_t candidate) const noexcept
+    {
+        const double plain = best_[0];
+        const candidate_work& w = works_[candidate];
+        if (candidate == 0) return {plain, plain};
+        if (!w.compresses) return {0, plain};  // the model does not know MPI's own algorithms, so only a trial tells
+        if (!(seen_.bits > 0)) return {};
+        const double link = plain * w.sent * static_cast<double>(seen_.bits) / (works_[0].sent * value_bits_);
+        const double codec =
+            values_ * ((w.encoded + w.added) * static_cast<double>(seen_.encode_s) + w.decoded * static_cast<double>(seen_.decode_s));
+        return {std::max(link, codec), link + codec};
+    }
+
+private:
+    /// The incumbent's calls, the trials, and one more call in which the figures of the last trial are heard. The first call of a kind is
+    /// slower than the others, because its memory is new.
+    std::size_t in_turn() const noexcept { return step_ < tries ? 0 : step_ < planned_ ? trials_[step_] : chosen(); }
+    bool promises(std::size_t c, double plain) const noexcept { return expected(c).least <= limits_.promise * plain; }
+
+    void plan_trials()
+    {
+        std::array<std::size_t, most_candidates> order{};
+        std::size_t promising = 0;
+        for (std::size_t c = 1; c < size_; ++c) {
+            if (!searches_ && !promises(c, best_[0])) continue;
+            std::size_t at = promising++;
+            for (; at > 0 && expected(order[at - 1]).most > expected(c).most; --at) order[at] = order[at - 1];
+            order[at] = c;
+        }
+        planned_ = tries;
+        for (std::size_t i = 0; i < std::min<std::size_t>(promising, most_tried); ++i)
+            for (unsigned k = 0; k < tries; ++k) trials_[planned_++] = static_cast<unsigned char>(order[i]);
+    }
+    std::size_t chosen() const noexcept
+    {
+        std::size_t found = 0;
+        for (std::size_t c = 1; c < size_; ++c)
+            if (best_[c] < best_[found]) found = c;
+        return best_[found] <= (current_ != 0 ? limits_.leave : limits_.enter) * best_[0] ? found : 0;
+    }
+    void settle()
+    {
+        const std::size_t before = std::exchange(current_, chosen());
+        recheck_ = explorations_++ > 0 && current_ == before ? 2 * recheck_ : current_ != 0 ? 16 * first_recheck : first_recheck;
+        quiet_ = std::min(2 * quiet_, most_quiet);
+        stage_ = stage::settled;
+        since_ = changed_ = 0;
+        then_ = seen_;
+        then_.seconds = static_cast<float>(best_[current_]);
+        last_ = {best_[current_], best_[0]};
+    }
+    static bool differ(double a, double b, double factor) noexcept { return a > b * factor || b > a * factor; }
+
+    /// Settled: do the figures say that another exploration is due? Seconds vary, so the more often a class has been explored, the longer
+    /// small changes are left alone.
+    void watch(double seconds)
+    {
+        const auto differ_by = [&](double factor) {
+            return differ(seconds, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
+        };
+        const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
+        changed_ = worse || differ_by(limits_.jumped) || (since_ >= quiet_ && differ_by(limits_.changed)) ? changed_ + 1 : 0;
+        if (changed_ < patience && since_ < recheck_) return;
+        if (current_ == 0) {
+            const double plain = std::exchange(best_[0], seconds);
+            bool any = false;
+            for (std::size_t c = 1; c < size_; ++c) any = any || promises(c, seconds);
+            best_[0] = plain;
+            if (!any) return;
+        }
+        explore();
+    }
+    void explore() noexcept
+    {
+        stage_ = stage::exploring;
+        step_ = planned_ = since_ = changed_ = 0;
+        best_.fill(unknown);
+    }
+
+    double values_ = 0, value_bits_ = 0;
+    bool searches_ = false;
+    std::size_t size_ = 0;
+    std::array<candidate_work, most_candidates> works_{};
+    std::array<double, most_candidates> best_{};
+    std::array<unsigned char, tries * (1 + most_tried)> trials_{};
+    thresholds limits_;
+    figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
+    std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
+    unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
+    std::uint32_t number_ = 0;
+    std::uint64_t calls_ = 0;
+    settlement last_;
+    stage stage_ = stage::exploring;
+};
+
+}  // namespace ccoll::inline CCOLL_ABI::tune

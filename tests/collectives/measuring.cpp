@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls that choose by measuring: Codec::Auto and menu::tuned(). Whatever the timings are, all ranks take the same candidate, and results
+// are within the bound. Which candidate it is, is tested where the timings are made (tests/tune/history.cpp), and here with a codec that
+// sleeps.
+#include <ccoll/auto.hpp>
+#include <ccoll/alltoall.hpp>
+#include <ccoll/reduce_scatter.hpp>
+#include <ccoll/scan.hpp>
+
+#include "worlds.hpp"
+
+#include "tapped.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <string>
+#include <thread>
+
+namespace acme {
+
+/// Floats as they are, slowly.
+struct Sleepy : ccoll::codec_tag<220, true> {
+    static constexpr const char* name = "acme::Sleepy";
+};
+
+}  // namespace acme
+
+template <>
+struct ccoll::codec_impl<acme::Sleepy, float, ccoll::host_space> {
+    static constexpr std::size_t chunk_elements = 8192;
+    static encode_result encode_chunk(std::span<const float> in, byte_span dst, double) noexcept
+    {
+        if (dst.size() < in.size_bytes()) return {0, status::out_of_space};
+        std::this_thread::sleep_for(std::chrono::microseconds(500));
+        std::memcpy(dst.data(), in.data(), in.size_bytes());
+        return {in.size_bytes()};
+    }
+    static status decode_chunk(const_byte_span src, std::span<float> out, double) noexcept
+    {
+        if (src.size() != out.size_bytes()) return status::corrupt;
+        std::memcpy(out.data(), src.data(), src.size());
+        return status::ok;
+    }
+};
+
+namespace measuring_cases {
+
+using namespace ccoll::policies;
+using namespace worlds;
+
+namespace {
+
+constexpr std::size_t mib = (1 << 20) / sizeof(float);
+
+std::vector<float> wave(int rank, std::size_t n, float phase = 0)
+{
+    std::vector<float> x(n);
+    for (std::size_t i = 0; i < n; ++i) x[i] = std::sin(0.001f * static_cast<float>(i) + static_cast<float>(rank) + phase);
+    return x;
+}
+std::vector<float> noise(int rank, std::size_t n, unsigned seed = 1)
+{
+    std::mt19937 random(seed + 77 * static_cast<unsigned>(rank));
+    std::vector<float> x(n);
+    for (float& v : x) v = static_cast<float>(random()) * 1e-5f;
+    return x;
+}
+std::string taken(const ccoll::report& r) { return std::string(r.algorithm) + "," + r.codec + "," + r.placement + ": " + r.reason; }
+
+/// All ranks say the same of a call. By all ranks.
+void same_on_all_ranks(const std::string& mine, const threads_comm& comm, findings& f)
+{
+    std::vector<unsigned char> all(static_cast<std::size_t>(comm.size()) * 160), one(160);
+    std::copy_n(mine.begin(), std::min<std::size_t>(mine.size(), one.size()), one.begin());
+    ccoll::allgather(one, all, comm);
+    for (std::size_t r = 0; r < static_cast<std::size_t>(comm.size()); ++r)
+        f.expect(std::equal(one.begin(), one.end(), all.begin() + static_cast<std::ptrdiff_t>(160 * r)),
+                 "ranks took different candidates: " + mine);
+}
+double largest_error(std::span<const float> x, std::span<const double> exact)
+{
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(static_cast<double>(x[i]) - exact[i]));
+    return worst;
+}
+void sleep_a_little(std::mt19937& random)
+{
+    if (random() % 3 == 0) std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+}
+
+}  // namespace
+
+TEST_CASE("Codec::Auto: ranks take the same candidate whatever the timings are, and sums are within the bound", "[collectives][auto]")
+{
+    for (const int p : {2, 3, 4}) {
+        none_wrong(worlds::run<findings>(p, [=](threads_comm& comm, findings& f) {
+            std::mt19937 random(static_cast<unsigned>(11 * comm.rank() + p));
+            for (const bool smooth : {true, false, true}) {
+                std::vector<double> exact(mib);
+                for (int r = 0; r < p; ++r) {
+                    const std::vector<float> theirs = smooth ? wave(r, mib) : noise(r, mib);
+                    for (std::size_t i = 0; i < mib; ++i) exact[i] += static_cast<double>(theirs[i]);
+                }
+                const std::vector<float> x = smooth ? wave(comm.rank(), mib) : noise(comm.rank(), mib);
+                std::vector<float> y(mib);
+                for (int k = 0; k < 14; ++k) {
+                    sleep_a_little(random);
+                    const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-2>>(x, y, comm);
+                    same_on_all_ranks(taken(r), comm, f);
+                    const double rounding = 0.02 * p;  // of floats as large as the sums of noise are
+                    f.expect(largest_error(y, exact) <= r.worst_case_error + rounding,
+                             "largest_error(y, exact) <= r.worst_case_error + rounding");
+                    f.expect(r.worst_case_error <= 1e-2 * p * 1.0001, "r.worst_case_error <= 1e-2 * p * 1.0001");
+                    f.expect(*r.reason != 0, "*r.reason != 0");
+                }
+            }
+        }));
+    }
+}
+
+TEST_CASE("Codec::Auto without a bound: what moves data moves every bit, and reductions take no codec", "[collectives][auto]")
+{
+    none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
+        for (int k = 0; k < 12; ++k) {
+            std::vector<float> x = wave(0, 2 * mib, static_cast<float>(k)), sum(mib);
+            const std::vector<float> expected = x;
+            if (comm.rank() != 0) std::fill(x.begin(), x.end(), 0.0f);
+            const ccoll::report moved = ccoll::bcast<Codec::Auto>(x, 0, comm);
+            same_on_all_ranks(taken(moved), comm, f);
+            f.expect(std::memcmp(x.data(), expected.data(), x.size() * sizeof(float)) == 0,
+                     "std::memcmp(x.data(), expected.data(), x.size() * sizeof(float)) == 0");
+            f.expect(moved.exact, "moved.exact");
+            const ccoll::report reduced = ccoll::allreduce<Codec::Auto>(wave(comm.rank(), mib), sum, comm);
+            f.expect(reduced.codec == std::string("None"), "reduced.codec == std::string(\"None\")");
+        }
+    }));
+}
+
+TEST_CASE("Codec::Auto: rooted, scattered and prefix calls, any root, with bounds of every kind", "[collectives][auto]")
+{
+    none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
+        const std::vector<float> mine = wave(comm.rank(), 3 * mib);
+        std::vector<float> all(3 * mib), part(mib);
+        for (int k = 0; k < 11; ++k) {
+            same_on_all_ranks(taken(ccoll::reduce<Codec::Auto, EndToEnd<ErrorBound<1e-3>>>(mine, all, k % 3, comm)), comm, f);
+            same_on_all_ranks(taken(ccoll::reduce_scatter<Codec::Auto, RelativeBound<1e-3>>(mine, part, comm)), comm, f);
+            same_on_all_ranks(taken(ccoll::alltoall<Codec::Auto, ErrorBound<1e-4>>(mine, all, comm)), comm, f);
+            same_on_all_ranks(taken(ccoll::scan<Codec::Auto, ErrorBound<1e-3>>(mine, all, comm)), comm, f);
+            same_on_all_ranks(taken(ccoll::allgather<Codec::Auto, RuntimeBound>(part, all, comm, 1e-3 * (1 + k))), comm, f);
+            same_on_all_ranks(taken(ccoll::gather<Codec::Auto, ErrorBound<1e-3>>(part, all, k % 3, comm)), comm, f);
+        }
+    }));
+}
+
+TEST_CASE("Codec::Auto: begun and prepared calls among blocking ones", "[collectives][auto]")
+{
+    none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
+        std::mt19937 random(static_cast<unsigned>(comm.rank()));
+        const std::vector<float> x = wave(comm.rank(), mib);
+        std::vector<std::vector<float>> y(4, std::vector<float>(mib));
+        std::vector<float> z(mib);
+        ccoll::persistent prepared = ccoll::allreduce_init<Codec::Auto, ErrorBound<1e-3>>(x, z, comm);
+        for (int k = 0; k < 16; ++k) {
+            std::vector<ccoll::request> requests;
+            for (std::vector<float>& each : y) {
+                sleep_a_little(random);
+                requests.push_back(ccoll::iallreduce<Codec::Auto, ErrorBound<1e-3>>(x, each, comm));
+            }
+            same_on_all_ranks(taken(ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, z, comm)), comm, f);
+            while (!requests.empty()) {
+                const std::size_t which = random() % requests.size();
+                const ccoll::report r = requests[which].wait();
+                f.expect(*r.reason != 0, "*r.reason != 0");
+                requests.erase(requests.begin() + static_cast<std::ptrdiff_t>(which));
+            }
+            prepared.start();
+            prepared.wait();
+            for (const std::vector<float>& each : y) f.expect(each == y[0], "requests have the same result");
+        }
+    }));
+}
+
+TEST_CASE("Codec::Auto: wrong arguments are errors on all ranks at any time, and the next call works", "[collectives][auto]")
+{
+    none_wrong(worlds::run<findings>(3, [=](threads_comm& comm, findings& f) {
+        const std::vector<float> x = wave(comm.rank(), 2 * mib);
+        std::vector<float> y(2 * mib);
+        for (int k = 0; k < 30; ++k) {
+            const bool wrong = k % 5 == 3;
+            const std::size_t n = wrong && comm.rank() == 1 ? mib + 8 : mib + 16;
+            std::error_code code;
+            const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>, Check::Collective>(std::span(x).first(n),
+                                                                                                       std::span(y).first(n), comm, code);
+            f.expect(bool(code) == wrong, "bool(code) == wrong");
+            if (!wrong) same_on_all_ranks(taken(r), comm, f);
+        }
+    }));
+}
+
+TEST_CASE("Calls of less than 1 MiB compare nothing after the first one, and take the first candidate", "[collectives][auto]")
+{
+    const auto control = std::make_shared<std::atomic<std::size_t>>(0);
+    tap watcher;
+    watcher.sent = [control](passing& m) { *control += m.control() && !m.question(); };
+    none_wrong(worlds::run<findings>(4, [=](threads_comm& comm, findings& f) {
+        const tapped_comm link(comm, watcher);
+        std::vector<float> x = wave(comm.rank(), mib - 1), y(x.size());
+        ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, link);
+        for (int k = 0; k < 20; ++k) {
+            const ccoll::report r = ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, link);
+            f.expect(r.codec == std::string("None"), "r.codec == std::string(\"None\")");
+            f.expect(!(r.agreed), "!(r.agreed)");
+        }
+    }));
+    CHECK(*control == 4 * 2);  // ceil(log2 4) rounds of the first call
+}
+
+TEST_CASE("menu::tuned() leaves a plan that is slow, and takes it again if it becomes the faster one", "[collectives][auto]")
+{
+    constexpr ccoll::menu<ccoll::Plan<acme::Sleepy, ErrorBound<1e-3>>, ccoll::Plan<>> plans{"sleepy", "exact"};
+    none_wrong(worlds::run<findings>(2, [=](threads_comm& comm, findings& f) {
+        const std::vector<float> x = wave(comm.rank(), mib);
+        std::vector<float> y(mib);
+        std::vector<std::string> codecs;
+        for (int k = 0; k < 12; ++k) codecs.push_back(ccoll::allreduce(plans.tuned(), x, y, comm).codec);
+        f.expect(codecs.front() == "acme::Sleepy", "codecs.front() == \"acme::Sleepy\"");
+        f.expect(codecs.back() == "None", "codecs.back() == \"None\"");
+    }));
+}
+
+TEST_CASE("Calls on one rank, empty calls and calls with counts take the first candidate", "[collectives][auto]")
+{
+    none_wrong(worlds::run<findings>(1, [=](threads_comm& comm, findings& f) {
+        std::vector<float> x(2 * mib, 1.0f), y(x.size());
+        f.expect(ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string("None"),
+                 "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm).codec == std::string(\"None\")");
+        f.expect(y == x, "y == x");
+    }));
+    none_wrong(worlds::run<findings>(2, [=](threads_comm& comm, findings& f) {
+        std::vector<float> none, x(2 * mib, 1.0f), y(4 * mib);
+        f.expect(ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == std::string("None"),
+                 "ccoll::allreduce<Codec::Auto, ErrorBound<1e-3>>(none, none, comm).codec == std::string(\"None\")");
+        const std::vector<int> counts{static_cast<int>(mib), static_cast<int>(2 * mib)};
+        const std::size_t mine = static_cast<std::size_t>(counts[static_cast<std::size_t>(comm.rank())]);
+        const ccoll::report r =
+            ccoll::allgatherv<Codec::Auto, ErrorBound<1e-3>>(std::span(x).first(mine), std::span(y).first(3 * mib), counts, comm);
+        f.expect(r.codec == std::string("None"), "counts");
+    }));
+}
+
+}  // namespace measuring_cases

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The history of a class of calls, on ranks that are simulated: all of them decide alike, the fastest candidate is found, nothing is tried
+// that the values speak against, and changes are noticed.
+#include <ccoll/tune/history.hpp>
+
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using ccoll::figures;
+using ccoll::tune::call_class;
+using ccoll::tune::candidate_work;
+
+/// What calls take.
+struct machine {
+    std::vector<double> seconds{1e-2, 4e-3, 6e-3};  ///< of each candidate
+    double bits = 5;                                ///< of a value in a frame
+    double coder_s = 1e-9;                          ///< to encode or decode a value
+    double noise = 0;                               ///< largest relative one
+    unsigned seed = 1;
+};
+
+/// The same class on several ranks, and the calls of a program.
+class program {
+public:
+    explicit program(int ranks, const machine& m, bool searches = false) : m_(m), random_(m.seed)
+    {
+        std::vector<candidate_work> works{{1.5, 0, 0, 0, false}};
+        while (works.size() < m.seconds.size()) works.push_back({1.5, 0.25, 0.75, 1, true});
+        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, 1 << 20, 32, searches);
+        last_.resize(ranks_.size());
+    }
+    machine& now() { return m_; }
+
+    /// @return the candidate of the call
+    std::size_t call(bool fails = false)
+    {
+        const call_class::turn t = ranks_[0].next();
+        for (std::size_t r = 1; r < ranks_.size(); ++r) {
+            const call_class::turn other = ranks_[r].next();
+            REQUIRE(other.candidate == t.candidate);
+            REQUIRE(other.listens == t.listens);
+            REQUIRE(other.samples == t.samples);
+        }
+        if (t.listens) {
+            ++listening;
+            figures all;
+            for (figures& mine : last_) {
+                if (t.samples) {
+                    mine.bits = static_cast<float>(m_.bits * varied());
+                    mine.encode_s = mine.decode_s = static_cast<float>(m_.coder_s * varied());
+                }
+                all.merge(mine);
+                mine = {};
+            }
+            for (call_class& each : ranks_) fails ? each.forget() : each.heard(all);
+            if (!fails)
+                for (figures& mine : last_) mine.seconds = static_cast<float>(m_.seconds[t.candidate] * varied());
+        }
+        spent += m_.seconds[t.candidate];
+        ++calls;
+        return t.candidate;
+    }
+    std::vector<std::size_t> calls_of(int n)
+    {
+        std::vector<std::size_t> all;
+        for (int i = 0; i < n; ++i) all.push_back(call());
+        return all;
+    }
+    const call_class& rank(std::size_t r) const { return ranks_[r]; }
+    bool settled() const { return ranks_[0].now() == call_class::stage::settled; }
+
+    double spent = 0;
+    int calls = 0, listening = 0;
+
+private:
+    double varied() { return 1 + m_.noise * std::uniform_real_distribution<double>(0, 1)(random_); }
+
+    machine m_;
+    std::mt19937_64 random_;
+    std::vector<call_class> ranks_;
+    std::vector<figures> last_;
+};
+
+}  // namespace
+
+TEST_CASE("A class of calls settles at the fastest candidate within ten calls", "[tune]")
+{
+    for (const std::size_t fastest : {0u, 1u, 2u}) {
+        machine m;
+        for (std::size_t c = 0; c < 3; ++c) m.seconds[c] = c == fastest ? 2e-3 : 1e-2;
+        program p(4, m);
+        p.calls_of(10);
+        REQUIRE(p.settled());
+        for (const std::size_t c : p.calls_of(200)) CHECK(c == fastest);
+    }
+}
+
+TEST_CASE("The first candidate is left only for one that is clearly faster, and the first calls are its", "[tune]")
+{
+    machine m;
+    m.seconds = {1e-2, 0.9e-2, 0.86e-2};
+    program p(3, m);
+    const std::vector<std::size_t> all = p.calls_of(100);
+    CHECK(all[0] == 0);
+    CHECK(all[1] == 0);
+    CHECK(std::count(all.begin(), all.end(), 0u) >= 94);
+    CHECK(all.back() == 0);
+    m.seconds = {1e-2, 0.84e-2, 0.9e-2};
+    program q(3, m);
+    CHECK(q.calls_of(100).back() == 1);
+}
+
+TEST_CASE("What the values speak against is never tried", "[tune]")
+{
+    machine white;
+    white.bits = 31;
+    CHECK(program(4, white).calls_of(1000) == std::vector<std::size_t>(1000, 0));
+    machine slow;  // the codec alone takes longer than the call
+    slow.coder_s = 1e-8;
+    CHECK(program(4, slow).calls_of(1000) == std::vector<std::size_t>(1000, 0));
+    program searching(4, white, true);
+    const std::vector<std::size_t> all = searching.calls_of(1000);
+    CHECK(std::count(all.begin(), all.end(), 1u) >= 2);
+}
+
+TEST_CASE("Candidates that do not compress are tried although no model knows them", "[tune]")
+{
+    std::vector<candidate_work> works{{1.5}, {1.5}};
+    call_class one(works, 1 << 20, 32);
+    std::vector<std::size_t> all;
+    float last = 0;
+    for (int i = 0; i < 20; ++i) {
+        const call_class::turn t = one.next();
+        figures f;
+        f.seconds = last;
+        if (t.listens) one.heard(f), last = t.candidate == 0 ? 2e-3f : 1e-3f;
+        all.push_back(t.candidate);
+    }
+    CHECK(all.back() == 1);
+}
+
+TEST_CASE("A change is noticed within twenty calls", "[tune]")
+{
+    SECTION("values become noise")
+    {
+        program p(4, {});
+        p.calls_of(50);
+        REQUIRE(p.call() == 1);
+        p.now().seconds = {1e-2, 2e-2, 3e-2};
+        p.now().bits = 32;
+        p.calls_of(20);
+        for (const std::size_t c : p.calls_of(100)) CHECK(c == 0);
+    }
+    SECTION("values become smooth")
+    {
+        machine m;
+        m.bits = 32;
+        m.seconds = {1e-2, 2e-2, 3e-2};
+        program p(4, m);
+        p.calls_of(50);
+        REQUIRE(p.call() == 0);
+        p.now() = {};
+        p.calls_of(20);
+        for (const std::size_t c : p.calls_of(100)) CHECK(c == 1);
+    }
+    SECTION("the link becomes ten times slower")
+    {
+        machine m;
+        m.seconds = {1e-3, 1.2e-3, 1.4e-3};
+        m.coder_s = 0.5e-9;
+        program p(4, m);
+        p.calls_of(50);
+        REQUIRE(p.call() == 0);
+        p.now().seconds = {1e-2, 3e-3, 4e-3};
+        p.calls_of(20);
+        for (const std::size_t c : p.calls_of(100)) CHECK(c == 1);
+    }
+    SECTION("the other algorithm becomes better")
+    {
+        program p(4, {});
+        p.calls_of(50);
+        REQUIRE(p.call() == 1);
+        p.now().seconds = {1e-2, 9e-3, 2e-3};
+        p.calls_of(20);
+        for (const std::size_t c : p.calls_of(100)) CHECK(c == 2);
+    }
+}
+
+TEST_CASE("Noise costs little: comparisons are rare, and explorations become rarer", "[tune]")
+{
+    for (unsigned seed = 1; seed < 30; ++seed) {
+        machine m;
+        m.seed = seed;
+        m.noise = 0.6;
+        m.seconds = {1e-2, 1.3e-2, 1.5e-2};
+        program p(5, m);
+        const int n = 4000;
+        p.calls_of(n);
+        INFO("seed " << seed << ", " << p.listening << " comparisons, " << p.spent << " s");
+        CHECK(p.spent <= 1.02 * n * m.seconds[0]);
+        CHECK(p.listening <= n / 4);
+    }
+}
+
+TEST_CASE("Ranks decide alike whatever fails", "[tune]")
+{
+    std::mt19937 random(7);
+    for (unsigned seed = 1; seed < 40; ++seed) {
+        machine m;
+        m.seed = seed;
+        m.noise = 1;
+        program p(3, m);
+        for (int i = 0; i < 300; ++i) {
+            if (random() % 40 == 0) p.now().seconds[random() % 3] = 1e-3 * static_cast<double>(1 + random() % 20);
+            if (random() % 40 == 0) p.now().bits = static_cast<double>(1 + random() % 32);
+            p.call(random() % 20 == 0);
+        }
+        CHECK(p.rank(0).number() == p.rank(2).number());
+    }
+}
+
+TEST_CASE("A choice that is given is kept, and nothing is compared", "[tune]")
+{
+    call_class given(2);
+    for (int i = 0; i < 100; ++i) {
+        const call_class::turn t = given.next();
+        CHECK(t.candidate == 2);
+        CHECK_FALSE(t.listens);
+        given.forget();
+    }
+    CHECK(given.choice() == 2);
+}
