@@ -209,7 +209,6 @@ CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wi
         for (std::size_t k = 0; k < x.blocks; ++k) {
             fetch(pa, x.ahead, 1);  // a sixth faster in memory
             fetch(pb, y.ahead, 1);
-            fetch(p, std::min(x.ahead, y.ahead), 1);
             const unsigned wa = x.widths.of[k], wb = y.widths.of[k];
             const unsigned width = wide ? portable::add_planes(pa, wa, pb, wb, widest_wide, p) : add_blocks(pa, wa, pb, wb, p);
             w.of[k] = static_cast<u8>(width);
