@@ -7,6 +7,7 @@
 #   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
+#   benchmarks/run.sh auto [options]      Codec::Auto against plain MPI, and against the plans that it chooses from; --help lists the options
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
 set -euo pipefail
@@ -16,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,10s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,11s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -111,6 +112,7 @@ case $what in
         benchmarks/compile_time.sh "$@"
         ;;
     collectives) exec benchmarks/lab/collectives.sh "$@" ;;
+    auto) exec benchmarks/lab/auto.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

@@ -11,6 +11,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
+lab=benchmarks/lab
+# shellcheck source=benchmarks/lab/links.sh
+. $lab/links.sh
 
 ranks=${RANKS:-4} rate=${RATE:-1gbit} repetitions=${REPETITIONS:-5}
 quick=no
@@ -32,13 +35,9 @@ done
 bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
 if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
 
-lab=benchmarks/lab json=out/collectives.jsonl
+json=out/collectives.jsonl
 mkdir -p out build/collectives
-link="$ranks x $rate" limited=yes
-if ! reason=$($lab/netlab.sh --check 2>&1); then
-    echo "No limited links here: ${reason#netlab: }. The rows below are for ranks that talk through memory." >&2
-    link="$ranks ranks on one machine" limited=no
-fi
+find_links "$ranks" "$rate"
 
 # settings <file>: a line is one setting, '#' begins a comment
 settings() { grep -v '^#' "$lab/$1" | tr '\n' ' '; }
@@ -49,15 +48,7 @@ measure() {
     shift
     set -- --repetitions "$repetitions" --link "$link" --json "$json" "$@"
     tuned=$(settings "tuned.$mpi")
-    # shellcheck disable=SC2086 # a list of words
-    case $mpi.$limited in
-        openmpi.yes) $lab/netlab.sh "$ranks" "$rate" openmpi $tuned -- "$program" "$@" ;;
-        mpich.yes) env $tuned $lab/netlab.sh "$ranks" "$rate" mpich -- "$program" "$@" ;;
-        openmpi.no)
-            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe -n "$ranks" "$program" "$@"
-            ;;
-        mpich.no) mpiexec.mpich -n "$ranks" "$program" "$@" ;;
-    esac
+    over_links "$ranks" "$rate" "$mpi" "$tuned" "$program" "$@"
 }
 
 : >"$json"

@@ -4,9 +4,9 @@
 //   allreduce<Codec::Auto, ErrorBound<1e-3>>(x, y, comm);
 //
 // A call with it has candidates, and takes the one that measures fastest. The first is the exact plan, without a codec: where the transport
-// has a collective of its own, as MPI does, it is that one. The others use SZp, with each of the algorithms that Algo::Auto chooses from.
-// Without a bound, collectives that only move data may use Lossless; reductions remain MPI's, because another order of the additions would
-// give other bits.
+// has a collective of its own, as MPI does, it is that one. The others use SZp, with each of the algorithms that Algo::Auto chooses from,
+// or no codec with an algorithm of the library. Without a bound, collectives that only move data may use Lossless; reductions remain MPI's,
+// because another order of the additions would give other bits.
 //
 //   - Calls of less than 1 MiB (of the whole vector) take the first candidate.
 //   - The first calls of a class measure, ten at most: three take the first candidate, and each of up to two others is tried three times
@@ -43,23 +43,20 @@ struct without<type_list<Plan<Done...>, First, Rest...>, Axes...>
                                  type_list<Plan<Done..., First>, Rest...>>,
               Axes...> {};
 
-template <bool Reduces, class... Policies>
+template <class Collective, class... Policies>
     requires(Plan<Policies...>::template names<axis::bound>)
-struct codecs_of_auto<Reduces, Plan<Policies...>> {
+struct codecs_of_auto<Collective, Plan<Policies...>> {
     using exact = typename without<type_list<Plan<>, Policies...>, axis::codec, axis::bound, axis::placement>::type;
-    using bounded = typename without<type_list<Plan<>, Policies...>, axis::codec>::type;
-    using type = plan_tuned<exact, plan_of<bounded, policies::Codec::SZp>>;
+    using bounded = plan_of<typename without<type_list<Plan<>, Policies...>, axis::codec>::type, policies::Codec::SZp>;
+    /// Without a codec, by an algorithm of ours: on some links faster than what MPI takes.
+    using ours = plan_of<exact, typename auto_rule<Collective>::usual>;
+    using type = std::conditional_t<exact::template names<axis::algo>, plan_tuned<exact, bounded>, plan_tuned<exact, bounded, ours>>;
 };
-template <class... Policies>
+template <class Collective, class... Policies>
     requires(!Plan<Policies...>::template names<axis::bound>)
-struct codecs_of_auto<false, Plan<Policies...>> {
+struct codecs_of_auto<Collective, Plan<Policies...>> {
     using exact = typename without<type_list<Plan<>, Policies...>, axis::codec>::type;
-    using type = plan_tuned<exact, plan_of<exact, policies::Codec::Lossless>>;
-};
-template <class... Policies>
-    requires(!Plan<Policies...>::template names<axis::bound>)
-struct codecs_of_auto<true, Plan<Policies...>> {
-    using type = plan_choice<typename without<type_list<Plan<>, Policies...>, axis::codec>::type>;
+    using type = std::conditional_t<Collective::reduces, plan_choice<exact>, plan_tuned<exact, plan_of<exact, policies::Codec::Lossless>>>;
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

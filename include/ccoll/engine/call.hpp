@@ -136,12 +136,19 @@ struct picked {
     const char* reason = "";
 };
 
+/// When a call runs: before its caller goes on, after it has begun, or each time that it is started.
+enum class runs { now, later, often };
+template <class How>
+inline constexpr runs runs_as = How::begins_later         ? runs::often
+                                : How::outlives_arguments ? runs::later
+                                                          : runs::now;
+
 /// Calls that measure. <ccoll/auto.hpp> has a definition, with
-/// static picked<T, Link> pick(user, root, bound, link, waits, fault): `fault` is a sentence, or empty.
+/// static picked<T, Link> pick(user, root, bound, link, runs, fault): `fault` is a sentence, or empty.
 template <class Collective, class T, class Space, class Choice, class Link>
 struct measuring {
     static_assert(!is_tuned<Choice>, "ccoll: a call with menu::tuned() needs #include <ccoll/auto.hpp>");
-    static picked<T, Link> pick(const user_buffers<T>&, int, double, Link&, bool, std::string&) { return {}; }
+    static picked<T, Link> pick(const user_buffers<T>&, int, double, Link&, runs, std::string&) { return {}; }
 };
 
 /// All other calls.
@@ -168,7 +175,7 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
     picked<T, transport_type> chosen{};
     if constexpr (is_tuned<Choice>) {
         std::string fault;
-        chosen = measuring<Collective, T, Space, Choice, transport_type>::pick(user, root, more.eb, link, !How::outlives_arguments, fault);
+        chosen = measuring<Collective, T, Space, Choice, transport_type>::pick(user, root, more.eb, link, runs_as<How>, fault);
         if (!fault.empty()) return How::refused(name, status::bad_argument, fault.c_str(), more.code);  // on all ranks alike
     } else if constexpr (is_rule<Choice>) {
         index = choice.choose(facts_for(*plans[0].usual, user, root, link, table::candidates));

@@ -12,6 +12,7 @@ struct listener {
     tune::call_class* calls = nullptr;  ///< null: ranks only compare their settings
     figures mine;                       ///< what this rank will tell
     std::uint32_t common = 0;           ///< a hash of what else ranks must have in common: settings, and what they have heard
+    bool* has_compared = nullptr;       ///< becomes false if the comparison fails, so that the next call compares settings again
     double scale = 1;                   ///< from seconds of this call to seconds of a call of the usual size of its class
 
     /// Ranks have compared their arguments.
@@ -19,6 +20,7 @@ struct listener {
     {
         if (calls != nullptr && all.trouble.ok()) calls->heard(all.facts.measured);
         else if (calls != nullptr) calls->forget();
+        if (has_compared != nullptr && !all.trouble.ok()) *has_compared = false;
         mine = {};
         since_ = all.trouble.ok() ? steady_seconds() : 0;
     }

@@ -165,17 +165,19 @@ public:
         bytes_ = elements_ * user.element_bytes();
     }
 
-    /// @param waits  the call has ended when the next one begins, so the next one knows what it has heard
     /// @param fault  becomes a sentence if the environment asks for what there is not
-    CCOLL_OPAQUE picked<T, Link> operator()(bool waits, std::string& fault)
+    CCOLL_OPAQUE picked<T, Link> operator()(runs when, std::string& fault)
     {
         picked<T, Link> p = of(0);
         if (p_ == 1 || user_.neighbors != nullptr) return p;  // neighbours do not wait for all ranks
         auto& known = link_.memory().template kept<tuned_classes>();
-        if (!overridden(p, fault) && fault.empty()) look_up(known, waits, p);
-        if (std::exchange(known.settings_compared, true) || p.listener != nullptr || !fault.empty()) return p;
+        if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
+        const bool compares = when != runs::often && fault.empty() && !std::exchange(known.settings_compared, true);
+        if (!compares) return p;
         if (link_.rank() == 0 && !settings_.warning.empty()) std::fprintf(stderr, "%s\n", settings_.warning.c_str());
+        if (p.listener != nullptr) return p;
         known.first.common = common(0);
+        known.first.has_compared = &known.settings_compared;
         p.listener = &known.first;
         return p;
     }
@@ -251,6 +253,7 @@ private:
 
     // ---- classes ----
 
+    /// @param waits  the call has ended when the next one begins, so the next one knows what it has heard
     void look_up(tuned_classes& known, bool waits, picked<T, Link>& p)
     {
         const bool measures = bytes_ >= agreement_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
@@ -368,10 +371,10 @@ private:
 
 template <class Collective, class T, class Space, class... Plans, class Link>
 struct measuring<Collective, T, Space, plan_tuned<Plans...>, Link> {
-    static picked<T, Link> pick(const user_buffers<T>& user, int root, double eb, Link& link, bool waits, std::string& fault)
+    static picked<T, Link> pick(const user_buffers<T>& user, int root, double eb, Link& link, runs when, std::string& fault)
     {
         constexpr auto& entries = tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>;
-        return picking<T, Link>(entries, user, root, eb, link)(waits, fault);
+        return picking<T, Link>(entries, user, root, eb, link)(when, fault);
     }
 };
 

@@ -74,7 +74,7 @@ template <class...>
 struct type_list {};
 
 /// The choice that a plan with Codec::Auto stands for; <ccoll/auto.hpp> has it. Without that header, the plan is refused.
-template <bool Reduces, class Plan>
+template <class Collective, class Plan>
 struct codecs_of_auto {
     using type = plan_choice<Plan>;
 };
@@ -84,7 +84,7 @@ struct choice_of {
 };
 template <class Collective, class Plan>
     requires(leaves_codec_open<typename Plan::codec> && !std::is_void_v<Collective>)
-struct choice_of<Collective, Plan> : codecs_of_auto<Collective::reduces, Plan> {};
+struct choice_of<Collective, Plan> : codecs_of_auto<Collective, Plan> {};
 
 /// The same choice, with more policies in every plan.
 template <class... More, class... Plans>

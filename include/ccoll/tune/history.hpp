@@ -198,7 +198,8 @@ private:
         if (current_ == 0) {
             const double plain = std::exchange(best_[0], seconds);
             bool any = false;
-            for (std::size_t c = 1; c < size_; ++c) any = any || promises(c, seconds);
+            for (std::size_t c = 1; c < size_; ++c)
+                any = any || (works_[c].compresses ? promises(c, seconds) : differ_by(limits_.jumped) || since_ >= recheck_);
             best_[0] = plain;
             if (!any) return;
         }

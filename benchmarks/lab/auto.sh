@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Codec::Auto against plain MPI with its default settings, and against the plans that it chooses from: over links of 1 Gb/s and 100 Mb/s, and
+# through this machine's memory. A row per kind of data and size, and JSON lines in out/auto.jsonl.
+#   benchmarks/run.sh auto [--quick] [openmpi|mpich]
+#       --quick   4 ranks on links of 1 Gb/s alone, some two minutes per MPI; otherwise some twenty
+#   Environment: REPETITIONS (7)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+
+# shellcheck source=cmake/bootstrap.sh
+. cmake/bootstrap.sh
+lab=benchmarks/lab
+# shellcheck source=benchmarks/lab/links.sh
+. $lab/links.sh
+
+quick=no mpis=()
+for argument in "$@"; do
+    case $argument in
+        --quick) quick=yes ;;
+        openmpi | mpich) mpis+=("$argument") ;;
+        -h | --help)
+            sed -n '3,7s/^# \{0,1\}//p' $lab/auto.sh
+            exit 0
+            ;;
+        *)
+            echo "benchmarks/run.sh auto takes --quick, openmpi and mpich, and found '$argument'" >&2
+            exit 2
+            ;;
+    esac
+done
+bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
+if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+
+json=out/auto.jsonl
+mkdir -p out build/auto
+: >"$json"
+measured=no
+for mpi in "${mpis[@]}"; do
+    if ! command -v "mpicxx.$mpi" >/dev/null; then
+        echo "$mpi is not installed" >&2
+        continue
+    fi
+    measured=yes program=build/auto/$mpi
+    echo "building for $mpi, which may take a minute" >&2
+    "mpicxx.$mpi" -std=c++20 -O2 -Iinclude -DFMT_SHARED benchmarks/auto.cpp -o "$program" -lfmt
+    # measure <ranks> <rate> [options of the program]
+    measure() {
+        find_links "$1" "$2"
+        printf '\n== %s, %s\n' "$mpi" "$link"
+        over_links "$1" "$2" "$mpi" '' "$program" --repetitions "${REPETITIONS:-7}" --link "$link" --json "$json" "${@:3}"
+    }
+    measure 4 1gbit
+    if [ $quick = yes ]; then continue; fi
+    measure 7 1gbit --elements 2 262144 2097152
+    measure 4 1gbit --operation bcast alltoall --field turbulence wave noise --elements 262144 2097152
+    measure 4 100mbit --elements 2 16384 262144 1048576
+    printf '\n== %s, 2 ranks through memory\n' "$mpi"
+    in_memory 2 "$mpi" "$program" --repetitions "${REPETITIONS:-7}" --link "2 ranks on one machine" --json "$json" --elements 2 16384 262144 2097152 16777216
+    in_memory 2 "$mpi" "$program" --decision
+done
+[ $measured = yes ]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# To be sourced: runs MPI programs over limited links, or over this machine's memory where such links cannot be made.
+#   find_links <ranks> <rate>                                sets limited (yes, no) and link (for people)
+#   over_links <ranks> <rate> <mpi> <settings> <program> [options]
+#       settings: options of mpirun for Open MPI, environment for MPICH; they count on limited links alone
+
+find_links() {
+    local reason
+    link="$1 x $2" limited=yes
+    if ! reason=$("$lab/netlab.sh" --check 2>&1); then
+        echo "No limited links here: ${reason#netlab: }. The rows below are for ranks that talk through memory." >&2
+        link="$1 ranks on one machine" limited=no
+    fi
+}
+
+over_links() {
+    local ranks=$1 rate=$2 mpi=$3 settings=$4
+    shift 4
+    # shellcheck disable=SC2086 # a list of words
+    case $mpi.$limited in
+        openmpi.yes) "$lab/netlab.sh" "$ranks" "$rate" openmpi $settings -- "$@" ;;
+        mpich.yes) env $settings "$lab/netlab.sh" "$ranks" "$rate" mpich -- "$@" ;;
+        *) in_memory "$ranks" "$mpi" "$@" ;;
+    esac
+}
+
+# in_memory <ranks> <mpi> <program> [options]
+in_memory() {
+    local ranks=$1 mpi=$2
+    shift 2
+    case $mpi in
+        openmpi) OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 mpiexec.openmpi --oversubscribe -n "$ranks" "$@" ;;
+        mpich) mpiexec.mpich -n "$ranks" "$@" ;;
+    esac
+}
