@@ -3,7 +3,6 @@
 // has measured when they compare their arguments, hears what they have measured, and is timed from then on.
 #pragma once
 
-#include <ccoll/base/clock.hpp>
 #include <ccoll/tune/history.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
@@ -13,6 +12,7 @@ struct listener {
     figures mine;                       ///< what this rank will tell
     std::uint32_t common = 0;           ///< a hash of what else ranks must have in common: settings, and what they have heard
     bool* has_compared = nullptr;       ///< becomes false if the comparison fails, so that the next call compares settings again
+    double (*now_s)() = nullptr;        ///< a clock; calls that do not measure refer to none
     double scale = 1;                   ///< from seconds of this call to seconds of a call of the usual size of its class
 
     /// Ranks have compared their arguments.
@@ -22,13 +22,13 @@ struct listener {
         else if (calls != nullptr) calls->forget();
         if (has_compared != nullptr && !all.trouble.ok()) *has_compared = false;
         mine = {};
-        since_ = all.trouble.ok() ? steady_seconds() : 0;
+        since_ = calls != nullptr && all.trouble.ok() ? now_s() : 0;
     }
     /// The call has ended on this rank.
     void ended(bool well)
     {
         if (calls == nullptr || since_ == 0) return;
-        const double seconds = steady_seconds() - std::exchange(since_, 0.0);
+        const double seconds = now_s() - std::exchange(since_, 0.0);
         mine.seconds = well ? static_cast<float>(std::max(seconds * scale, 1e-9)) : 0;
     }
 

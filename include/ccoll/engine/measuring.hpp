@@ -284,6 +284,7 @@ private:
         if (!turn.listens) return;
         p.listener = &entry->listener;
         p.listener->calls = &calls;
+        p.listener->now_s = &steady_seconds;
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
         if (turn.samples) sample(calls.number(), p.listener->mine);
@@ -294,7 +295,8 @@ private:
     std::uint64_t key() const
     {
         const auto bound = static_cast<std::uint64_t>(bucket_of_bound() + 2048);
-        const std::uint32_t of_class = mixed(mixed(hash_seed, bound), static_cast<std::uint64_t>(std::bit_width(bytes_)));
+        const std::uint64_t least = std::bit_floor(std::uint64_t{bytes_});
+        const std::uint32_t of_class = mixed(mixed(hash_seed, bound), least);
         return std::uint64_t{entries_.hash} << 32 | mixed(of_class, static_cast<std::uint64_t>(p_));
     }
     /// The exponent of a bound that is an argument of the call.

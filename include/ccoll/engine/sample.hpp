@@ -37,7 +37,7 @@ std::size_t take_sample(const T* from, std::size_t n, std::uint64_t seed, T* to)
     const std::size_t part = n / groups;
     for (std::size_t i = 0; i < groups; ++i) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
-        const std::size_t offset = static_cast<std::size_t>(seed >> 33) % (part - group_of_sample + 1);
+        const std::size_t offset = (seed >> 33) % (part - group_of_sample + 1);
         const T* const group = from + i * part + offset;
         std::copy(group, group + group_of_sample, to + i * group_of_sample);
     }

@@ -6,8 +6,8 @@
 // one.
 //
 //   exploring  The incumbent runs first. Ranks sample their values meanwhile, and a model predicts what the others would take. Those that
-//              promise enough are tried, three times each, best first. Every call compares its arguments, and the figures of the call before ride
-//              in that comparison.
+//              promise enough are tried, three times each, best first. Every call compares its arguments, and the figures of the call
+//              before ride in that comparison.
 //   settled    The fastest runs. If figures change, the class is explored again; if they do not, rarely, and ever more rarely.
 //
 // The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
