@@ -16,6 +16,7 @@
 #include <random>
 
 #include "fields.hpp"
+#include "over_mpi.hpp"
 
 using namespace ccoll::policies;
 
@@ -36,21 +37,6 @@ double quantile(std::vector<double> v, double q)
     std::sort(v.begin(), v.end());
     return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1) + 0.5)];
 }
-double largest(double mine)
-{
-    double all = 0;
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return all;
-}
-std::string mpi_version()
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    const std::string all = text;
-    return all.substr(0, std::min(all.find('\n'), all.find(',')));
-}
-
 floats values(const std::string& field, std::size_t n, unsigned rank)
 {
     if (field == "turbulence") return fields::turbulence(n, rank);
@@ -164,7 +150,7 @@ int main(int argc, char** argv)
         return rc;
     }
     if (decision) {
-        const double seconds = largest(seconds_of_decision());
+        const double seconds = over_ranks(seconds_of_decision(), MPI_MAX);
         if (me == 0) fmt::print("a decision that has been made takes {:.0f} ns\n", 1e9 * seconds);
         MPI_Finalize();
         return 0;
@@ -192,7 +178,7 @@ int main(int argc, char** argv)
                         MPI_Barrier(MPI_COMM_WORLD);
                         const double begin = MPI_Wtime();
                         r.last = r.run(x, y, eb);
-                        const double seconds = largest(MPI_Wtime() - begin);
+                        const double seconds = over_ranks(MPI_Wtime() - begin, MPI_MAX);
                         if (k >= 0) r.seconds.push_back(seconds);
                     }
                 }
@@ -214,7 +200,7 @@ int main(int argc, char** argv)
                                    {"bytes", 4 * n},
                                    {"ranks", p},
                                    {"link", link},
-                                   {"mpi", mpi_version()},
+                                   {"mpi", mpi_version().substr(0, mpi_version().find(','))},
                                    {"algorithm", r.algorithm},
                                    {"codec", r.codec},
                                    {"reason", r.reason},

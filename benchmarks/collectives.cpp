@@ -16,6 +16,7 @@
 #include <functional>
 
 #include "fields.hpp"
+#include "over_mpi.hpp"
 
 using namespace ccoll::policies;
 
@@ -42,23 +43,6 @@ double processor_seconds()
     getrusage(RUSAGE_SELF, &u);
     const auto s = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
     return s(u.ru_utime) + s(u.ru_stime);
-}
-
-double over_ranks(double mine, MPI_Op op)
-{
-    double all = 0;
-    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, op, MPI_COMM_WORLD);
-    return all;
-}
-
-/// The first line of what MPI says of itself.
-std::string mpi_version()
-{
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    int length = 0;
-    MPI_Get_library_version(text, &length);
-    const std::string all = text;
-    return all.substr(0, all.find('\n'));
 }
 
 template <class... P>

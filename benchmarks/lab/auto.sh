@@ -14,23 +14,7 @@ lab=benchmarks/lab
 # shellcheck source=benchmarks/lab/links.sh
 . $lab/links.sh
 
-quick=no mpis=()
-for argument in "$@"; do
-    case $argument in
-        --quick) quick=yes ;;
-        openmpi | mpich) mpis+=("$argument") ;;
-        -h | --help)
-            sed -n '3,7s/^# \{0,1\}//p' $lab/auto.sh
-            exit 0
-            ;;
-        *)
-            echo "benchmarks/run.sh auto takes --quick, openmpi and mpich, and found '$argument'" >&2
-            exit 2
-            ;;
-    esac
-done
-bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
-if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+read_arguments auto 3,7 "$@"
 
 json=out/auto.jsonl
 mkdir -p out build/auto

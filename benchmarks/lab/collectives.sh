@@ -16,24 +16,7 @@ lab=benchmarks/lab
 . $lab/links.sh
 
 ranks=${RANKS:-4} rate=${RATE:-1gbit} repetitions=${REPETITIONS:-5}
-quick=no
-mpis=()
-for argument in "$@"; do
-    case $argument in
-        --quick) quick=yes ;;
-        openmpi | mpich) mpis+=("$argument") ;;
-        -h | --help)
-            sed -n '3,8s/^# \{0,1\}//p' benchmarks/lab/collectives.sh
-            exit 0
-            ;;
-        *)
-            echo "benchmarks/run.sh collectives takes --quick, openmpi and mpich, and found '$argument'" >&2
-            exit 2
-            ;;
-    esac
-done
-bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
-if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+read_arguments collectives 3,8 "$@"
 
 json=out/collectives.jsonl
 mkdir -p out build/collectives

@@ -3,6 +3,30 @@
 #   find_links <ranks> <rate>                                sets limited (yes, no) and link (for people)
 #   over_links <ranks> <rate> <mpi> <settings> <program> [options]
 #       settings: options of mpirun for Open MPI, environment for MPICH; they count on limited links alone
+#   read_arguments <name> <lines> <arguments...>             sets quick and mpis, or ends the program; installs what is missing
+#       lines: of <name>.sh, which are its help
+
+read_arguments() {
+    local name=$1 help=$2 argument
+    shift 2
+    quick=no mpis=()
+    for argument in "$@"; do
+        case $argument in
+            --quick) quick=yes ;;
+            openmpi | mpich) mpis+=("$argument") ;;
+            -h | --help)
+                sed -n "$help s/^# \\{0,1\\}//p" "$lab/$name.sh"
+                exit 0
+                ;;
+            *)
+                echo "benchmarks/run.sh $name takes --quick, openmpi and mpich, and found '$argument'" >&2
+                exit 2
+                ;;
+        esac
+    done
+    bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
+    if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+}
 
 find_links() {
     local reason

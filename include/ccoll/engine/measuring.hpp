@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // engine/measuring.hpp - floor 3. Calls that choose by measuring: Codec::Auto and menu::tuned(). From a choice to a list of candidates,
-// from a call to its class on this communicator, and the sample of its values. What is decided with it is in tune/history.hpp.
+// and from a call to its class on this communicator. What is decided with it is in tune/history.hpp.
 #pragma once
 
 #include <array>
@@ -73,13 +73,12 @@ struct tuned_table<Collective, T, Space, plan_tuned<Plans...>> {
 class tuned_classes {
 public:
     struct entry {
-        std::uint64_t key = 0;
-        double bytes = 0;  ///< of the usual call
-        tune::call_class calls{0};
+        std::uint64_t key;
+        double bytes;  ///< of the usual call
+        tune::call_class calls;
         ccoll::listener listener{};
-        bool given = false;           ///< its choice is that of a tuning file
-        tune::tuned_class described;  ///< only where it will be written
-        std::vector<std::string> choices;
+        tune::tuned_class described{};  ///< only where it will be written
+        std::vector<std::string> choices{};
     };
     static constexpr std::size_t most = 128;  ///< further classes take the first candidate
 
@@ -104,13 +103,8 @@ public:
             if (each->key == key) return each.get();
         return nullptr;
     }
-    entry* add(std::uint64_t key)
-    {
-        if (all_.size() >= most) return nullptr;
-        all_.push_back(std::make_unique<entry>());
-        all_.back()->key = key;
-        return all_.back().get();
-    }
+    bool is_full() const { return all_.size() >= most; }
+    entry& add(entry made) { return *all_.emplace_back(std::make_unique<entry>(std::move(made))); }
     bool settings_compared = false;
     ccoll::listener first;  ///< of the call in which settings are compared
 
@@ -215,17 +209,16 @@ private:
         p.reason = reason_override;
         return true;
     }
-    /// @return whether a tuning file has the class
-    bool from_file(tuned_classes::entry& e) const
+    /// The choice of a tuning file. @return entries_.size if it has none
+    std::size_t from_file(const tune::tuned_class& mine) const
     {
-        if (settings_.searches) return false;
-        const tune::tuned_class mine = described();
+        if (settings_.searches) return entries_.size;
         for (const tune::tuned_class& each : settings_.known.classes) {
             if (each.key() != mine.key()) continue;
             for (std::size_t i = 0; i < entries_.size; ++i)
-                if (each.choice == text_of(i)) return e.calls = tune::call_class(i), e.given = true;
+                if (each.choice == text_of(i)) return i;
         }
-        return false;
+        return entries_.size;
     }
     std::string text_of(std::size_t i) const
     {
@@ -259,17 +252,17 @@ private:
         const bool measures = bytes_ >= agreement_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
         p.reason = settings_.measures ? reason_short : reason_off;
         if (bytes_ == 0 || (!measures && !has_file)) return;
-        tuned_classes::entry* entry = known.find(key());
+        const std::uint64_t key = this->key();
+        tuned_classes::entry* entry = known.find(key);
         if (entry == nullptr) {
             p.reason = reason_unasked;
-            entry = begun(known, measures && waits);
+            entry = begun(known, key, measures && waits);
             if (entry == nullptr) return;
         }
         tune::call_class& calls = entry->calls;
         if (calls.now() == tune::call_class::stage::frozen) {
-            const std::size_t choice = calls.choice();
-            p = of(choice);
-            p.reason = entry->given ? reason_file : reason_unasked;
+            p = of(calls.choice());
+            p.reason = reason_file;
             return;
         }
         if (!waits) {
@@ -309,22 +302,19 @@ private:
     }
 
     /// A new class. @return null if nothing will ever be known of it
-    [[gnu::cold]] tuned_classes::entry* begun(tuned_classes& known, bool measures)
+    [[gnu::cold]] tuned_classes::entry* begun(tuned_classes& known, std::uint64_t key, bool measures)
     {
-        tuned_classes::entry made;
-        const bool is_given = from_file(made);
-        if (!is_given && !measures) return nullptr;
-        tuned_classes::entry* const e = known.add(key());
-        if (e == nullptr) return nullptr;
-        made.key = e->key;
-        made.bytes = static_cast<double>(bytes_);
-        if (!is_given) made.calls = fresh();
-        if (!is_given && link_.rank() == 0 && (settings_.reports || !settings_.path.empty())) {
-            made.described = described();
-            for (std::size_t i = 0; i < entries_.size; ++i) made.choices.push_back(text_of(i));
+        if (known.is_full()) return nullptr;
+        tune::tuned_class mine = described();
+        const std::size_t given = from_file(mine);
+        if (given < entries_.size) return &known.add({key, static_cast<double>(bytes_), tune::call_class(given)});
+        if (!measures) return nullptr;
+        tuned_classes::entry& e = known.add({key, static_cast<double>(bytes_), fresh()});
+        if (link_.rank() == 0 && (settings_.reports || !settings_.path.empty())) {
+            e.described = std::move(mine);
+            for (std::size_t i = 0; i < entries_.size; ++i) e.choices.push_back(text_of(i));
         }
-        *e = std::move(made);
-        return e;
+        return &e;
     }
     tune::call_class fresh() const
     {

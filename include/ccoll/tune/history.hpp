@@ -53,7 +53,6 @@ public:
     static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
-    static constexpr unsigned most_calls = tries * (1 + most_tried) + 1;  ///< of an exploration
 
     enum class stage : unsigned char { exploring, settled, frozen };
 
