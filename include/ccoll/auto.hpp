@@ -8,14 +8,14 @@
 // or no codec with an algorithm of the library. Without a bound, collectives that only move data may use Lossless; reductions remain MPI's,
 // because another order of the additions would give other bits.
 //
-//   - Calls of less than 1 MiB (of the whole vector) take the first candidate.
+//   - Calls of less than 8 KiB (of the whole vector) take the first candidate.
 //   - The first calls of a class measure, ten at most: three take the first candidate, and each of up to two others is tried three times
 //     if a sample of the values and a model say that it promises less than 0.85 of the time. A class is a collective, a type, a bound, a
 //     number of ranks and a power of two of bytes, on one communicator.
 //   - Then the fastest is taken. The first candidate is left for one that takes at most 0.85 of its time. When figures change by a quarter,
 //     the class is measured again.
 //   - All ranks decide alike: they know the figures of the slowest rank, which ride in the comparison of arguments. A call that measures
-//     compares its arguments, and so do two in ten of those that take the first candidate.
+//     compares its arguments, and so do two in ten of those that take the first candidate (two in fifty below 1 MiB).
 //   - Only blocking calls measure. Begun and prepared calls take what blocking ones have found, and the first candidate otherwise.
 //   - The environment can say otherwise, or keep what was found: CCOLL_TUNE and CCOLL_ALGO (tune/settings.hpp).
 //   - A switch between the first candidate and SZp changes the bits of results, within the bound. A switch between algorithms of SZp in a

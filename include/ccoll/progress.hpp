@@ -40,7 +40,7 @@ public:
     {
         if (call_ != nullptr && call_->is_in_a_list()) return false;
         report facts;
-        if (call_ != nullptr) run([&] { facts = detail::conclude(*call_, nullptr); });
+        if (call_ != nullptr) run([&] { facts = detail::conclude(call_->name(), call_->result(), nullptr); });
         call_.reset();
         {
             const std::lock_guard lock(mutex_);

@@ -29,11 +29,11 @@ struct machine {
 /// The same class on several ranks, and the calls of a program.
 class program {
 public:
-    explicit program(int ranks, const machine& m, bool searches = false) : m_(m), random_(m.seed)
+    explicit program(int ranks, const machine& m, bool searches = false, bool compares = true) : m_(m), random_(m.seed)
     {
         std::vector<candidate_work> works{{1.5, 0, 0, 0, false}};
         while (works.size() < m.seconds.size()) works.push_back({1.5, 0.25, 0.75, 1, true});
-        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, 1 << 20, 32, searches);
+        for (int r = 0; r < ranks; ++r) ranks_.emplace_back(works, ccoll::tune::class_facts{1 << 20, 32, compares, searches});
         last_.resize(ranks_.size());
     }
     machine& now() { return m_; }
@@ -133,7 +133,7 @@ TEST_CASE("What the values speak against is never tried", "[tune]")
 TEST_CASE("Candidates that do not compress are tried although no model knows them", "[tune]")
 {
     std::vector<candidate_work> works{{1.5}, {1.5}};
-    call_class one(works, 1 << 20, 32);
+    call_class one(works, {1 << 20, 32});
     std::vector<std::size_t> all;
     float last = 0;
     for (int i = 0; i < 20; ++i) {
@@ -206,6 +206,42 @@ TEST_CASE("Noise costs little: comparisons are rare, and explorations become rar
         INFO("seed " << seed << ", " << p.listening << " comparisons, " << p.spent << " s");
         CHECK(p.spent <= 1.02 * n * m.seconds[0]);
         CHECK(p.listening <= n / 4);
+    }
+}
+
+TEST_CASE("Calls that would not compare otherwise seldom do, and changes are still noticed", "[tune]")
+{
+    machine smooth, white;
+    white.bits = 32;
+    white.seconds = {1e-2, 2e-2, 3e-2};
+    for (const bool becomes_white : {true, false}) {
+        const machine &before = becomes_white ? smooth : white, &after = becomes_white ? white : smooth;
+        program p(4, before, false, false);
+        p.calls_of(200);
+        CHECK(p.call() == (becomes_white ? 1 : 0));
+        CHECK(p.listening <= 10 + 2 * 4);
+        p.now() = after;
+        p.calls_of(70);
+        for (const std::size_t c : p.calls_of(100)) CHECK(c == (becomes_white ? 0 : 1));
+    }
+}
+
+TEST_CASE("Of short calls the candidate with the fewest rounds is tried, too", "[tune]")
+{
+    const std::vector<candidate_work> works{{1.5}, {1.5, 0.25, 0.75, 1, true, 6}, {1.5, 0.5, 1, 1, true, 4}, {2, 1, 1, 1, true, 2}, {1.5}};
+    for (const bool compares : {false, true}) {
+        call_class one(works, {1 << 14, 32, compares});
+        std::vector<std::size_t> tried;
+        for (int i = 0; i < 10; ++i) {
+            const call_class::turn t = one.next();
+            tried.push_back(t.candidate);
+            figures all;
+            all.seconds = 1e-3f;
+            if (t.samples) all.bits = 1, all.encode_s = all.decode_s = 1e-9f;
+            one.heard(all);
+        }
+        const std::size_t second = compares ? 2 : 3;
+        CHECK(tried == std::vector<std::size_t>{0, 0, 0, 1, 1, 1, second, second, second, 0});
     }
 }
 

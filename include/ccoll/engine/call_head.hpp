@@ -14,13 +14,6 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-namespace detail {
-/// What it means that a collective of the transport itself, that is of MPI, ends with a message that is too long.
-inline constexpr const char* counts_probably_differ =
-    "MPI reports truncation in its own collective, so ranks probably pass different counts, and those without an error have wrong results; "
-    "Check::Collective, or CCOLL_CHECK=collective in the environment of all ranks, finds that before anything is moved";
-}  // namespace detail
-
 template <element T, transport Link>
 class call_head {
 public:
@@ -62,6 +55,7 @@ public:
         stamp.arguments.root = root;
         stamp.arguments.count = fitted.data.count;
         if (measures()) stamp.arguments.path = mixed(stamp.arguments.path, std::uint64_t{order.measures->common});
+        if (trouble.ok() && *objection() != 0) trouble = {status::bad_argument, me, me};
         return true;
     }
 
@@ -116,6 +110,8 @@ public:
     }
     /// Do ranks tell each other what they have measured?
     bool measures() const { return order.measures != nullptr; }
+    /// Why this rank cannot make the call, or "".
+    const char* objection() const { return measures() && order.measures->objection != nullptr ? order.measures->objection : ""; }
     /// The comparison before the first element has ended. @return what all ranks hold
     const control_message& compared()
     {

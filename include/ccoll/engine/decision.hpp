@@ -65,7 +65,7 @@ struct decision {
 
 /// The transport's own collective, if it has one. Returns false if it did nothing, because a count is too large for it.
 template <element T, transport Link>
-using native_call = bool (*)(Link&, const task<T>&, T* recv, typename Link::request* begun);
+using native_call = bool (*)(Link&, const call_buffers<T>&, int root, T* recv, typename Link::request* begun);
 
 /// The decisions of Algo::Hierarchical about what happens within a node.
 template <element T>

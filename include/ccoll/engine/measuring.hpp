@@ -107,6 +107,7 @@ public:
     entry& add(entry made) { return *all_.emplace_back(std::make_unique<entry>(std::move(made))); }
     bool settings_compared = false;
     ccoll::listener first;  ///< of the call in which settings are compared
+    std::string objection;  ///< to that call
 
 private:
     /// Writes what was found to the tuning file, and to the standard error output if the environment asks for that.
@@ -139,6 +140,9 @@ private:
     std::vector<std::unique_ptr<entry>> all_;
 };
 
+/// Shorter calls take the first candidate. An allreduce of 8 KiB on 4 ranks with links of 1 Gb/s takes 0.3 ms, most of which are latencies.
+inline constexpr std::size_t least_measured_bytes = 8192;
+
 inline constexpr const char* reason_short = "shorter than what is measured: the first candidate";
 inline constexpr const char* reason_trial = "being measured";
 inline constexpr const char* reason_incumbent = "measured: no candidate is clearly faster than the first";
@@ -159,17 +163,18 @@ public:
         bytes_ = elements_ * user.element_bytes();
     }
 
-    /// @param fault  becomes a sentence if the environment asks for what there is not
+    /// @param fault  becomes a sentence if the environment asks for what there is not, and all ranks know that they agree about it
     CCOLL_OPAQUE picked<T, Link> operator()(runs when, std::string& fault)
     {
         picked<T, Link> p = of(0);
         if (p_ == 1 || user_.neighbors != nullptr) return p;  // neighbours do not wait for all ranks
         auto& known = link_.memory().template kept<tuned_classes>();
         if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
-        const bool compares = when != runs::often && fault.empty() && !std::exchange(known.settings_compared, true);
-        if (!compares) return p;
+        if (when == runs::often || std::exchange(known.settings_compared, true)) return p;
         if (link_.rank() == 0 && !settings_.warning.empty()) std::fprintf(stderr, "%s\n", settings_.warning.c_str());
         if (p.listener != nullptr) return p;
+        known.objection = std::exchange(fault, {});  // perhaps of this rank alone
+        known.first.objection = known.objection.empty() ? nullptr : known.objection.c_str();
         known.first.common = common(0);
         known.first.has_compared = &known.settings_compared;
         p.listener = &known.first;
@@ -249,7 +254,7 @@ private:
     /// @param waits  the call has ended when the next one begins, so the next one knows what it has heard
     void look_up(tuned_classes& known, bool waits, picked<T, Link>& p)
     {
-        const bool measures = bytes_ >= agreement_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
+        const bool measures = bytes_ >= least_measured_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
         p.reason = settings_.measures ? reason_short : reason_off;
         if (bytes_ == 0 || (!measures && !has_file)) return;
         const std::uint64_t key = this->key();
@@ -277,6 +282,7 @@ private:
         if (!turn.listens) return;
         p.listener = &entry->listener;
         p.listener->calls = &calls;
+        p.listener->has_compared = &known.settings_compared;
         p.listener->now_s = &steady_seconds;
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
@@ -321,11 +327,13 @@ private:
         std::array<tune::candidate_work, tune::call_class::most_candidates> works;
         for (std::size_t c = 0; c < entries_.size; ++c) {
             const decision<T>& d = *of(c).way;
-            const tune::work_shares w = tune::work_of(d.way.path, d.what.facts.after, d.what.rules, p_, root_).busiest;
-            works[c] = {w.sent, w.encoded, w.added, w.decoded, entries_.at[c].sample != nullptr};
+            const tune::schedule_work all = tune::work_of(d.way.path, d.what.facts.after, d.what.rules, p_, root_);
+            const tune::work_shares& w = all.busiest;
+            works[c] = {w.sent, w.encoded, w.added, w.decoded, entries_.at[c].sample != nullptr, all.path.messages};
         }
-        return {std::span<const tune::candidate_work>(works).first(entries_.size), static_cast<double>(elements_),
-                8.0 * static_cast<double>(user_.element_bytes()), settings_.searches};
+        const double bits = 8.0 * static_cast<double>(user_.element_bytes());
+        return {std::span<const tune::candidate_work>(works).first(entries_.size),
+                {static_cast<double>(elements_), bits, bytes_ >= agreement_bytes, settings_.searches}};
     }
 
     /// Of what this rank contributes, with the first codec that has a bound.

@@ -43,12 +43,11 @@ constexpr bool is_trouble_of_codec(const verdict& v) noexcept
 }
 
 /// Returns the report of a call that has ended. Its trouble is thrown, or stored in `code`.
-inline report conclude(const pending_call& call, std::error_code* code)
+inline report conclude(const char* call, const outcome& result, std::error_code* code)
 {
-    const outcome& result = call.result();
     if (code != nullptr) code->clear();
     if (result.trouble.ok()) return result.facts;
-    if (code == nullptr) raise(call.name(), result.trouble, says_more(result).c_str());
+    if (code == nullptr) raise(call, result.trouble, says_more(result).c_str());
     *code = make_error_code(result.trouble.code);
     report facts = result.facts;
     facts.trouble = result.trouble;
@@ -149,7 +148,7 @@ private:
         if (detail::is_elsewhere(call_)) return detail::refuse_wait("request::wait", status::no_communicator, detail::forked, code);
         complete(*call_);
         const detail::at_home<pending_call> ended = std::move(call_);
-        return detail::conclude(*ended, code);
+        return detail::conclude(ended->name(), ended->result(), code);
     }
     void give_up() noexcept
     {
@@ -224,7 +223,7 @@ private:
         if (detail::is_elsewhere(call_)) return detail::refuse_wait("persistent::wait", status::no_communicator, detail::forked, code);
         complete(call_->current());
         started_ = false;
-        return detail::conclude(call_->current(), code);
+        return detail::conclude(call_->current().name(), call_->current().result(), code);
     }
     void give_up() noexcept
     {

@@ -83,7 +83,7 @@ report blocking::run(const Order& order, Link link, std::error_code* code)
 {
     Call call(order, std::move(link), true);
     complete(call);
-    return conclude(call, code);
+    return conclude(call.name(), call.result(), code);
 }
 
 template <class Call, class Order, class Link>

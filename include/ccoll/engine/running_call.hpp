@@ -7,6 +7,7 @@
 
 #include <ccoll/engine/call_head.hpp>
 #include <ccoll/engine/executor.hpp>
+#include <ccoll/engine/native.hpp>
 #include <ccoll/engine/not_held.hpp>
 #include <ccoll/engine/pending.hpp>
 
@@ -79,6 +80,7 @@ private:
         take(d_.way);
         facts.codec = d_.codec_name;
         facts.reason = head_.order.reason;
+        result_.transport_says = head_.objection();
         facts.direct = d_.what.space.afar != nullptr;
         facts.placement = what_.rules.name;
         const int p = head_.p, root = head_.order.root;
@@ -199,11 +201,8 @@ private:
         if (native != nullptr) {
             if (!may_block_ && what_.facts.reduces && what_.facts.rooted && head_.me == what_.root && what_.data.send == what_.data.recv)
                 put_input_aside();
-            if (native(link_, what_, result_place(), may_block_ ? nullptr : &native_request_)) {
-                result_.facts.algorithm = "MPI";
-                result_.facts.placement = "none";
-                // MPI recommends the same bits for allreduce, but does not promise them.
-                result_.facts.same_bits = !what_.facts.reduces || !what_.facts.one_vector || what_.facts.rooted;
+            if (native(link_, what_.data, what_.root, result_place(), may_block_ ? nullptr : &native_request_)) {
+                detail::report_native(result_.facts, what_.facts);
                 if (!may_block_) stage_ = stage::handed_over;
                 else if constexpr (requires { link_.native_result(); }) came_back(link_.native_result());
                 return;

@@ -14,6 +14,7 @@
 // late does not count.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,14 @@ inline constexpr double unknown = std::numeric_limits<double>::infinity();
 struct candidate_work {
     double sent = 0, encoded = 0, added = 0, decoded = 0;
     bool compresses = false;
+    double rounds = 0;  ///< messages that wait for each other
+};
+/// What calls of a class have in common.
+struct class_facts {
+    double values = 0;      ///< of the whole vector
+    double value_bits = 0;  ///< of one of them before encoding
+    bool compares = true;   ///< calls that compress compare their arguments anyway, as long ones do
+    bool searches = false;  ///< all candidates are tried that there is time for, whatever the model says
 };
 
 /// Numbers of the decisions. Each is a ratio of seconds.
@@ -50,6 +59,8 @@ public:
     static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
     static constexpr unsigned period = 10;          ///< of the incumbent's calls; the last two of a period compare: one is timed, and
                                                     ///< the next one tells
+    static constexpr unsigned rare_period = 50;     ///< where calls would not compare otherwise, whatever they take: a comparison takes up
+                                                    ///< to half the time of the shortest calls that are measured, so these spend 2 % on it
     static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
@@ -67,12 +78,8 @@ public:
         double least = unknown, most = unknown;
     };
 
-    /// @param works       of the candidates, of which the first is the incumbent; what is beyond most_candidates is never taken
-    /// @param values      of the whole vector
-    /// @param value_bits  of one of them before encoding
-    /// @param searches    tries all candidates that there is time for, whatever the model says
-    call_class(std::span<const candidate_work> works, double values, double value_bits, bool searches = false)
-        : values_(values), value_bits_(value_bits), searches_(searches)
+    /// @param works  of the candidates, of which the first is the incumbent; what is beyond most_candidates is never taken
+    call_class(std::span<const candidate_work> works, const class_facts& facts) : facts_(facts)
     {
         size_ = std::min(works.size(), most_candidates);
         std::copy(works.begin(), works.begin() + static_cast<std::ptrdiff_t>(size_), works_.begin());
@@ -88,8 +95,8 @@ public:
         turn t{current_, false, false};
         if (stage_ == stage::frozen) return t;
         if (stage_ == stage::exploring) t = {in_turn(), true, step_ == 0};
-        else if (current_ != 0) t.listens = true;  // calls that compress compare their arguments anyway
-        else t = {0, changed_ > 0 || since_ % period >= period - 2, changed_ > 0 || since_ % period == period - 1};
+        else if (current_ != 0 && facts_.compares) t.listens = true;
+        else t = watching();
         ++since_;
         if (t.listens) running_ = t.candidate;
         return t;
@@ -138,9 +145,9 @@ public:
         if (candidate == 0) return {plain, plain};
         if (!w.compresses) return {0, plain};  // the model does not know MPI's own algorithms, so only a trial tells
         if (!(seen_.bits > 0)) return {};
-        const double link = plain * w.sent * static_cast<double>(seen_.bits) / (works_[0].sent * value_bits_);
+        const double link = plain * w.sent * static_cast<double>(seen_.bits) / (works_[0].sent * facts_.value_bits);
         const double codec =
-            values_ * ((w.encoded + w.added) * static_cast<double>(seen_.encode_s) + w.decoded * static_cast<double>(seen_.decode_s));
+            facts_.values * ((w.encoded + w.added) * static_cast<double>(seen_.encode_s) + w.decoded * static_cast<double>(seen_.decode_s));
         return {std::max(link, codec), link + codec};
     }
 
@@ -148,6 +155,11 @@ private:
     /// The incumbent's calls, the trials, and one more call in which the figures of the last trial are heard. The first call of a kind is
     /// slower than the others, because its memory is new.
     std::size_t in_turn() const noexcept { return step_ < tries ? 0 : step_ < planned_ ? trials_[step_] : chosen(); }
+    turn watching() const noexcept
+    {
+        const unsigned n = facts_.compares ? period : rare_period, at = since_ % n;
+        return {current_, changed_ > 0 || at >= n - 2, current_ == 0 && (changed_ > 0 || at == n - 1)};
+    }
     bool promises(std::size_t c, double plain) const noexcept { return expected(c).least <= limits_.promise * plain; }
 
     void plan_trials()
@@ -155,10 +167,20 @@ private:
         std::array<std::size_t, most_candidates> order{};
         std::size_t promising = 0;
         for (std::size_t c = 1; c < size_; ++c) {
-            if (!searches_ && !promises(c, best_[0])) continue;
+            if (!facts_.searches && !promises(c, best_[0])) continue;
             std::size_t at = promising++;
             for (; at > 0 && expected(order[at - 1]).most > expected(c).most; --at) order[at] = order[at - 1];
             order[at] = c;
+        }
+        // In short calls messages take longer than their bytes. How long, no figure says, so the second trial is that with the fewest
+        // rounds.
+        if (!facts_.compares && promising > most_tried) {
+            const auto fewer = [&](std::size_t a, std::size_t b) {
+                return works_[a].compresses && (!works_[b].compresses || works_[a].rounds < works_[b].rounds);
+            };
+            const auto rest = order.begin() + 1,
+                       fewest = std::min_element(rest, order.begin() + static_cast<std::ptrdiff_t>(promising), fewer);
+            std::rotate(rest, fewest, fewest + 1);
         }
         planned_ = tries;
         for (std::size_t i = 0; i < std::min<std::size_t>(promising, most_tried); ++i)
@@ -211,8 +233,7 @@ private:
         best_.fill(unknown);
     }
 
-    double values_ = 0, value_bits_ = 0;
-    bool searches_ = false;
+    class_facts facts_;
     std::size_t size_ = 0;
     std::array<candidate_work, most_candidates> works_{};
     std::array<double, most_candidates> best_{};
