@@ -167,6 +167,10 @@ int main(int argc, char** argv)
                 const double eb = bound_of(field);
                 std::vector<row> rows = rows_of(operation);
                 for (int k = 0; k < 12; ++k) rows[1].run(x, y, eb);
+                // Of the shortest calls several are timed together, 0.2 ms of them.
+                const double before = MPI_Wtime();
+                for (int k = 0; k < 5; ++k) rows[0].run(x, y, eb);
+                const int calls = std::clamp(static_cast<int>(2e-4 / over_ranks((MPI_Wtime() - before) / 5, MPI_MAX)), 1, 200);
                 std::vector<std::size_t> order(rows.size());
                 std::iota(order.begin(), order.end(), 0u);
                 std::mt19937 random(7);  // the same on all ranks
@@ -177,8 +181,8 @@ int main(int argc, char** argv)
                         if (operation == "bcast") y = x;
                         MPI_Barrier(MPI_COMM_WORLD);
                         const double begin = MPI_Wtime();
-                        r.last = r.run(x, y, eb);
-                        const double seconds = over_ranks(MPI_Wtime() - begin, MPI_MAX);
+                        for (int j = 0; j < calls; ++j) r.last = r.run(x, y, eb);
+                        const double seconds = over_ranks((MPI_Wtime() - begin) / calls, MPI_MAX);
                         if (k >= 0) r.seconds.push_back(seconds);
                     }
                 }

@@ -15,7 +15,7 @@
 //   - Then the fastest is taken. The first candidate is left for one that takes at most 0.85 of its time. When figures change by a quarter,
 //     the class is measured again.
 //   - All ranks decide alike: they know the figures of the slowest rank, which ride in the comparison of arguments. A call that measures
-//     compares its arguments, and so do two in ten of those that take the first candidate (two in fifty below 1 MiB).
+//     compares its arguments, and so do two in ten of those that take the first candidate (two in 200 below 1 MiB).
 //   - Only blocking calls measure. Begun and prepared calls take what blocking ones have found, and the first candidate otherwise.
 //   - The environment can say otherwise, or keep what was found: CCOLL_TUNE and CCOLL_ALGO (tune/settings.hpp).
 //   - A switch between the first candidate and SZp changes the bits of results, within the bound. A switch between algorithms of SZp in a

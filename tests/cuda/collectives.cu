@@ -6,6 +6,7 @@
 
 #include "support/far_cases.hpp"
 
+#include <cmath>
 #include <mutex>
 
 using namespace ccoll::policies;
@@ -107,6 +108,31 @@ void direct()
     });
 }
 
+/// Averages of two-byte floats are computed with floats. Sums of these values are beyond the range of half.
+template <class T>
+void averages(const char* name)
+{
+    std::mutex mutex;
+    ccoll::run_ranks(3, [&](ccoll::threads_comm& comm) {
+        constexpr std::size_t n = 100003;
+        const std::vector<float> smooth = fields::smooth<float>(n, static_cast<unsigned>(comm.rank()) + 1);
+        std::vector<T> x(n), expected(n);
+        for (std::size_t i = 0; i < n; ++i) x[i] = T(40000.0f + 20000.0f * smooth[i] / (1 + std::fabs(smooth[i])));
+        const gpu::far_vector<T> in(x);
+        const auto compare = [&]<class... P>(const char* what, ccoll::Plan<P...>) {
+            gpu::far_vector<T> out(n);
+            ccoll::allreduce<Op::Average, P...>(x, expected, comm);
+            ccoll::allreduce<Op::Average, P...>(in, out, comm);
+            const std::lock_guard lock(mutex);
+            gpu::check(same_bits(out.values(), expected), std::string("an average of ") + name + " is that of the host: " + what);
+            gpu::check(std::isfinite(static_cast<float>(expected[n / 2])), std::string("and it is finite: ") + what);
+        };
+        compare("None", ccoll::Plan<Algo::Ring>());
+        compare("SZp", ccoll::Plan<Algo::Ring, Codec::SZp, ErrorBound<1.0>>());
+        compare("SZx", ccoll::Plan<Algo::RecursiveDoubling, Codec::SZx, ErrorBound<1.0>>());
+    });
+}
+
 void errors()
 {
     std::mutex mutex;
@@ -140,6 +166,8 @@ int main(int argc, char**)
     if (argc == 1) every_case();
     if (argc == 1) order();
     if (argc == 1) direct();
+    if (argc == 1) averages<ccoll::half>("half");
+    if (argc == 1) averages<ccoll::bfloat16>("bfloat16");
     errors();
     return gpu::report();
 }

@@ -217,11 +217,11 @@ TEST_CASE("Calls that would not compare otherwise seldom do, and changes are sti
     for (const bool becomes_white : {true, false}) {
         const machine &before = becomes_white ? smooth : white, &after = becomes_white ? white : smooth;
         program p(4, before, false, false);
-        p.calls_of(200);
+        p.calls_of(2000);
         CHECK(p.call() == (becomes_white ? 1 : 0));
-        CHECK(p.listening <= 10 + 2 * 4);
+        CHECK(p.listening <= 10 + 2 * 10);
         p.now() = after;
-        p.calls_of(70);
+        p.calls_of(220);
         for (const std::size_t c : p.calls_of(100)) CHECK(c == (becomes_white ? 0 : 1));
     }
 }

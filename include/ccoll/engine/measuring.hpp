@@ -166,9 +166,12 @@ public:
     /// @param fault  becomes a sentence if the environment asks for what there is not, and all ranks know that they agree about it
     CCOLL_OPAQUE picked<T, Link> operator()(runs when, std::string& fault)
     {
-        picked<T, Link> p = of(0);
+        picked<T, Link> p{entries_.at[0].plan};
         if (p_ == 1 || user_.neighbors != nullptr) return p;  // neighbours do not wait for all ranks
         auto& known = link_.memory().template kept<tuned_classes>();
+        p.reason = settings_.measures ? reason_short : reason_off;
+        const bool is_short = bytes_ < least_measured_bytes || !settings_.measures;
+        if (is_short && known.settings_compared && settings_.says_nothing()) return p;
         if (!overridden(p, fault) && fault.empty()) look_up(known, when == runs::now, p);
         if (when == runs::often || std::exchange(known.settings_compared, true)) return p;
         if (link_.rank() == 0 && !settings_.warning.empty()) std::fprintf(stderr, "%s\n", settings_.warning.c_str());
@@ -255,7 +258,6 @@ private:
     void look_up(tuned_classes& known, bool waits, picked<T, Link>& p)
     {
         const bool measures = bytes_ >= least_measured_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
-        p.reason = settings_.measures ? reason_short : reason_off;
         if (bytes_ == 0 || (!measures && !has_file)) return;
         const std::uint64_t key = this->key();
         tuned_classes::entry* entry = known.find(key);

@@ -30,6 +30,9 @@ struct settings {
     tuning_table known;      ///< what the file had
     parsed_overrides rules;  ///< of CCOLL_ALGO
     std::uint64_t hash = 0;  ///< of all of it; 0 if the environment says nothing
+
+    /// No rule, right or wrong, and no class of a file could apply to a call.
+    bool says_nothing() const noexcept { return rules.rules.empty() && rules.fault.empty() && known.classes.empty(); }
 };
 
 /// @param tune, algo  as the variables have them; null if they are not set
