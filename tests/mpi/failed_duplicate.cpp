@@ -117,6 +117,12 @@ void refused(failing which, MPI_Errhandler handler)
         EXPECT(refused);
     }
     EXPECT(!refusal(freed).empty());
+    if (check::rank == 0) {  // no other rank takes part in this, so nothing may wait for them
+        const floats v(10, 1);
+        std::error_code code;
+        ccoll::send<Codec::None>(v, 0, 5, comm, code);
+        EXPECT(code == ccoll::status::no_communicator);
+    }
     how = failing::no;
     MPI_Comm_free(&freed);
     EXPECT(handled == 0);

@@ -208,7 +208,7 @@ typename How::result perform_p2p(const Choice& choice, p2p_buffers<T> user, cons
     const extras more(extra...);
     user.after = more.after;
     if (!is_possible(comm)) return How::refused(user.call, status::no_communicator, not_a_communicator, more.code);
-    auto link = as_transport(comm, plans_of<Choice>::first::timeout::seconds);
+    auto link = as_transport_alone(comm, plans_of<Choice>::first::timeout::seconds);
     using transport_type = decltype(link);
     if (const status refusal = link.refusal(); refusal != status::ok) return How::refused(user.call, refusal, link.explain(), more.code);
     for (int* peer : {&user.destination, &user.source})

@@ -57,7 +57,9 @@ public:
     };
 
     /// @param seconds  how long to wait for the other ranks if this is the first transport on the communicator; 0: for ever
-    explicit basic_mpi_comm(Handle users, double seconds = 0) : state_(library::one().state_of(users, seconds, why_))
+    /// @param alone    perhaps the other ranks make none now. Then one that MPI has refused remains refused.
+    explicit basic_mpi_comm(Handle users, double seconds = 0, bool alone = false)
+        : state_(library::one().state_of(users, seconds, alone, why_))
     {
         if (state_ != nullptr) library::take(*state_);
     }
@@ -403,6 +405,7 @@ template <std::same_as<MPI_Comm> Comm>  // a template for the same reason
 struct transport_for<Comm> {
     static mpi_comm make(Comm comm) { return mpi_comm(comm); }
     static mpi_comm make_within(Comm comm, double seconds) { return mpi_comm(comm, seconds); }
+    static mpi_comm make_alone(Comm comm, double seconds) { return mpi_comm(comm, seconds, true); }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
     /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No handle is as small as a rank.
     template <class Handle>

@@ -42,7 +42,8 @@ public:
     /// Waits this many seconds for the other ranks, or for ever if that is 0. A state that is not formed by then is returned all the same,
     /// with `why` as too_late, and a later call goes on waiting. So is one whose duplicate MPI cannot make, with the reason, and the next
     /// call tries again.
-    state_type* state_of(MPI_Comm users, double seconds, const char*& why)
+    /// @param alone  perhaps the other ranks do not call, so that a duplicate which MPI has refused cannot be tried again
+    state_type* state_of(MPI_Comm users, double seconds, bool alone, const char*& why)
     {
         why = open_.load(std::memory_order_acquire) ? "" : why_not_open();
         if (*why == 0) why = unusable(users);
@@ -54,7 +55,9 @@ public:
             return nullptr;
         }
         state_type* const state = found != 0 ? static_cast<state_type*>(stored) : fresh_state(users, why);
-        if (state != nullptr && state->comm == MPI_COMM_NULL) form(*state, seconds, why);
+        if (state == nullptr || state->comm != MPI_COMM_NULL) return state;
+        if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
+        else form(*state, seconds, why);
         return state;
     }
 
@@ -158,7 +161,7 @@ private:
         if (!in_time) why = too_late;
         else if (rc == MPI_SUCCESS) return;
         else if (begun_earlier) form(state, seconds, why);  // ranks that came later have been refused in this one's earlier call
-        else why = refused_by_mpi(no_duplicate, rc);
+        else why = refused_by_mpi(no_duplicate, state.refusal = rc);
     }
 
     /// Takes a state that no call uses any more. Its duplicate is freed when no messages are left in it.

@@ -44,6 +44,7 @@ struct mpi_state : mpi_duplicate<Handle> {
     using mpi_duplicate<Handle>::comm;
     MPI_Comm users = MPI_COMM_NULL;      ///< MPI_COMM_NULL once it has been freed
     std::atomic<int> owners{1};          ///< the attribute, and each mpi_comm
+    int refusal = MPI_SUCCESS;           ///< MPI's code, if it could not make the duplicate when last asked
     bool told = false;                   ///< `finalized` has been reported
     std::atomic<bool> finalized{false};  ///< MPI must not be called any more
     int rank = 0;

@@ -125,6 +125,14 @@ auto as_transport(const Comm& comm, double seconds = 0)
         return transport_for<Comm>::make_within(comm, seconds);
     else return transport_for<Comm>::make(comm);
 }
+/// The same for a call that perhaps only some of the ranks make: it must not begin anything that waits for all of them once more.
+template <communicator Comm>
+auto as_transport_alone(const Comm& comm, double seconds)
+{
+    if constexpr (!transport<Comm> && requires { transport_for<Comm>::make_alone(comm, seconds); })
+        return transport_for<Comm>::make_alone(comm, seconds);
+    else return as_transport(comm, seconds);
+}
 
 namespace detail {
 /// What users pass as the communicator of a transport: the transport itself, unless it has a member `handle`.
