@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ranks: 1 3
 // Calls with MPI's own types and operations: which are compressed, which go to MPI, and whether both are right.
+#include <cfenv>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -109,6 +110,22 @@ int main(int argc, char** argv)
         ccoll::typed::reduce_scatter<Codec::SZp, ErrorBound<1e-3>>(whole.data(), part.data(), n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Reduce_scatter_block(whole.data(), one.data(), static_cast<int>(n), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     for (std::size_t i = 0; i < n; ++i) check::expect(within(part[i], one[i], scattered.worst_case_error + 1e-3), "reduce_scatter");
+
+    // One rank has another rounding mode, and every rank adds by itself.
+    std::vector<double> thirds(n), sums(n), least(n), most(n);
+    for (std::size_t i = 0; i < n; ++i) thirds[i] = static_cast<double>(i * 31 + static_cast<std::size_t>(me)) / 3;
+    if (me == p - 1) std::fesetround(FE_UPWARD);
+    ccoll::typed::allreduce<Algo::RecursiveDoubling>(thirds.data(), sums.data(), n, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    check::expect(std::fegetround() == (me == p - 1 ? FE_UPWARD : FE_TONEAREST), "the rounding mode is the user's");
+    std::fesetround(FE_TONEAREST);
+    MPI_Allreduce(sums.data(), least.data(), static_cast<int>(n), MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+    MPI_Allreduce(sums.data(), most.data(), static_cast<int>(n), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    check::expect(least == most, "the same bits on all ranks");
+
+    // An error of ours does not reach the user's error handler, which here would end the program.
+    std::error_code code;
+    ccoll::typed::bcast<Codec::SZp, ErrorBound<1e-3>>(part.data(), n, MPI_FLOAT, p, MPI_COMM_WORLD, code);
+    check::expect(code == ccoll::status::bad_root, "a root that does not exist");
 
     return check::finish([] {});
 }
