@@ -8,6 +8,8 @@
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh auto [options]      Codec::Auto against plain MPI, and against the plans that it chooses from; --help lists the options
+#   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
+#   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
 set -euo pipefail
@@ -17,7 +19,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,11s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,14s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -84,7 +86,7 @@ what=${1:-}
 [ $# -eq 0 ] || shift
 if asks_for_help "$@"; then
     case $what in
-        codec | ratio | threads) printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
+        codec | ratio | threads | model) [ "${1:-}" = --lab ] || printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
         compile)
             sed -n '3,7s/^# \{0,1\}//p' benchmarks/compile_time.sh
             exit 0
@@ -110,6 +112,16 @@ case $what in
         fi
         bootstrap g++ '?libopenmpi-dev'
         benchmarks/compile_time.sh "$@"
+        ;;
+    model)
+        if [ "${1:-}" = --lab ]; then exec benchmarks/lab/model.sh "${@:2}"; fi
+        bootstrap g++ cmake make libcli11-dev nlohmann-json3-dev libfmt-dev '?ninja-build' '?python3-matplotlib'
+        build benchmark_model
+        if asks_for_help "$@"; then exec build/benchmarks/benchmarks/benchmark_model --help; fi
+        mkdir -p out
+        rm -f out/model.jsonl
+        run build/benchmarks/benchmarks/benchmark_model --json out/model.jsonl "$@"
+        if python=$(bootstrap_python); then "$python" benchmarks/plot_model.py; else echo "no picture: python3-matplotlib is not installed" >&2; fi
         ;;
     collectives) exec benchmarks/lab/collectives.sh "$@" ;;
     auto) exec benchmarks/lab/auto.sh "$@" ;;
