@@ -180,7 +180,6 @@ foreach(folder ${one_program})
   list(FILTER unit_files EXCLUDE REGEX "^${folder}/")
   if(files)
     add_unit_test(${folder}/${folder} ${files})
-    set_target_properties(unit_${folder}_${folder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)  # a compiler for each of two cores
   endif()
 endforeach()
 foreach(group ${together_cuda})
