@@ -4,8 +4,8 @@
 # because one thread block more or less on a multiprocessor decides about speed. A kernel without data is an error as well. If a kernel
 # needs less, the script says so, and the data can be changed. PTX is compiled as well. With -DWRITE=ON the data are written. With
 # -DARCHITECTURES=<list> only these are compared, and written data are of these alone.
-# Compiling takes minutes. The data begin with a hash of all that they depend on, the compiler's version included, and while that is the same
-# nothing is compiled. -DSTAMP=ON writes it, after all has been compared and found right.
+# Compiling takes minutes. The data begin with a hash of all that they depend on, the compiler's version included, without comments and spaces.
+# While that is the same nothing is compiled. -DSTAMP=ON writes it, after all has been compared and found right.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 set(found "")
@@ -32,7 +32,9 @@ foreach(file IN LISTS files)
   foreach(ours ${INCLUDE} ${folder})
     string(FIND ${file} ${ours}/ at)
     if(at EQUAL 0 AND EXISTS ${file})
-      file(SHA256 ${file} hash)
+      file(READ ${file} text)
+      string(REGEX REPLACE "//[^\n]*|[ \n]+" "" text "${text}")
+      string(SHA256 hash "${text}")
       string(APPEND inputs "${hash}\n")
     endif()
   endforeach()

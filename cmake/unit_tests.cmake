@@ -2,6 +2,8 @@
 # Unit tests: a program per file of tests/<folder>, one ctest per TEST_CASE. What the files share of the library is linked (ccoll::compiled),
 # and what they all read is precompiled once.
 
+include(CheckCXXSourceRuns)
+
 # ---- Catch2 ----
 find_package(Catch2 QUIET)
 if(Catch2_FOUND)
@@ -54,6 +56,14 @@ if(CCOLL_TEST_SANITIZE)
   foreach(library ccoll_compiled_szp ccoll_compiled_codecs ccoll_compiled_threads)
     target_compile_options(${library} PRIVATE ${sanitize} ${fuzzed})
   endforeach()
+  # Kernels that this machine cannot run are compiled once, by g++.
+  check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"avx512f\") ? 0 : 1; }" CCOLL_HAS_AVX512)
+  if(NOT CCOLL_HAS_AVX512)
+    foreach(library ccoll_compiled_szp ccoll_compiled_codecs ccoll_compiled_threads)
+      target_compile_definitions(${library} PRIVATE CCOLL_NO_AVX512)
+    endforeach()
+    target_compile_definitions(ccoll_test INTERFACE CCOLL_NO_AVX512)
+  endif()
 endif()
 
 # Programs are not optimised: most of their time goes into the compiler, and kernels and engine come from a library that is. Exceptions are
@@ -140,7 +150,6 @@ set(not_sanitized "collectives/(special_values|bitwise|homomorphic|foreign_float
 # AVX-512 in an emulation.
 find_path(CCOLL_SIMDE_INCLUDE simde/x86/avx512.h)
 mark_as_advanced(CCOLL_SIMDE_INCLUDE)
-include(CheckCXXSourceRuns)
 check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"avx2\") ? 0 : 1; }" CCOLL_HAS_AVX2)
 if(CCOLL_SIMDE_INCLUDE AND CCOLL_HAS_AVX2 AND NOT CCOLL_TEST_SANITIZE)
   set(CCOLL_EMULATES_AVX512 ON)

@@ -202,12 +202,12 @@ sanitizer_compiler() {
     done
 }
 # sanitized <preset> <build tree> <sanitizers>: runs a suite under sanitizers. clang is preferred: its sanitizers find more, and it builds in
-# half the time.
+# half the time. Reports name functions; the presets' own -g1, which takes a tenth of the time to build, adds the lines.
 sanitized() {
     local compiler
     compiler=$(sanitizer_compiler "$3")
     if [ -n "$compiler" ]; then
-        suite "$1" "$2" "-DCMAKE_CXX_COMPILER=$compiler"
+        suite "$1" "$2" "-DCMAKE_CXX_COMPILER=$compiler" -DCMAKE_CXX_FLAGS_RELEASE=-O1
     else
         echo "== $1: skipped, because no installed compiler has a working -fsanitize=$3"
         skipped=$((skipped + 1))

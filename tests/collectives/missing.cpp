@@ -63,8 +63,9 @@ TEMPLATE_TEST_CASE("a reduction with a declared missing value is missing, and al
     using T = TestType;
     for (const int p : {2, 3, 5})
         for (const std::size_t n : {std::size_t{700}, std::size_t{300000}}) {
+            if (n > 1000 && p != 3) continue;
             check_all_sums<T, Missing<-9999.0>>(p, n, p == 3);
-            if (n < 1000 || p == 3) check_all_sums<T, Missing<1e20f>>(p, n, false);
+            check_all_sums<T, Missing<1e20f>>(p, n, false);
             if (n < 1000) check_all_sums<T, Missing<0.0>>(p, n, false);  // an ordinary value as well
         }
 }

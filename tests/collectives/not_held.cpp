@@ -91,52 +91,52 @@ TEMPLATE_TEST_CASE("An allreduce is exact where sums cannot be held", "[homomorp
 {
     using T = TestType;
     for (const int p : {2, 3, 8})
-        for (const std::size_t n : lengths)
-            for (const bool in_place : {false, true}) {
-                INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
-                auto inputs = inputs_with_huge_values<T>(p, n);
-                const auto more = inputs_with_huge_values<T>(p, n, n - 2000);  // another part
-                for (std::size_t r = 0; r < inputs.size(); ++r) std::copy(more[r].end() - 2000, more[r].end(), inputs[r].end() - 2000);
-                const auto check = [&](const std::vector<seen<T>>& all, double divisor) {
-                    if (n > 100000 || !all[0].facts.exact) check_reports(all, n / 8192 + 1);
-                    else check_exact(all);  // there is only one slice
-                    for (const seen<T>& mine : all) CHECK(oracle::same_bits(mine.result, all[0].result));
-                    CHECK(wrong_ones(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error, divisor) == 0);
-                    if (n > 100000) CHECK(all[0].facts.sent_bytes < all[0].facts.raw_bytes);
-                };
-                const setting s{p, 0, n, in_place};
-                check(collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(s, inputs), 1);
-                check(collect<all_reduce, T, Codec::SZp, E, Algo::Ring, Op::Average, Check::Collective>(s, inputs), p);
-                check(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-30>, Algo::Ring>(s, inputs), 1);
-                check(collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling, Check::Local>(s, inputs), 1);
-                check(collect<all_reduce, T, Codec::SZp, E, Algo::Rabenseifner, Op::Average>(s, inputs), p);
-            }
+        for (const std::size_t n : lengths) {
+            const bool in_place = p == 3;
+            INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
+            auto inputs = inputs_with_huge_values<T>(p, n);
+            const auto more = inputs_with_huge_values<T>(p, n, n - 2000);  // another part
+            for (std::size_t r = 0; r < inputs.size(); ++r) std::copy(more[r].end() - 2000, more[r].end(), inputs[r].end() - 2000);
+            const auto check = [&](const std::vector<seen<T>>& all, double divisor) {
+                if (n > 100000 || !all[0].facts.exact) check_reports(all, n / 8192 + 1);
+                else check_exact(all);  // there is only one slice
+                for (const seen<T>& mine : all) CHECK(oracle::same_bits(mine.result, all[0].result));
+                CHECK(wrong_ones(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error, divisor) == 0);
+                if (n > 100000) CHECK(all[0].facts.sent_bytes < all[0].facts.raw_bytes);
+            };
+            const setting s{p, 0, n, in_place};
+            check(collect<all_reduce, T, Codec::SZp, E, Algo::Ring>(s, inputs), 1);
+            check(collect<all_reduce, T, Codec::SZp, E, Algo::Ring, Op::Average, Check::Collective>(s, inputs), p);
+            check(collect<all_reduce, T, Codec::SZp, RelativeBound<1e-30>, Algo::Ring>(s, inputs), 1);
+            check(collect<all_reduce, T, Codec::SZp, E, Algo::RecursiveDoubling, Check::Local>(s, inputs), 1);
+            check(collect<all_reduce, T, Codec::SZp, E, Algo::Rabenseifner, Op::Average>(s, inputs), p);
+        }
 }
 
 TEMPLATE_TEST_CASE("A reduce is exact if a sum cannot be held", "[homomorphic][not_held]", float, double)
 {
     using T = TestType;
     for (const int p : {2, 3, 8})
-        for (const std::size_t n : lengths)
-            for (const bool in_place : {false, true}) {
-                INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
-                const int root = p / 2;
-                const auto inputs = inputs_with_huge_values<T>(p, n);
-                const auto reduced = [=]<class... P>(ccoll::Plan<P...>) {
-                    return on_ranks(
-                        inputs, in_place, [=](int rank) { return rank == root ? n : 0; },
-                        [=](auto send, auto to, threads_comm& comm) { return ccoll::reduce<P...>(send, to, root, comm); });
-                };
-                const auto check = [&](const std::vector<seen<T>>& all, double divisor) {
-                    check_exact(all);
-                    const seen<T>& at_root = all[static_cast<std::size_t>(root)];
-                    CHECK(at_root.result.size() == n);
-                    CHECK(wrong_ones(inputs, inputs.size(), at_root.result, 0, at_root.facts.worst_case_error, divisor) == 0);
-                };
-                check(reduced(ccoll::Plan<Codec::SZp, E, Algo::Binomial>{}), 1);
-                check(reduced(ccoll::Plan<Codec::SZp, E, Algo::Chain, Op::Average, Check::Collective>{}), p);
-                check(reduced(ccoll::Plan<Codec::SZp, RelativeBound<1e-30>>{}), 1);
-            }
+        for (const std::size_t n : lengths) {
+            const bool in_place = p == 3;
+            INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
+            const int root = p / 2;
+            const auto inputs = inputs_with_huge_values<T>(p, n);
+            const auto reduced = [=]<class... P>(ccoll::Plan<P...>) {
+                return on_ranks(
+                    inputs, in_place, [=](int rank) { return rank == root ? n : 0; },
+                    [=](auto send, auto to, threads_comm& comm) { return ccoll::reduce<P...>(send, to, root, comm); });
+            };
+            const auto check = [&](const std::vector<seen<T>>& all, double divisor) {
+                check_exact(all);
+                const seen<T>& at_root = all[static_cast<std::size_t>(root)];
+                CHECK(at_root.result.size() == n);
+                CHECK(wrong_ones(inputs, inputs.size(), at_root.result, 0, at_root.facts.worst_case_error, divisor) == 0);
+            };
+            check(reduced(ccoll::Plan<Codec::SZp, E, Algo::Binomial>{}), 1);
+            check(reduced(ccoll::Plan<Codec::SZp, E, Algo::Chain, Op::Average, Check::Collective>{}), p);
+            check(reduced(ccoll::Plan<Codec::SZp, RelativeBound<1e-30>>{}), 1);
+        }
 }
 
 TEMPLATE_TEST_CASE("A reduce_scatter is exact if a sum cannot be held", "[homomorphic][not_held]", float, double)
@@ -144,7 +144,7 @@ TEMPLATE_TEST_CASE("A reduce_scatter is exact if a sum cannot be held", "[homomo
     using T = TestType;
     for (const int p : {2, 3, 8})
         for (const std::size_t whole : lengths)
-            for (const auto& [in_place, in_last_part] : {std::pair{false, false}, {false, true}, {true, true}}) {
+            for (const auto& [in_place, in_last_part] : {std::pair{false, p == 8}, {true, p != 8}}) {
                 const std::size_t n = whole / static_cast<std::size_t>(p), all_parts = n * static_cast<std::size_t>(p);
                 INFO("p " << p << ", n " << n << (in_place ? ", in place" : "") << (in_last_part ? ", in the last part" : ""));
                 const auto inputs = inputs_with_huge_values<T>(p, all_parts, in_last_part ? all_parts - 700 : 7);
@@ -186,24 +186,24 @@ TEMPLATE_TEST_CASE("Prefixes are exact if a sum cannot be held", "[homomorphic][
 {
     using T = TestType;
     for (const int p : {2, 3, 8})
-        for (const std::size_t n : lengths)
-            for (const bool in_place : {false, true}) {
-                INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
-                const auto inputs = inputs_with_huge_values<T>(p, n);
-                const auto prefixes = [=](auto call) {
-                    return on_ranks(
-                        inputs, in_place, [=](int) { return n; },
-                        [=](auto send, auto to, threads_comm& comm) { return in_place ? call(to, comm) : call(send, to, comm); });
-                };
-                const auto scanned = prefixes([](auto&&... a) { return ccoll::scan<Codec::SZp, E>(a...); });
-                check_exact(scanned);
-                for (std::size_t r = 0; r < scanned.size(); ++r)
-                    CHECK(wrong_ones(inputs, r + 1, scanned[r].result, 0, scanned[r].facts.worst_case_error) == 0);
-                const auto before = prefixes([](auto&&... a) { return ccoll::exscan<Codec::SZp, E, Algo::Chain>(a...); });
-                CHECK(oracle::same_bits(before[0].result, in_place ? inputs[0] : std::vector<T>(n, T(-77))));
-                for (std::size_t r = 1; r < before.size(); ++r)
-                    CHECK(wrong_ones(inputs, r, before[r].result, 0, before[r].facts.worst_case_error) == 0);
-            }
+        for (const std::size_t n : lengths) {
+            const bool in_place = p == 3;
+            INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
+            const auto inputs = inputs_with_huge_values<T>(p, n);
+            const auto prefixes = [=](auto call) {
+                return on_ranks(
+                    inputs, in_place, [=](int) { return n; },
+                    [=](auto send, auto to, threads_comm& comm) { return in_place ? call(to, comm) : call(send, to, comm); });
+            };
+            const auto scanned = prefixes([](auto&&... a) { return ccoll::scan<Codec::SZp, E>(a...); });
+            check_exact(scanned);
+            for (std::size_t r = 0; r < scanned.size(); ++r)
+                CHECK(wrong_ones(inputs, r + 1, scanned[r].result, 0, scanned[r].facts.worst_case_error) == 0);
+            const auto before = prefixes([](auto&&... a) { return ccoll::exscan<Codec::SZp, E, Algo::Chain>(a...); });
+            CHECK(oracle::same_bits(before[0].result, in_place ? inputs[0] : std::vector<T>(n, T(-77))));
+            for (std::size_t r = 1; r < before.size(); ++r)
+                CHECK(wrong_ones(inputs, r, before[r].result, 0, before[r].facts.worst_case_error) == 0);
+        }
 }
 
 TEMPLATE_TEST_CASE("Sums on two levels are exact where a sum cannot be held", "[homomorphic][not_held][hierarchical]", float, double)
@@ -211,35 +211,35 @@ TEMPLATE_TEST_CASE("Sums on two levels are exact where a sum cannot be held", "[
     using T = TestType;
     using two_levels = Algo::Hierarchical<Algo::Binomial, Algo::Ring>;
     for (const int p : {2, 3, 8})
-        for (const std::size_t n : lengths)
-            for (const bool in_place : {false, true}) {
-                INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
-                const auto inputs = inputs_with_huge_values<T>(p, n);
-                const auto on_nodes = [=](auto call) {
-                    return on_ranks(
-                        inputs, in_place, [=](int) { return n; },
-                        [=](auto send, auto to, threads_comm& comm) {
-                            std::vector<int> nodes(static_cast<std::size_t>(p));
-                            for (int r = 0; r < p; ++r) nodes[static_cast<std::size_t>(r)] = r / 3;
-                            ccoll::set_nodes(comm, nodes);
-                            return call(send, to, comm);
-                        });
-                };
-                const auto all = on_nodes([](auto send, auto to, threads_comm& comm) {
-                    return ccoll::allreduce<Codec::SZp, E, two_levels, Op::Average>(send, to, comm);
-                });
-                check_reports(all, chunks_of_a_slice);
-                for (const seen<T>& mine : all) {
-                    CHECK(mine.facts.algorithm == std::string("Hierarchical"));
-                    CHECK(oracle::same_bits(mine.result, all[0].result));
-                }
-                CHECK(wrong_ones(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error, p) == 0);
-                const auto at_root = on_nodes([](auto send, auto to, threads_comm& comm) {
-                    return ccoll::reduce<Codec::SZp, E, Algo::Hierarchical<Algo::Linear, Algo::Binomial>>(send, to, 1, comm);
-                });
-                check_exact(at_root);
-                CHECK(wrong_ones(inputs, inputs.size(), at_root[1].result, 0, at_root[1].facts.worst_case_error) == 0);
+        for (const std::size_t n : lengths) {
+            const bool in_place = p == 3;
+            INFO("p " << p << ", n " << n << (in_place ? ", in place" : ""));
+            const auto inputs = inputs_with_huge_values<T>(p, n);
+            const auto on_nodes = [=](auto call) {
+                return on_ranks(
+                    inputs, in_place, [=](int) { return n; },
+                    [=](auto send, auto to, threads_comm& comm) {
+                        std::vector<int> nodes(static_cast<std::size_t>(p));
+                        for (int r = 0; r < p; ++r) nodes[static_cast<std::size_t>(r)] = r / 3;
+                        ccoll::set_nodes(comm, nodes);
+                        return call(send, to, comm);
+                    });
+            };
+            const auto all = on_nodes([](auto send, auto to, threads_comm& comm) {
+                return ccoll::allreduce<Codec::SZp, E, two_levels, Op::Average>(send, to, comm);
+            });
+            check_reports(all, chunks_of_a_slice);
+            for (const seen<T>& mine : all) {
+                CHECK(mine.facts.algorithm == std::string("Hierarchical"));
+                CHECK(oracle::same_bits(mine.result, all[0].result));
             }
+            CHECK(wrong_ones(inputs, inputs.size(), all[0].result, 0, all[0].facts.worst_case_error, p) == 0);
+            const auto at_root = on_nodes([](auto send, auto to, threads_comm& comm) {
+                return ccoll::reduce<Codec::SZp, E, Algo::Hierarchical<Algo::Linear, Algo::Binomial>>(send, to, 1, comm);
+            });
+            check_exact(at_root);
+            CHECK(wrong_ones(inputs, inputs.size(), at_root[1].result, 0, at_root[1].facts.worst_case_error) == 0);
+        }
 }
 
 TEST_CASE("Where no sum can be held, everything is exact, and the report says so", "[homomorphic][not_held]")

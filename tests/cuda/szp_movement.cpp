@@ -201,4 +201,24 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: a frame for movement of which any byte is
     }
 }
 
+TEMPLATE_TEST_CASE("SZp 6 on a device: exceptional values that end behind the chunk are refused, and not read", "[cuda][szp]", float,
+                   double)
+{
+    using T = TestType;
+    const std::size_t n = 8192, kinds = 4 + n / 32 / 4;  // a section begins with so many bytes
+    for (const bool addend : {false, true}) {
+        const bytes chunk = reference::write_chunk<T>(quanta_of_field<T>(n, 3, 3, true, addend), all_forms()[0].how);
+        bytes frame = reference::write_frame<T>({n, 1e-3, addend ? 1u : 0u, {{false, chunk}}});
+        for (std::size_t left = 16; left < kinds; left += 16) {
+            INFO((addend ? "addend, " : "") << left << " bytes are left for them");
+            const auto place = static_cast<std::uint16_t>((chunk.size() - left) / 16);
+            std::memcpy(frame.data() + frame.size() - chunk.size() + 6, &place, 2);
+            std::vector<T> out(n);
+            CHECK(decode(frame, out).told.code == static_cast<unsigned>(ccoll::status::corrupt));
+            CHECK_THROWS(addend ? static_cast<void>(reference::read_addend<T>(frame))
+                                : static_cast<void>(reference::decode_movement<T>(frame)));
+        }
+    }
+}
+
 }  // namespace szp_cases

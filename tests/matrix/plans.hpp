@@ -109,8 +109,7 @@ using algorithms =
          Algo::Linear, Algo::Bruck, Algo::Pairwise, Algo::Spread, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>,
          Algo::Hierarchical<Algo::Linear, Algo::RecursiveDoubling>, Algo::Hierarchical<Algo::Chain, Algo::Chain>>;
 /// For element types other than the first: the engine is the same, and knows no algorithm by name.
-using few_algorithms = list<Algo::Auto, Algo::Ring, Algo::RecursiveDoubling, Algo::Binomial, Algo::Bruck,
-                            Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>>;
+using few_algorithms = list<Algo::Auto, Algo::Ring, Algo::Binomial, Algo::Hierarchical<Algo::Binomial, Algo::Rabenseifner>>;
 using placements = list<Placement::Auto, Placement::PerHop, Placement::Once, Placement::DecodeReduceEncode, Placement::Homomorphic>;
 /// A bound for those that need one.
 using codecs = list<ccoll::Plan<Codec::None>, ccoll::Plan<Codec::Lossless>, ccoll::Plan<Codec::SZx, RuntimeBound>,

@@ -16,7 +16,9 @@ int main(int argc, char** argv)
         far::worker::reseed(seed++);
         std::string wrong;
         const MPI_Comm world = MPI_COMM_WORLD;
-        far::cases(world, wrong).run(n);
+        far::cases cases(world, wrong);
+        if (n > 100000) cases.run_long(n);
+        else cases.run(n);
         check::expect(wrong.empty(), wrong.c_str());
     }
 

@@ -16,6 +16,8 @@ namespace {
 
 using lossy = ccoll::Plan<acme::Fixed16, ErrorBound<1e-3>>;
 
+int communicators = 0;  // that were made and not freed
+
 void use(MPI_Comm comm)
 {
     int p = 1, me = 0;
@@ -66,7 +68,48 @@ void use(MPI_Comm comm)
     check::expect(out[7] > static_cast<float>(p) - 0.1f && out[7] < static_cast<float>(p) + 0.1f, "a sum after calls that failed");
 }
 
+/// A call that lives longer than its communicator: the last one to let go frees the library's duplicate.
+void outlive()
+{
+    std::vector<float> x(1000, 1), y(x.size());
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    auto prepared = ccoll::allreduce_init<lossy>(x, y, comm);
+    prepared.start();
+    prepared.wait();
+    MPI_Comm_free(&comm);
+}
+
 }  // namespace
+
+// MPI's own functions, between the program and MPI.
+extern "C" int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* made)
+{
+    ++communicators;
+    return PMPI_Comm_dup(comm, made);
+}
+extern "C" int MPI_Comm_idup(MPI_Comm comm, MPI_Comm* made, MPI_Request* request)
+{
+    ++communicators;
+    return PMPI_Comm_idup(comm, made, request);
+}
+extern "C" int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* made)
+{
+    ++communicators;
+    return PMPI_Comm_split_type(comm, type, key, info, made);
+}
+#if MPI_VERSION >= 4
+extern "C" int MPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request)
+{
+    ++communicators;
+    return PMPI_Comm_idup_with_info(comm, info, made, request);
+}
+#endif
+extern "C" int MPI_Comm_free(MPI_Comm* comm)
+{
+    --communicators;
+    return PMPI_Comm_free(comm);
+}
 
 int main(int argc, char** argv)
 {
@@ -76,5 +119,8 @@ int main(int argc, char** argv)
     MPI_Comm_dup(MPI_COMM_WORLD, &kept);
     for (MPI_Comm comm : {MPI_COMM_WORLD, freed, kept}) use(comm);
     MPI_Comm_free(&freed);
-    return check::finish();
+    outlive();
+    return check::finish([] {
+        check::expect(communicators == 1, "the library has not freed all of its communicators, or too many");
+    });  // the other is `kept`
 }

@@ -70,6 +70,9 @@ inline isa highest_isa() noexcept
     __builtin_cpu_init();
     // No processor has BMI2 without LZCNT, and clang 14 does not know the name of that one.
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return isa::portable;
+#if defined(CCOLL_NO_AVX512)
+    return isa::avx2;
+#else
     if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq") ||
         !__builtin_cpu_supports("avx512vl"))
         return isa::avx2;
@@ -77,6 +80,7 @@ inline isa highest_isa() noexcept
         !__builtin_cpu_supports("gfni"))
         return isa::avx512;
     return isa::avx512_gfni;
+#endif
 #elif defined(CCOLL_NEON_KERNELS)
     return isa::neon;
 #else
@@ -142,8 +146,10 @@ by_isa(Kernel, Others...) -> by_isa<Kernel>;
 /// The kernel `name` of each set, in the order of `every_isa`, as in by_isa{CCOLL_EACH_ISA(encode_blocks<T>)}. A codec has one namespace
 /// per set, with the same names in it. A set takes what it does not improve from the set below it by a using-declaration, or is an alias of
 /// that set. Sets of other machines get the kernel of `least_isa`, which is never called for them because use_isa() refuses them. Sets
-/// below `least_isa` get that one, too.
-#if defined(CCOLL_X86_KERNELS)
+/// below `least_isa` get that one, too. With CCOLL_NO_AVX512, for all files of a program, kernels above AVX2 are not compiled.
+#if defined(CCOLL_X86_KERNELS) && defined(CCOLL_NO_AVX512)
+#define CCOLL_EACH_ISA(...) CCOLL_UP_TO_AVX2(__VA_ARGS__)
+#elif defined(CCOLL_X86_KERNELS)
 #define CCOLL_EACH_ISA(...)                                                                                             \
     CCOLL_OR_PORTABLE::__VA_ARGS__, CCOLL_OR_AVX2::__VA_ARGS__, CCOLL_OR_AVX512::__VA_ARGS__, avx512_gfni::__VA_ARGS__, \
         CCOLL_OR_PORTABLE::__VA_ARGS__
