@@ -20,6 +20,8 @@ set(HEADERS "")
 structure_test(floors 60 check_floors.cmake -DROOT=${include})
 structure_test(docs 60 check_snippets.cmake -DROOT=${root})
 structure_test("docs: a page with a mistake is caught" 60 check_snippets_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/docs)
+structure_test("docs: every macro, variable and option is on its page" 60 check_environment.cmake -DROOT=${root})
+structure_test("docs: a macro without a line is caught" 60 check_environment_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/environment)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 
 # ---- the wire pages are enough to write a reader ----
