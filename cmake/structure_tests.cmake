@@ -22,6 +22,8 @@ set(HEADERS "")
 structure_test(floors 60 check_floors.cmake -DROOT=${include})
 structure_test(docs 60 check_snippets.cmake -DROOT=${root})
 structure_test("docs: a page with a mistake is caught" 60 check_snippets_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/docs)
+structure_test("docs: every macro, variable and option is on its page" 60 check_environment.cmake -DROOT=${root})
+structure_test("docs: a macro without a line is caught" 60 check_environment_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/environment)
 structure_test("floors: a tree that breaks a rule is caught" 60 check_floors_test.cmake -DWORK=${CMAKE_CURRENT_BINARY_DIR}/floors)
 
 # ---- the wire pages are enough to write a reader ----
@@ -239,6 +241,18 @@ foreach(way find_package add_subdirectory fetch_content)
   structure_test(consumers/${way} 300 check_consumer.cmake -DWAY=${way} -DROOT=${root} -DBUILD=${PROJECT_BINARY_DIR} -DWORK=${work}/${way}
                  -DCXX=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR})
 endforeach()
+find_program(CCOLL_PKG_CONFIG NAMES pkg-config pkgconf)
+find_program(CCOLL_DPKG_DEB dpkg-deb)
+find_program(CCOLL_CONAN conan)
+mark_as_advanced(CCOLL_PKG_CONFIG CCOLL_DPKG_DEB CCOLL_CONAN)
+# package(<way> <its program>)
+function(package way tool)
+  structure_test(consumers/${way} 120 check_package.cmake -DWAY=${way} -DTOOL=${tool} -DPKG_CONFIG=${CCOLL_PKG_CONFIG} -DROOT=${root}
+                 -DVERSION=${PROJECT_VERSION} -DWORK=${work}/${way} -DCXX=${CMAKE_CXX_COMPILER} -DGENERATOR=${CMAKE_GENERATOR})
+endfunction()
+package(pkg_config ${CCOLL_PKG_CONFIG})
+package(deb ${CCOLL_DPKG_DEB})
+package(conan ${CCOLL_CONAN})
 # consumer(<name> <flags and sources...>): one call of ${compiler}, no CMake
 function(consumer name)
   set(COMPILE ${compiler_${compiler}} -std=c++20 -Wall -Wextra -Werror -pthread -I${include} -DCCOLL_LESS_OPTIMISED ${ARGN})

@@ -4,7 +4,7 @@
 // With CMake: target_link_libraries(program PRIVATE ccoll::compiled). Your build then compiles, once, collectives and messages between two
 // ranks on float and double over threads and, if the project has found MPI with find_package, over MPI, and all codecs of both. No file has
 // to change: the target defines CCOLL_COMPILED, with which the headers of the library declare what it has. Without CMake: compile the files
-// of cmake/compiled (of an installation: lib/cmake/ccoll/compiled), and all others with -DCCOLL_COMPILED -DCCOLL_COMPILED_MPI.
+// of cmake/compiled (of an installation: share/cmake/ccoll/compiled), and all others with -DCCOLL_COMPILED -DCCOLL_COMPILED_MPI.
 //
 // What it does not have is compiled where it is used, as without it: other element types, your own codecs, algorithms and transports,
 // Algo::Hierarchical, Instrument::Breakdown, Exec:: and Fault:: policies. To compile one of these in one file, write

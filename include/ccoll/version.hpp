@@ -5,7 +5,7 @@
 #include <ccoll/base/config.hpp>
 
 #define CCOLL_VERSION_MAJOR 0
-#define CCOLL_VERSION_MINOR 1
+#define CCOLL_VERSION_MINOR 2
 #define CCOLL_VERSION_PATCH 0
 
 namespace ccoll::inline CCOLL_ABI {

@@ -14,9 +14,9 @@
 /// MPI by its profiling names (transport/mpi_calls.hpp). A test checks that it follows version.hpp.
 #if !defined(CCOLL_ABI)
 #if defined(CCOLL_USE_PMPI)
-#define CCOLL_ABI v0_1_pmpi
+#define CCOLL_ABI v0_2_pmpi
 #else
-#define CCOLL_ABI v0_1
+#define CCOLL_ABI v0_2
 #endif
 #endif
 

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# cmake -DWORK=<folder> -P check_environment_test.cmake
+# A small tree with a page, and words of the sentence that check_environment.cmake must print.
+cmake_minimum_required(VERSION 3.22)
+# page(<words, or empty for a good page> <names on the page...>)
+function(page words)
+  file(REMOVE_RECURSE ${WORK})
+  file(WRITE ${WORK}/include/a.hpp "#if defined(CCOLL_ONE) && !defined(CCOLL_TWO)  // CCOLL_COMMENT\n# define CCOLL_THREE(x) CCOLL_BODY \\\n"
+                                   "#define CCOLL_FOUR[[x]]\nauto a = std::getenv(\"CCOLL_FIVE\"); // CCOLL_COMMENT\n")
+  file(WRITE ${WORK}/CMakeLists.txt "option(CCOLL_SIX \"text\" ON)\nset(CCOLL_LOCAL 1)\n")
+  file(WRITE ${WORK}/tests/CMakeLists.txt "set(CCOLL_SEVEN \"\" CACHE STRING \"text\")\n")
+  list(TRANSFORM ARGN REPLACE "(.+)" "- `\\1`, text CCOLL_TEXT\n")
+  list(JOIN ARGN "" text)
+  file(WRITE ${WORK}/docs/environment.md "# Page\n\n${text}")
+  execute_process(COMMAND ${CMAKE_COMMAND} -DROOT=${WORK} -P ${CMAKE_CURRENT_LIST_DIR}/check_environment.cmake
+                  RESULT_VARIABLE refused ERROR_VARIABLE said OUTPUT_QUIET)
+  string(REGEX REPLACE "[ \n]+" " " said "${said}")
+  string(FIND "${said}" "${words}" at)
+  if(words STREQUAL "" AND refused)
+    message(FATAL_ERROR "refuses a good page: ${said}")
+  elseif(NOT words STREQUAL "" AND (NOT refused OR at LESS 0))
+    message(FATAL_ERROR "should say '${words}', says '${said}'")
+  endif()
+endfunction()
+set(names CCOLL_ONE CCOLL_TWO CCOLL_THREE CCOLL_FOUR CCOLL_FIVE CCOLL_SIX CCOLL_SEVEN)
+page("" ${names})
+page("has CCOLL_EIGHT, which no header and no build file has" ${names} CCOLL_EIGHT)
+foreach(gone ${names})
+  set(others ${names})
+  list(REMOVE_ITEM others ${gone})
+  page("lacks ${gone}" ${others})
+endforeach()
