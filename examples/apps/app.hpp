@@ -103,7 +103,7 @@ bool compare(const ranks<Comm>& here, const options& o, const std::string& title
     for (int round = -warm_up; round < o.repeat; ++round)
         for (row& each : results.rows) {
             way<Comm, decltype(menu.at(0))> one{here, here.comm, each.plan, menu.at(each.plan), each.bound, each.plan == "none"};
-            ccoll::value::allreduce(0, here.comm);  // all begin together
+            ccoll::value::allreduce(0.0, here.comm);  // all begin together
             const double start = seconds();
             const auto result = solve(one);
             std::vector<double> took{seconds() - start, one.call_s};
@@ -112,7 +112,10 @@ bool compare(const ranks<Comm>& here, const options& o, const std::string& title
             each.run_s.push_back(took[0]);
             each.call_s.push_back(took[1]);
             if (round + 1 < o.repeat) continue;
-            each.ratio = one.plain ? 1 : ccoll::total(one.total, here.comm).ratio();
+            // Not total() of ccoll, which works on a struct: its engine would be compiled in every program.
+            std::vector<double> bytes{static_cast<double>(one.total.raw_bytes), static_cast<double>(one.total.sent_bytes)};
+            ccoll::allreduce(bytes, here.comm);
+            each.ratio = one.plain || bytes[1] == 0 ? 1 : bytes[0] / bytes[1];
             each.figures = judge(one, result);
             std::vector<double> values;
             for (const figure& f : each.figures) values.insert(values.end(), {f.value, f.limit});
