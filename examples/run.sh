@@ -78,7 +78,8 @@ fi
 
 if [ $apps = yes ]; then
     failed=()
-    count=0 all=("$tree"/examples/apps/app_*)
+    mapfile -t all < <(find "$tree/examples/apps" -maxdepth 1 -name 'app_*' -type f -perm -u+x | sort)
+    count=0
     for program in "${all[@]}"; do
         count=$((count + 1))
         if [ $help = yes ]; then

@@ -26,7 +26,7 @@ struct solution {
 
 struct cg {
     static constexpr auto& menu = cg_plans;
-    int nx = 1500, ny = 200, most = 1000;
+    int nx = 1500, ny = 100, most = 400;
     double reaction = 0.01, tolerance = 1e-9;
 
     std::vector<app::setting> settings()
@@ -40,7 +40,7 @@ struct cg {
     void defaults(app::options& o)
     {
         o.program = "cg", o.about = "Conjugate gradients with compressed halos";
-        o.plans = {"SZp", "SZp, falling"}, o.bounds = {1e-12, 1e-10, 1e-8, 1e-6, 1e-4, 1e-2};
+        o.plans = {"SZp", "SZp, falling"}, o.bounds = {1e-13, 1e-12, 1e-11, 1e-10, 1e-8, 1e-6};
         o.repeat = 1;
     }
 

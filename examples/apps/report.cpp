@@ -107,22 +107,24 @@ void print(const table& t)
     fmt::print("{}: {}; {} ranks ({}){}\n", t.program, t.title, t.ranks, t.transport,
                t.repeat > 1 ? fmt::format(", median of {}", t.repeat) : "");
     fmt::print("  {:<12} {:>8} {:>7} {:>10} {:>10} {:>8}", "plan", "bound", "ratio", "run, ms", "calls, ms", "/ plain");
-    const auto width = [](const figure& f) { return std::max<std::size_t>(f.name.size(), std::isinf(f.limit) ? 10 : 22) + 2; };
-    const std::vector<figure>& last = t.rows.back().figures;
-    for (const figure& f : last) fmt::print("{:>{}}", f.name, width(f));
+    // A column for each figure.
+    const auto text = [](const figure& f) {
+        const bool counts = f.value == std::floor(f.value) && std::fabs(f.value) < 1e6;
+        const std::string value = counts ? fmt::format("{:.0f}", f.value) : fmt::format("{:.2e}", f.value);
+        return std::isinf(f.limit) ? value : value + fmt::format(" {} {:.2e}", f.within() ? "<=" : "ABOVE", f.limit);
+    };
+    std::vector<std::size_t> width;
+    for (const figure& f : t.rows[0].figures) width.push_back(f.name.size() + 2);
+    for (const row& r : t.rows)
+        for (std::size_t i = 0; i < r.figures.size(); ++i) width[i] = std::max(width[i], text(r.figures[i]).size() + 2);
+    for (std::size_t i = 0; i < width.size(); ++i) fmt::print("{:>{}}", t.rows[0].figures[i].name, width[i]);
     fmt::print("\n");
     for (const row& r : t.rows) {
         const double calls = median(r.call_s);
         fmt::print("  {:<12} {:>8} {:>7.2f} {:>10} {:>10} {:>8}", r.plan == "none" ? "plain" : r.plan,
                    r.bound > 0 ? fmt::format("{:.0e}", r.bound) : "", r.ratio, ms(median(r.run_s)), ms(calls),
                    plain > 0 ? fmt::format("{:.2f}", calls / plain) : "");
-        for (std::size_t i = 0; i < r.figures.size(); ++i) {
-            const figure& f = r.figures[i];
-            const std::string limit = std::isinf(f.limit) ? "" : fmt::format(" {} {:.2e}", f.within() ? "<=" : "ABOVE", f.limit);
-            const bool counts = f.value == std::floor(f.value) && std::fabs(f.value) < 1e6;
-            const std::string value = counts ? fmt::format("{:.0f}", f.value) : fmt::format("{:.2e}", f.value);
-            fmt::print("{:>{}}", value + limit, i < last.size() ? width(last[i]) : 24);
-        }
+        for (std::size_t i = 0; i < r.figures.size(); ++i) fmt::print("{:>{}}", text(r.figures[i]), width[i]);
         fmt::print("\n");
     }
     std::fflush(stdout);

@@ -88,7 +88,7 @@ struct trained {
 
 struct training {
     static constexpr auto& menu = training_plans;
-    int samples = 240, steps = 300;
+    int samples = 120, steps = 200;
     double rate = 0.5;
 
     std::vector<app::setting> settings()
@@ -101,6 +101,7 @@ struct training {
     {
         o.program = "training", o.about = "Data-parallel training with compressed gradients and error feedback";
         o.plans = {"SZp", "SZp, feedback"}, o.bounds = {1e-4, 1e-3, 1e-2, 3e-2, 1e-1};
+        o.repeat = 1;
     }
 
     template <class Comm>

@@ -52,7 +52,7 @@ public:
         const bool is_addend = encoded.code == status::ok && decode<Codec::SZp>(frame_, contributed_) == status::ok;
         for (std::size_t i = 0; i < n; ++i) kept_[i] = is_addend ? finite(sum_[i] - contributed_[i]) : 0;
 
-        const report facts = allreduce<Op::Average, Codec::SZp, RuntimeBound, Placement::Homomorphic>(sum_, comm, bound);
+        report facts = allreduce<Op::Average, Codec::SZp, RuntimeBound, Placement::Homomorphic>(sum_, comm, bound);
         // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not know which they are.
         if (facts.exact || facts.fallback_blocks > 0) std::fill(kept_.begin(), kept_.end(), number{0});
         for (std::size_t i = 0; i < n; ++i) {
@@ -60,6 +60,7 @@ public:
             // Of what is rounded off the average every rank keeps the same, so that it is added to the next average once.
             if constexpr (small_float<T>) kept_[i] += finite(sum_[i] - static_cast<float>(detail::to_number(gradient[i])));
         }
+        if constexpr (small_float<T>) facts.raw_bytes /= 2;  // of the gradients, and not of floats
         return facts;
     }
 
