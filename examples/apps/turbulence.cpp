@@ -4,6 +4,7 @@
 // Source: Zhou et al. 2022, figure 10 and table 2; Rogallo, NASA TM-81315, 1981, for the method.
 #include <array>
 #include <cmath>
+#include <random>
 
 #include "app.hpp"
 #include "fft.hpp"
@@ -41,6 +42,15 @@ struct box {
     {
         const double most = static_cast<double>(n) / 3;
         return std::fabs(k[0]) < most && std::fabs(k[1]) < most && std::fabs(k[2]) < most;
+    }
+
+    template <class Work>  // (index, x, y, z)
+    void for_each_point(Work work) const
+    {
+        const double h = 6.283185307179586 / static_cast<double>(n);
+        for (std::size_t at = 0; at < elements(); ++at)
+            work(at, h * static_cast<double>(static_cast<std::size_t>(rank) * m + at / n / n), h * static_cast<double>(at / n % n),
+                 h * static_cast<double>(at % n));
     }
 
     template <class Way>
@@ -124,8 +134,8 @@ struct turbulence {
 
     std::vector<app::setting> settings()
     {
-        return {{"--points", &points, 3, 1, 256, "points m of a rank along one dimension; the box has (p m)^3"},
-                {"--steps", &steps, 2, 1, 1e5, "number of steps"},
+        return {{"--points", &points, 6, 1, 256, "points m of a rank along one dimension; the box has (p m)^3, and messages p m^3"},
+                {"--steps", &steps, 1, 1, 1e5, "number of steps"},
                 {"--viscosity", &viscosity, 0.01, 0, 10, "kinematic; the box has a length of 2 pi, and velocities are about 1"},
                 {"--dt", &dt, 0.01, 1e-6, 1, "time of a step"}};
     }
@@ -135,26 +145,45 @@ struct turbulence {
         o.plans = {"SZp", "SZe", "Zfp24", "Zfp16"}, o.bounds = {1e-10, 1e-8, 1e-6, 1e-4, 1e-3};
     }
 
-    /// Vortices of Taylor and Green that do not depend on z, and with `eddies` others that do.
-    static vectors begin(const box& b, bool eddies)
+    /// Vortices of Taylor and Green, which do not depend on z and only decay.
+    static vectors vortices(const box& b)
     {
         vectors u;
         for (auto& each : u) each.resize(b.elements());
-        const double h = 6.283185307179586 / static_cast<double>(b.n);
-        for (std::size_t at = 0; at < b.elements(); ++at) {
-            const double x = h * static_cast<double>(static_cast<std::size_t>(b.rank) * b.m + at / b.n / b.n);
-            const double y = h * static_cast<double>(at / b.n % b.n), z = h * static_cast<double>(at % b.n);
-            u[0][at] = std::sin(x) * std::cos(y) + (eddies ? 0.4 * std::sin(2 * z) + 0.3 * std::cos(3 * y) : 0);
-            u[1][at] = -std::cos(x) * std::sin(y) + (eddies ? 0.4 * std::sin(2 * x) + 0.3 * std::cos(3 * z) : 0);
-            u[2][at] = eddies ? 0.4 * std::sin(2 * y) + 0.3 * std::cos(3 * x) : 0;
-        }
+        b.for_each_point([&](std::size_t at, double x, double y, double) {
+            u[0][at] = std::sin(x) * std::cos(y);
+            u[1][at] = -std::cos(x) * std::sin(y);
+        });
+        return u;
+    }
+    /// Waves of all directions with random phases, across which velocities are, with the spectrum of turbulence; speeds of about 1.
+    static vectors eddies(const box& b)
+    {
+        vectors u;
+        for (auto& each : u) each.resize(b.elements());
+        std::minstd_rand random(17);
+        std::uniform_real_distribution<double> any(-1, 1);
+        for (int k0 = -3; k0 <= 3; ++k0)
+            for (int k1 = -3; k1 <= 3; ++k1)
+                for (int k2 = 0; k2 <= 3; ++k2) {
+                    const std::array<double, 3> k{static_cast<double>(k0), static_cast<double>(k1), static_cast<double>(k2)};
+                    std::array<double, 3> v{any(random), any(random), any(random)};
+                    const double phase = 3.14 * any(random), kk = k[0] * k[0] + k[1] * k[1] + k[2] * k[2];
+                    if (kk == 0) continue;
+                    const double along = (k[0] * v[0] + k[1] * v[1] + k[2] * v[2]) / kk, scale = 0.4 * std::pow(kk, -11.0 / 12);
+                    for (std::size_t d = 0; d < 3; ++d) v[d] = scale * (v[d] - along * k[d]);
+                    b.for_each_point([&](std::size_t at, double x, double y, double z) {
+                        const double wave = std::sin(k[0] * x + k[1] * y + k[2] * z + phase);
+                        for (std::size_t d = 0; d < 3; ++d) u[d][at] += v[d] * wave;
+                    });
+                }
         return u;
     }
 
     template <class Way>
-    flow advance(Way& way, const box& b, bool eddies) const
+    flow advance(Way& way, const box& b, const vectors& start) const
     {
-        flow f{begin(b, eddies)};
+        flow f{start};
         {
             way_of_start<Way> exact{way};
             for (auto& each : f.u) each = b.forward(exact, std::move(each));
@@ -200,10 +229,11 @@ struct turbulence {
     bool run(const app::ranks<Comm>& here, const app::options& o)
     {
         const box b(static_cast<std::size_t>(points), here.rank, here.size);
+        const vectors start = eddies(b);
         std::optional<flow> plain;
         const double volume = std::pow(static_cast<double>(b.n), 3);
 
-        const auto solve = [&](auto& way) { return advance(way, b, true); };
+        const auto solve = [&](auto& way) { return advance(way, b, start); };
         const auto judge = [&](auto& way, const flow& f) -> std::vector<app::figure> {
             if (way.plain) plain = f;
             double divergence = 0, energy = 0, energy_plain = 0, off = 0, largest_off = 0, exact_off = 0;
@@ -228,13 +258,13 @@ struct turbulence {
                 for (std::size_t at = 0; at < mine.size(); ++at) largest_off = std::max(largest_off, std::abs(mine[at] - other[at]));
             }
             if (way.plain) {
-                // Without the other eddies there is an exact solution: u exp(-2 viscosity t).
-                const flow decayed = advance(way, b, false);
-                const vectors start = begin(b, false);
+                // These have an exact solution: u exp(-2 viscosity t).
+                const vectors calm = vortices(b);
+                const flow decayed = advance(way, b, calm);
                 for (std::size_t d = 0; d < 3; ++d) {
                     const complexes u = b.back(exact, decayed.u[d]);
                     for (std::size_t at = 0; at < u.size(); ++at)
-                        exact_off = std::max(exact_off, std::abs(u[at] - start[d][at] * std::exp(-2 * viscosity * dt * steps)));
+                        exact_off = std::max(exact_off, std::abs(u[at] - calm[d][at] * std::exp(-2 * viscosity * dt * steps)));
                 }
             }
             std::vector<double> sums{divergence, energy, energy_plain, off};
