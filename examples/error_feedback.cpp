@@ -2,12 +2,11 @@
 // error_feedback.cpp - fits a line to the data of four ranks by gradient descent, with a bound above most of the gradients: with and
 // without error feedback, beside exact sums.
 //   g++ -std=c++20 -O2 -pthread -DCCOLL_NO_MPI -I include examples/error_feedback.cpp -o error_feedback && ./error_feedback
-#include "error_feedback.hpp"
-
 #include <cmath>
 #include <cstdio>
 #include <vector>
 
+#include <ccoll/error_feedback.hpp>
 #include <ccoll/transport/threads.hpp>
 
 using namespace ccoll::policies;
@@ -21,7 +20,7 @@ double distance_after(int steps, double bound, how sums, const ccoll::threads_co
 {
     const std::size_t n = 1000;
     std::vector<float> w(n), gradient(n);
-    error_feedback feedback(n);
+    ccoll::error_feedback<float> feedback(n);
     for (int step = 0; step < steps; ++step) {
         for (std::size_t i = 0; i < n; ++i) {
             const float disturbed = std::sin(static_cast<float>(i)) + 0.01f * static_cast<float>(comm.rank()) - 0.015f;

@@ -40,7 +40,7 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
@@ -54,7 +54,7 @@ for area in "${only[@]+"${only[@]}"}"; do
         codec/zfp*) packages+=('?libzfp-dev') ;;
         codec/szp*) packages+=('?libsimde-dev') ;;
         neon) packages+=('?g++-aarch64-linux-gnu' '?qemu-user') ;;
-        examples*) packages+=('?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev') ;;
+        examples*) packages+=("${mpi_packages[@]}" '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev') ;;
     esac
 done
 bootstrap "${packages[@]}"
