@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/preload: programs that know nothing of ccoll, with and without the library of examples/preload in front of every MPI.
+find_package(nlohmann_json QUIET)
+if(NOT nlohmann_json_FOUND)
+  message(STATUS "ccoll: no tests of examples/preload (they need nlohmann-json)")
+  return()
+endif()
+include(${root}/examples/preload/preload.cmake)
+enable_language(C)
+
+# add_preload_test(<mpi> <name> <ranks> <program> [arguments of check_preload.cmake, as -D has them])
+function(add_preload_test mpi name ranks program)
+  set(test preload/${mpi}/${name}/p${ranks})
+  add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} "-DRUN=${mpiexec_${mpi}};-n;${ranks}" -DLIBRARY=$<TARGET_FILE:ccoll_preload_${mpi}>
+    -DPROGRAM=$<TARGET_FILE:${program}> -DWORK=${CMAKE_CURRENT_BINARY_DIR}/preload/${mpi}/${name}${ranks} ${ARGN} -P ${root}/cmake/check_preload.cmake)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 120 LABELS preload ENVIRONMENT "${mpi_environment}" PROCESSORS 2)
+endfunction()
+
+set(preload_targets "")
+foreach(mpi ${mpis})
+  set(library ccoll_preload_${mpi})
+  ccoll_add_preload(${library} ccoll_mpi_${mpi})
+  target_compile_options(${library} PRIVATE ${warnings} -O0)
+  set(program preload_program_${mpi})
+  add_executable(${program} ${here}/preload/program.c)
+  target_link_libraries(${program} PRIVATE ccoll_mpi_${mpi} m)
+  list(APPEND preload_targets ${library} ${program})
+
+  set(with -DPLAN=${here}/preload/all.json)
+  add_preload_test(${mpi} without 3 ${program} "-DARGUMENTS=0" "-DPRINTS=ok, 0 inexact")
+  foreach(p 2 3)
+    add_preload_test(${mpi} blocking ${p} ${program} ${with} "-DARGUMENTS=1e-3" "-DPRINTS=ok, ")
+  endforeach()
+endforeach()
+add_area(preload ${preload_targets})
