@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DRUN=<mpiexec;-n;2>" -DLIBRARY=... -DPROGRAM=... -DWORK=<folder> [-DPLAN=<file>] [-DARGUMENTS=<list>] [-DPRINTS=<regex>]
-#       [-DCODE=<exit code>] [-DCOUNTS=<collective=compressed/left;...>] -P check_preload.cmake
+#       [-DFAILS=ON] [-DCOUNTS=<collective=compressed/left;...>] -P check_preload.cmake
 # Runs the program, with the library in front of MPI if there is a PLAN ('none': without a file). What it prints must match PRINTS, and the
 # table at its end must have COUNTS.
 cmake_minimum_required(VERSION 3.22)
@@ -16,11 +16,10 @@ if(PLAN)
 endif()
 execute_process(COMMAND ${RUN} env ${environment} ${PROGRAM} ${ARGUMENTS} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
 message("${text}")
-if(NOT DEFINED CODE)
-  set(CODE 0)
-endif()
-if(NOT code EQUAL CODE)
-  message(FATAL_ERROR "the program ended with ${code}, and not with ${CODE}")
+if(code EQUAL 0 AND FAILS)
+  message(FATAL_ERROR "the program did not fail")
+elseif(NOT code EQUAL 0 AND NOT FAILS)
+  message(FATAL_ERROR "the program ended with ${code}")
 endif()
 if(PRINTS AND NOT text MATCHES "${PRINTS}")
   message(FATAL_ERROR "it did not print '${PRINTS}'")

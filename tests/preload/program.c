@@ -72,9 +72,21 @@ static void reductions(double sums)
     MPI_Allreduce(MPI_IN_PLACE, y, n, MPI_FLOAT, MPI_SUM, comm);
     compare("allreduce in place", y, want, n, sums, rounding);
     memcpy(y, x, sizeof(float) * n);
-    if (me == p - 1) MPI_Reduce(MPI_IN_PLACE, y, n, MPI_FLOAT, MPI_SUM, p - 1, comm);
-    else MPI_Reduce(x, NULL, n, MPI_FLOAT, MPI_SUM, p - 1, comm);
-    compare("reduce in place", y, want, me == p - 1 ? n : 0, sums, rounding);
+    if (me == 0) MPI_Reduce(MPI_IN_PLACE, y, n, MPI_FLOAT, MPI_SUM, 0, comm); /* with another root MPICH 4.0 crashes */
+    else MPI_Reduce(x, NULL, n, MPI_FLOAT, MPI_SUM, 0, comm);
+    compare("reduce in place", y, want, me == 0 ? n : 0, sums, rounding);
+    memcpy(y, x, sizeof(float) * n);
+    MPI_Reduce(x, y, n, MPI_FLOAT, MPI_MAX, p - 1, comm);
+    if (me == p - 1) {
+        int rank;
+        for (long i = 0; i < n; ++i) {
+            want[i] = (double)value(0, i);
+            for (rank = 1; rank < p; ++rank) want[i] = fmax(want[i], (double)value(rank, i));
+        }
+    }
+    compare("reduce of a maximum", y, want, me == p - 1 ? n : 0, sums, 0);
+    free(want);
+    want = of_sum(0, n);
     for (r = 0; r < p; ++r) parts[r] = r == 0 ? n - 1000 * (p - 1) : 1000;
     for (r = 0; r < me; ++r) from += parts[r];
     MPI_Reduce_scatter(x, y, parts, MPI_FLOAT, MPI_SUM, comm);
