@@ -82,13 +82,20 @@ facts& facts_of(MPI_Comm comm)
     return *fresh;
 }
 
+void tell(void* data, int n, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    patiently(
+        comm, [&] { return PMPI_Bcast(data, n, type, root, comm); },
+        [&](MPI_Request* request) { return PMPI_Ibcast(data, n, type, root, comm, request); });
+}
+
 /// Names need not be the same on all ranks, so the first one's is taken.
 void agree_on_name(MPI_Comm comm, facts& f)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int length = 0;
     PMPI_Comm_get_name(comm, name, &length);
-    PMPI_Bcast(name, sizeof name, MPI_CHAR, 0, comm);
+    tell(name, sizeof name, MPI_CHAR, 0, comm);
     f.name = name;
     f.named = true;
 }
@@ -133,7 +140,7 @@ asked ask(const arguments& a, const facts& f)
             told[0] = bytes_seen_by(a);
             told[1] = static_cast<std::uint64_t>(code_of(gathers(a.which) ? a.recv_type : a.send_type, complex));
         }
-        PMPI_Bcast(told, 2, MPI_UINT64_T, a.root, a.comm);
+        tell(told, 2, MPI_UINT64_T, a.root, a.comm);
         return {told[0], static_cast<int>(told[1])};
     }
     // A rank without elements may have any type, so ranks tell the kinds that they do have.
@@ -147,14 +154,18 @@ asked ask(const arguments& a, const facts& f)
     look(a.recv_counts, a.recv_type);
     if (!in_place(a)) look(a.send_counts, a.send_type);
     std::uint64_t all[4] = {};
-    PMPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm);
+    patiently(
+        a.comm, [&] { return PMPI_Allreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm); },
+        [&](MPI_Request* request) { return PMPI_Iallreduce(mine, all, 4, MPI_UINT64_T, MPI_MAX, a.comm, request); });
     const int code = all[1] + all[2] + all[3] != 1 ? 0 : all[2] != 0 ? 1 : all[3] != 0 ? 2 : 0;
     return {all[0], code};
 }
 
-/// The first call of ccoll on a communicator waits for all of its ranks.
+/// The first call of ccoll on a communicator waits for all of its ranks, and not in a way that moves other calls on. So they meet before.
 void attach(MPI_Comm comm, facts& f)
 {
+    patiently(
+        comm, [&] { return PMPI_Barrier(comm); }, [&](MPI_Request* request) { return PMPI_Ibarrier(comm, request); });
     (void)ccoll::as_transport(comm);
     if (names_communicators && !f.named) agree_on_name(comm, f);
     now.waiting -= f.waits ? 1 : 0;
@@ -260,8 +271,7 @@ decision decide(const arguments& a, bool later)
         if (!each.compresses) return d.why = reason::by_rule, d;
         if (later && !f.attached) return until_attached(d, f);
         d.taken = &each;
-        if (f.waits) attach(a.comm, f);
-        f.attached = true;
+        if (now.nonblocking && !f.attached) attach(a.comm, f);
         return d;
     }
     return d;
