@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DRUN=<mpiexec;-n;2>" -DLIBRARY=... -DPROGRAM=... -DWORK=<folder> [-DPLAN=<file>] [-DARGUMENTS=<list>] [-DPRINTS=<regex>]
-#       [-DFAILS=ON] [-DCOUNTS=<collective=compressed/left;...>] -P check_preload.cmake
+# cmake "-DRUN=<mpiexec;-n;2>" -DLIBRARY=... -DPROGRAM=... -DWORK=<folder> [-DPLAN=<file>] [-DARGUMENTS=<a,b>] [-DPRINTS=<regex>]
+#       [-DFAILS=ON] [-DCOUNTS=<collective=compressed/left,...>] -P check_preload.cmake
 # Runs the program, with the library in front of MPI if there is a PLAN ('none': without a file). What it prints must match PRINTS, and the
 # table at its end must have COUNTS.
 cmake_minimum_required(VERSION 3.22)
+string(REPLACE "," ";" ARGUMENTS "${ARGUMENTS}")
+string(REPLACE "," ";" COUNTS "${COUNTS}")
 file(MAKE_DIRECTORY ${WORK})
 set(report ${WORK}/report.json)
 file(REMOVE ${report})

@@ -164,8 +164,7 @@ asked ask(const arguments& a, const facts& f)
 /// The first call of ccoll on a communicator waits for all of its ranks, and not in a way that moves other calls on. So they meet before.
 void attach(MPI_Comm comm, facts& f)
 {
-    patiently(
-        comm, [&] { return PMPI_Barrier(comm); }, [&](MPI_Request* request) { return PMPI_Ibarrier(comm, request); });
+    patiently(comm, [&] { return PMPI_Barrier(comm); }, [&](MPI_Request* request) { return PMPI_Ibarrier(comm, request); });
     (void)ccoll::as_transport(comm);
     if (names_communicators && !f.named) agree_on_name(comm, f);
     now.waiting -= f.waits ? 1 : 0;
