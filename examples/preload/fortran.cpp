@@ -6,7 +6,11 @@
 //   go
 //              on to PMPI_Wait
 // Arguments come as addresses. Handles are integers, also within the types of mpi_f08. There the last argument, the error code, may be
-// missing, and is null.
+// missing, and is null. The standard ABI of MPI has no names for Fortran, so with it there are only the functions of C.
+#include <ccoll/transport/mpi_calls.hpp>
+
+#if !defined(MPI_ABI_VERSION)
+
 #include <dlfcn.h>
 
 #include <cstring>
@@ -307,3 +311,5 @@ PRELOAD_NAMES(PRELOAD_PERSISTENT)
 PRELOAD_NAMES(PRELOAD_RECEIVE)
 #endif
 }  // extern "C"
+
+#endif  // MPI_ABI_VERSION

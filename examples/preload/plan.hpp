@@ -33,8 +33,8 @@ inline constexpr const char* what_names[] = {
 inline constexpr std::size_t whats = std::size(what_names);
 
 /// Elements that can be compressed.
-enum class kind { f32, f64, half };
-inline constexpr const char* kind_names[] = {"float", "double", "half"};
+enum class kind { f32, f64 };
+inline constexpr const char* kind_names[] = {"float", "double"};
 enum class operation { sum, min, max };
 inline constexpr const char* operation_names[] = {"sum", "min", "max"};
 
