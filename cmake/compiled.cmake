@@ -21,6 +21,7 @@ if(NOT TARGET ccoll_compiled_host)
     target_compile_definitions(ccoll_compiled_${part} PRIVATE CCOLL_NO_MPI INTERFACE CCOLL_COMPILED)
     # Whatever the program around it is compiled with: without optimisation a codec takes ten times as long.
     target_compile_options(ccoll_compiled_${part} PRIVATE $<$<CONFIG:Debug>:-O2>)
+    set_target_properties(ccoll_compiled_${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)  # for shared libraries that link it
     target_link_libraries(ccoll_compiled_host INTERFACE ccoll_compiled_${part})
   endforeach()
 endif()
@@ -30,6 +31,7 @@ function(ccoll_compile_mpi target mpi)
   target_link_libraries(${target} PUBLIC ccoll_compiled_host ${mpi})
   target_compile_definitions(${target} INTERFACE CCOLL_COMPILED_MPI)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Debug>:-O2>)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
 endfunction()
 
 function(ccoll_finish_compiled)

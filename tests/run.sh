@@ -40,12 +40,13 @@ clang_packages=('?clang-19' '?libclang-rt-19-dev')
 mpi_packages=('?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich')
 packages=(g++ cmake make catch2 '?ninja-build' '?ccache' '?lld')
 if [ ${#only[@]} = 0 ]; then
-    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
+    packages+=('?libzfp-dev' '?libsimde-dev' "${mpi_packages[@]}" '?gfortran' '?clang' "${clang_packages[@]}" '?clang-format-19' '?python3' '?pkg-config' '?libcli11-dev' '?nlohmann-json3-dev' '?libfmt-dev' '?libfftw3-dev'
         '?g++-aarch64-linux-gnu' '?qemu-user')
 fi
 for area in "${only[@]+"${only[@]}"}"; do
     case $area in
         mpi* | *transport/mpi*) packages+=("${mpi_packages[@]}") ;;
+        preload*) packages+=("${mpi_packages[@]}" '?gfortran' '?nlohmann-json3-dev') ;;
         headers | compile_fail | consumers) packages+=("${mpi_packages[@]}" "${clang_packages[@]}" '?clang' '?python3' '?pkg-config') ;;
         signatures | fuzz*) packages+=("${clang_packages[@]}") ;;
         format) packages+=('?clang-format-19') ;;

@@ -45,6 +45,22 @@ TEMPLATE_TEST_CASE("RuntimeBound with a number equals ErrorBound", "[bound]", fl
         }
 }
 
+TEMPLATE_TEST_CASE("RuntimeRelativeBound with a number equals RelativeBound", "[bound]", float, double)
+{
+    using T = TestType;
+    for (const int p : {2, 5}) {
+        const setting s{p, 0, 3000, false};
+        const auto inputs = inputs_of<all_reduce, T>(s, &scaled<T>);
+        const auto want = check<all_reduce, T, Codec::PipeSZx, RelativeBound<1e-3>>(s, "scaled", inputs, oracle::op::sum, ring_sum);
+        const auto all = check<all_reduce, T, Codec::PipeSZx, RuntimeRelativeBound>(s, "scaled", inputs, oracle::op::sum, ring_sum, 1e-3);
+        CHECK(all[0].facts.error_bound == want[0].facts.error_bound);
+        CHECK(all[0].result == want[0].result);
+        const auto result =
+            check<all_reduce, T, Codec::PipeSZx, EndToEnd<RuntimeRelativeBound>>(s, "scaled", inputs, oracle::op::sum, ring_sum, 1e-3);
+        CHECK(result[0].facts.worst_case_error == Approx(1e-3 * range_of(inputs)));
+    }
+}
+
 TEMPLATE_TEST_CASE("RelativeBound is a fraction of the range of all ranks", "[bound]", float, double)
 {
     using T = TestType;

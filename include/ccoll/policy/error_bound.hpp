@@ -64,6 +64,12 @@ struct RelativeBound : bound_tag<bound_kind::relative> {
     static constexpr double value = E.value();
 };
 
+/// Like RelativeBound, but the fraction is an argument of the call, as with RuntimeBound.
+struct RuntimeRelativeBound : bound_tag<bound_kind::relative> {
+    static constexpr const char* name = "RuntimeRelativeBound";
+    static constexpr bool given_at_run_time = true;
+};
+
 /// The bound holds for the *result* of the call instead of each compression: the library divides it by the number of errors that the
 /// schedule can add up.
 template <class Bound>

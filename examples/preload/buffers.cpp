@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "buffers.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <new>
+#include <utility>
+
+namespace preload {
+
+side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at)
+    : users_(users), blocks_(std::move(blocks)), at_(std::move(at))
+{
+    long long items = 0;
+    for (const long long each : blocks_) items += each;
+    if (items == 0) {  // then the type may be anything
+        std::fill(at_.begin(), at_.end(), 0);
+        return;
+    }
+    const auto signature = ccoll::detail::signature_of(type);
+    const auto each = static_cast<long long>(signature.each);
+    if (signature.dense) {
+        for (auto* list : {&blocks_, &at_})
+            for (long long& n : *list) n *= each;
+        return;
+    }
+    copied_ = true;
+    type_ = type_copy(type);
+    MPI_Count lowest = 0, stride = 0;
+    PMPI_Type_get_extent_x(type, &lowest, &stride);
+    item_stride_ = static_cast<std::ptrdiff_t>(stride);
+    item_bytes_ = static_cast<std::size_t>(ccoll::detail::size_of(type));
+    items_ = blocks_;
+    items_at_ = std::exchange(at_, {});
+    long long next = 0;
+    for (long long& n : blocks_) {
+        n *= each;
+        at_.push_back(next);
+        next += n;
+    }
+    copy_.reset(new (std::nothrow) std::byte[static_cast<std::size_t>(items) * item_bytes_]);
+}
+
+/// MPI counts the bytes of packed data with int.
+template <class Do>
+void side::each_piece(Do pack_or_unpack)
+{
+    if (copy_ == nullptr) return;
+    const std::size_t most = std::max<std::size_t>(1, INT_MAX / item_bytes_);
+    std::byte* elements = copy_.get();
+    for (std::size_t block = 0; block < items_.size(); ++block) {
+        char* users = static_cast<char*>(users_) + items_at_[block] * item_stride_;
+        for (auto left = static_cast<std::size_t>(items_[block]); left > 0;) {
+            const std::size_t n = std::min(left, most), bytes = n * item_bytes_;
+            pack_or_unpack(users, static_cast<int>(n), elements, static_cast<int>(bytes));
+            users += static_cast<std::ptrdiff_t>(n) * item_stride_;
+            elements += bytes;
+            left -= n;
+        }
+    }
+}
+void side::pack()
+{
+    each_piece([this](char* users, int n, std::byte* elements, int bytes) {
+        int position = 0;
+        PMPI_Pack(users, n, type_.get(), elements, bytes, &position, MPI_COMM_SELF);
+    });
+}
+void side::unpack()
+{
+    each_piece([this](char* users, int n, std::byte* elements, int bytes) {
+        int position = 0;
+        PMPI_Unpack(elements, bytes, &position, users, n, type_.get(), MPI_COMM_SELF);
+    });
+}
+
+namespace {
+
+std::vector<long long> copy_of(const counts& list, int p)
+{
+    std::vector<long long> all(static_cast<std::size_t>(p));
+    for (int i = 0; i < p; ++i) all[static_cast<std::size_t>(i)] = list[i];
+    return all;
+}
+
+/// All items in a row.
+side one_block(void* users, MPI_Datatype type, long long items) { return side(users, type, {items}, {0}); }
+
+}  // namespace
+
+buffers::buffers(const arguments& a, int me, int p)
+{
+    const bool replaced = in_place(a), at_root = me == a.root;
+    // What ccoll does not look at is not given to it: programs may pass anything there.
+    void* const send = const_cast<void*>(a.send);
+    const auto list = [&](void* users, MPI_Datatype type, const counts& n, const counts& at) {
+        return side(users, type, copy_of(n, p), copy_of(at, p));
+    };
+    switch (a.which) {
+    case what::allreduce:
+    case what::reduce:
+        if (!replaced) send_ = one_block(send, a.recv_type, a.recv_n);
+        if (a.which == what::allreduce || at_root) recv_ = one_block(a.recv, a.recv_type, a.recv_n);
+        break;
+    case what::reduce_scatter:
+    case what::reduce_scatter_block: {
+        std::vector<long long> parts =
+            a.recv_counts.given() ? copy_of(a.recv_counts, p) : std::vector<long long>(static_cast<std::size_t>(p), a.recv_n);
+        long long whole = 0;
+        for (const long long each : parts) whole += each;
+        if (!replaced) send_ = one_block(send, a.recv_type, whole);
+        recv_ = one_block(a.recv, a.recv_type, replaced ? whole : parts[static_cast<std::size_t>(me)]);
+        const auto each = static_cast<long long>(ccoll::detail::signature_of(a.recv_type).each);
+        for (long long& n : parts) n *= each;
+        order_.parts = std::move(parts);
+        break;
+    }
+    case what::bcast: recv_ = one_block(a.recv, a.recv_type, a.recv_n); break;
+    case what::allgather:
+    case what::alltoall:
+        if (!replaced) send_ = one_block(send, a.send_type, a.send_n * (a.which == what::alltoall ? p : 1));
+        recv_ = one_block(a.recv, a.recv_type, a.recv_n * p);
+        break;
+    case what::allgatherv:
+    case what::alltoallv:
+        if (!replaced && a.which == what::allgatherv) send_ = one_block(send, a.send_type, a.send_n);
+        else if (!replaced) send_ = list(send, a.send_type, a.send_counts, a.send_at);
+        recv_ = list(a.recv, a.recv_type, a.recv_counts, a.recv_at);
+        break;
+    case what::gather:
+    case what::gatherv:
+        if (!replaced || !at_root) send_ = one_block(send, a.send_type, a.send_n);
+        if (at_root && a.which == what::gather) recv_ = one_block(a.recv, a.recv_type, a.recv_n * p);
+        else if (at_root) recv_ = list(a.recv, a.recv_type, a.recv_counts, a.recv_at);
+        break;
+    default:
+        if (!replaced || !at_root) recv_ = one_block(a.recv, a.recv_type, a.recv_n);
+        if (at_root && a.which == what::scatter) send_ = one_block(send, a.send_type, a.send_n * p);
+        else if (at_root) send_ = list(send, a.send_type, a.send_counts, a.send_at);
+        break;
+    }
+    // With copies the whole receive buffer is packed and unpacked where it is input as well.
+    packs_recv_ = a.which == what::bcast ? at_root : replaced && !scatters(a.which);
+
+    const auto first = [](const side& s) { return s.blocks().empty() ? 0 : static_cast<std::size_t>(s.blocks()[0]); };
+    order_.which = a.which;
+    order_.root = a.root;
+    order_.comm = a.comm;
+    order_.send = replaced && !scatters(a.which) ? MPI_IN_PLACE : send_.elements();
+    order_.recv = scatters(a.which) && a.recv == MPI_IN_PLACE && at_root ? a.recv : recv_.elements();
+    const auto parts = static_cast<std::size_t>(p);
+    switch (a.which) {
+    case what::reduce: order_.n = replaced ? first(recv_) : first(send_); break;
+    case what::reduce_scatter:
+    case what::reduce_scatter_block:
+        order_.n = static_cast<std::size_t>(order_.parts[static_cast<std::size_t>(me)]);
+        order_.recv_counts = order_.parts.data();
+        break;
+    case what::allgather:
+    case what::alltoall: order_.n = first(recv_) / parts; break;
+    case what::gather: order_.n = at_root ? first(recv_) / parts : first(send_); break;
+    case what::scatter: order_.n = at_root ? first(send_) / parts : first(recv_); break;
+    case what::allgatherv:
+    case what::gatherv:
+        order_.n = !replaced || (gathers(a.which) && !at_root) ? first(send_)
+                   : recv_.blocks().empty()                    ? 0
+                                                               : static_cast<std::size_t>(recv_.blocks()[static_cast<std::size_t>(me)]);
+        break;
+    case what::scatterv:
+        order_.n = !replaced || !at_root ? first(recv_) : static_cast<std::size_t>(send_.blocks()[static_cast<std::size_t>(me)]);
+        break;
+    default: order_.n = first(recv_); break;
+    }
+    if (a.which == what::alltoallv || (a.which == what::scatterv && at_root)) {
+        order_.send_counts = send_.blocks().data();
+        order_.send_at = send_.at().data();
+    }
+    if (a.which == what::alltoallv || a.which == what::allgatherv || (a.which == what::gatherv && at_root)) {
+        order_.recv_counts = recv_.blocks().data();
+        order_.recv_at = recv_.at().data();
+    }
+}
+
+void buffers::begin()
+{
+    send_.pack();
+    if (packs_recv_) recv_.pack();
+}
+
+}  // namespace preload

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// From the arguments of MPI to a call in elements. A rank whose type has gaps, or whose elements are out of order, works on copies: that is
+// its own affair, because ranks may describe the same elements by different types.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "arguments.hpp"
+#include "order.hpp"
+
+namespace preload {
+
+/// A type of our own, because the program may free its own while the call is under way.
+class type_copy {
+public:
+    type_copy() = default;
+    explicit type_copy(MPI_Datatype of) { PMPI_Type_dup(of, &handle_); }
+    type_copy(type_copy&& other) noexcept : handle_(std::exchange(other.handle_, MPI_DATATYPE_NULL)) {}
+    type_copy& operator=(type_copy&& other) noexcept
+    {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~type_copy()
+    {
+        if (handle_ != MPI_DATATYPE_NULL) PMPI_Type_free(&handle_);
+    }
+    MPI_Datatype get() const { return handle_; }
+
+private:
+    MPI_Datatype handle_ = MPI_DATATYPE_NULL;
+};
+
+/// One side of a call, the blocks that it sends or receives on this rank.
+class side {
+public:
+    /// @param blocks  counts of items, and where each begins, in items
+    side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at);
+    side() = default;
+
+    void pack();
+    void unpack();
+    /// Null without memory for the copy: the call then fails on all ranks, and none waits for this one.
+    void* elements() { return copied_ ? copy_.get() : users_; }
+    const std::vector<long long>& blocks() const { return blocks_; }  ///< in elements
+    const std::vector<long long>& at() const { return at_; }
+
+private:
+    template <class Do>
+    void each_piece(Do pack_or_unpack);
+
+    void* users_ = nullptr;
+    bool copied_ = false;
+    std::unique_ptr<std::byte[]> copy_;
+    type_copy type_;
+    std::size_t item_bytes_ = 0;
+    std::ptrdiff_t item_stride_ = 0;
+    std::vector<long long> blocks_, at_, items_, items_at_;
+};
+
+/// The buffers of one call, until it has ended.
+class buffers {
+public:
+    buffers(const arguments& a, int me, int p);
+    buffers(const buffers&) = delete;
+    buffers& operator=(const buffers&) = delete;
+
+    /// Packs what must be packed, at each start of the call.
+    void begin();
+    void end() { recv_.unpack(); }
+    const order& in_elements() const { return order_; }
+    order& in_elements() { return order_; }
+
+private:
+    side send_, recv_;
+    bool packs_recv_ = false;
+    order order_;
+};
+
+}  // namespace preload
