@@ -79,6 +79,9 @@ fi
 if [ $apps = yes ]; then
     failed=()
     mapfile -t all < <(find "$tree/examples/apps" -maxdepth 1 -name 'app_*' -type f -perm -u+x | sort)
+    if [ $help = no ]; then
+        for program in "${all[@]}"; do "$program" --check "$@" || exit 2; done  # one message, before a launcher adds its own
+    fi
     count=0
     for program in "${all[@]}"; do
         count=$((count + 1))
@@ -89,7 +92,6 @@ if [ $apps = yes ]; then
         echo "== $count of ${#all[@]}: ${program##*/app_}"
         code=0
         run "$program" "$@" || code=$?
-        if [ $code = 2 ]; then exit 2; fi
         if [ $code != 0 ]; then failed+=("${program##*/app_}"); fi
         echo "   $SECONDS s"
     done

@@ -58,7 +58,7 @@ std::vector<double> sums_of(const coordinates& points, const clusters& c)
 void take_means(const std::vector<double>& sums, clusters& c)
 {
     for (std::size_t k = 0; k < c.mean[0].size(); ++k)
-        for (std::size_t axis : {0, 1})
+        for (const std::size_t axis : {0u, 1u})
             if (sums[3 * k + 2] > 0) c.mean[axis][k] = sums[3 * k + axis] / sums[3 * k + 2];
 }
 
@@ -81,7 +81,7 @@ struct kmeans {
     clusters first(const coordinates& all) const
     {
         clusters c;
-        for (std::size_t axis : {0, 1})
+        for (const std::size_t axis : {0u, 1u})
             for (std::size_t i = 0, n = all[0].size(), clusters = static_cast<std::size_t>(k); i < clusters; ++i)
                 c.mean[axis].push_back(all[axis][i * n / clusters]);
         return c;
@@ -107,7 +107,7 @@ struct kmeans {
 
         const auto solve = [&](auto& way) {
             coordinates points{std::vector<double>(n), std::vector<double>(n)};
-            for (std::size_t axis : {0, 1})
+            for (const std::size_t axis : {0u, 1u})
                 way.call([&] { return ccoll::scatter(way.plan, all[axis], points[axis], 0, way.comm, way.bound); });
             clusters c = first(all);
             c.of_point.resize(n);
@@ -140,7 +140,8 @@ struct kmeans {
                 if (before == now) continue;
                 changes += 1;
                 for (const auto each : {static_cast<std::size_t>(before), static_cast<std::size_t>(now)})
-                    for (std::size_t axis : {0, 1}) moved[2 * each + axis] += std::fabs(all[axis][mine + i] - exact.mean[axis][each]);
+                    for (const std::size_t axis : {0u, 1u})
+                        moved[2 * each + axis] += std::fabs(all[axis][mine + i] - exact.mean[axis][each]);
             }
             ccoll::allreduce(moved, way.comm);
             ccoll::allreduce(count, way.comm);
@@ -150,7 +151,7 @@ struct kmeans {
             const double points = static_cast<double>(all[0].size()), rounding = points * 360 * std::numeric_limits<double>::epsilon();
             double error = 0, share = 0;
             for (std::size_t each = 0; each < count.size(); ++each)
-                for (std::size_t axis : {0, 1}) {
+                for (const std::size_t axis : {0u, 1u}) {
                     const double off = std::fabs(c.mean[axis][each] - exact.mean[axis][each]);
                     error = std::max(error, off);
                     if (count[each] > 0) share = std::max(share, off / (2 * way.bound + moved[2 * each + axis] / count[each] + rounding));

@@ -69,6 +69,8 @@ parsed parse(int argc, char** argv, options& o, const std::vector<setting>& sett
     cli.add_option("--repeat", o.repeat, "repetitions; the median time is shown")->check(within(1, 1000));
     cli.add_option("--out", o.out, "folder for the results");
     cli.add_flag("--quick", o.quick, "a small problem, once");
+    bool check = false;
+    cli.add_flag("--check", check, "check the options, and run nothing");
     try {
         cli.parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
@@ -76,7 +78,7 @@ parsed parse(int argc, char** argv, options& o, const std::vector<setting>& sett
     } catch (const CLI::ParseError& e) {
         return {true, 2, fmt::format("{}: {}; --help lists what there is\n", o.program, e.what())};
     }
-    return {};
+    return {check, 0, ""};
 }
 
 bool started_by_mpirun()
