@@ -39,6 +39,7 @@ bootstrap_has() {
         libcli11-dev) bootstrap_header CLI/CLI.hpp ;;
         nlohmann-json3-dev) bootstrap_header nlohmann/json.hpp ;;
         libfmt-dev) bootstrap_header fmt/format.h ;;
+        libeigen3-dev) bootstrap_header Eigen/Core || bootstrap_header eigen3/Eigen/Core ;;
         libzfp-dev) bootstrap_header zfp.h ;;
         libsimde-dev) bootstrap_header simde/x86/avx512.h ;;
         python3-matplotlib) bootstrap_python ;;
