@@ -1,11 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> -P check_program.cmake
-# Compiles and links one program in one call, and runs it.
+# cmake "-DCOMPILE=<compiler;flags;sources>" -DWORK=<folder> [-DNEEDS=<header>] [-DRUN=OFF] -P check_program.cmake
+# Compiles and links one program in one call, and runs it, or with RUN=OFF only compiles. Skipped if the compiler does not find NEEDS.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
+if(NEEDS)
+  file(WRITE ${WORK}/needs.cpp "#include <${NEEDS}>\n")
+  set(ask ${COMPILE})
+  list(POP_BACK ask)
+  execute_process(COMMAND ${ask} -E -o ${WORK}/needs.ii ${WORK}/needs.cpp RESULT_VARIABLE failed ERROR_VARIABLE text)
+  if(failed)
+    message("SKIPPED: there is no <${NEEDS}>")
+    return()
+  endif()
+endif()
+if(DEFINED RUN AND NOT RUN)
+  list(APPEND COMPILE -fsyntax-only)
+endif()
 execute_process(COMMAND ${COMPILE} -o ${WORK}/program RESULT_VARIABLE failed OUTPUT_VARIABLE text ERROR_VARIABLE text)
 if(failed)
   message(FATAL_ERROR "does not compile:\n${text}")
+endif()
+if(DEFINED RUN AND NOT RUN)
+  return()
 endif()
 execute_process(COMMAND ${WORK}/program RESULT_VARIABLE failed)
 if(failed)

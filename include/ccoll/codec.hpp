@@ -21,7 +21,7 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// A size in bytes that is always enough for n elements, whatever the codec: 48 for the header, 5 for each chunk, and the elements. Chunks
+/// A size in bytes that is always enough for n elements, whatever the codec: 48 for the header, 8 for each chunk, and the elements. Chunks
 /// and index are padded to multiples of 16 bytes.
 template <class Codec, element T>
 constexpr std::size_t max_encoded_bytes(std::size_t n)

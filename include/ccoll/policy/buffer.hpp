@@ -104,7 +104,7 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 }
 
 /// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),
-/// Kokkos::View with span_is_contiguous().
+/// Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps with their strides.
 template <class Buffer>
 constexpr bool is_contiguous(const Buffer& b)
 {
@@ -116,6 +116,14 @@ constexpr bool is_contiguous(const Buffer& b)
                            { b.span_is_contiguous() } -> std::convertible_to<bool>;
                        })
         return b.span_is_contiguous();
+    else if constexpr (requires {
+                           { b.innerStride() } -> std::convertible_to<std::ptrdiff_t>;
+                           { b.outerStride() } -> std::convertible_to<std::ptrdiff_t>;
+                           { b.innerSize() } -> std::convertible_to<std::ptrdiff_t>;
+                           { b.outerSize() } -> std::convertible_to<std::ptrdiff_t>;
+                       })
+        return (b.innerStride() == 1 || b.innerSize() <= 1) &&
+               (b.outerStride() == b.innerSize() || b.outerSize() <= 1 || b.innerSize() == 0);
     else return true;
 }
 
