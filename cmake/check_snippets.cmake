@@ -3,7 +3,7 @@
 # The pages must show the code that the tests run. In a page, a line such as
 #   <!-- snippet: tests/extension/user_op.cpp doc:op -->
 # comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]', without the
-# indentation of the marker. Relative links in the pages must lead to files that exist.
+# indentation of the marker. Relative links in the pages must lead to files that exist. Every page is in the navigation of the site.
 # With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
@@ -62,9 +62,18 @@ function(read_region name)
   set(region "${body}" PARENT_SCOPE)
 endfunction()
 
+set(navigation "")
+if(EXISTS ${ROOT}/docs/site/mkdocs.yml)
+  file(READ ${ROOT}/docs/site/mkdocs.yml navigation)
+endif()
+
 foreach(page ${pages})
   file(RELATIVE_PATH short ${ROOT} ${page})
   file(READ ${page} text)
+  string(FIND "${navigation}" " ${short}\n" at)
+  if(NOT navigation STREQUAL "" AND at LESS 0)
+    string(APPEND bad "${short}: has no line in the navigation, docs/site/mkdocs.yml\n")
+  endif()
   string(REPLACE "\r" "" text "${text}")
 
   # ---- snippets ----
