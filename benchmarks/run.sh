@@ -8,6 +8,7 @@
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
 #   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh auto [options]      Codec::Auto against plain MPI, and against the plans that it chooses from; --help lists the options
+#   benchmarks/run.sh papers [options]    what C-Coll and ghZCCL compare, idea by idea, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
@@ -19,7 +20,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,14s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,15s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -125,6 +126,7 @@ case $what in
         ;;
     collectives) exec benchmarks/lab/collectives.sh "$@" ;;
     auto) exec benchmarks/lab/auto.sh "$@" ;;
+    papers) exec benchmarks/lab/papers.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <clocale>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -160,9 +162,21 @@ private:
     {
         std::string_view digits;
         if (!number(digits)) return false;
-        const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-        if (code == std::errc{} && end == digits.data() + digits.size() && value >= 0) return true;
+        if (to_double(digits, value) && value >= 0) return true;
         return fail("seconds must be a double that is not negative; found " + in_quotes(digits));
+    }
+    static bool to_double(std::string_view digits, double& value)
+    {
+#if defined(__cpp_lib_to_chars)
+        const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        return code == std::errc{} && end == digits.data() + digits.size();
+#else  // libc++ 19 and older; strtod expects the decimal point of the program's locale
+        std::string text(digits);
+        std::replace(text.begin(), text.end(), '.', *std::localeconv()->decimal_point);
+        char* end = nullptr;
+        value = std::strtod(text.c_str(), &end);
+        return end == text.c_str() + text.size() && value <= std::numeric_limits<double>::max();
+#endif
     }
     bool integer(std::uint64_t& value, std::uint64_t least, std::uint64_t most)
     {

@@ -55,13 +55,13 @@ struct thresholds {
 class call_class {
 public:
     static constexpr std::size_t most_candidates = 8;
-    static constexpr unsigned tries = 3;          ///< of each candidate in an exploration
-    static constexpr unsigned most_tried = 2;     ///< candidates beside the incumbent in an exploration
-    static constexpr unsigned period = 10;        ///< of the incumbent's calls; the last two of a period compare: one is timed, and
-                                                  ///< the next one tells
-    static constexpr unsigned rare_period = 200;  ///< where calls would not compare otherwise, whatever they take. A comparison and a
-                                                  ///< sample take up to three times as long as the shortest calls that are measured, so
-                                                  ///< these spend 2 % on it
+    static constexpr unsigned tries = 3;            ///< of each candidate in an exploration
+    static constexpr unsigned most_tried = 2;       ///< candidates beside the incumbent in an exploration
+    static constexpr unsigned period = 10;          ///< of the incumbent's calls; the last two of a period compare: one is timed, and
+                                                    ///< the next one tells
+    static constexpr unsigned rare_period = 200;    ///< where calls would not compare otherwise, whatever they take. A comparison and a
+                                                    ///< sample take up to three times as long as the shortest calls that are measured, so
+                                                    ///< these spend 2 % on it
     static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
