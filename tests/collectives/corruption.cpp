@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A transport damages one message, and still every rank's call ends. A flipped value byte may give a wrong value, because nothing here
 // checks sums. Any other damage is an error on the ranks that it concerns. Memory errors are found by the sanitizers.
+#include <cstring>
+
 #include "worlds.hpp"
 
 #include "tapped.hpp"
@@ -97,6 +99,24 @@ void ring_sum(const tapped_comm& comm)
 TEST_CASE("Every byte of a ring's messages may be wrong", "[corrupt]")
 {
     spoil_everything(3, {{1, 0}, {0, 3}}, false, ring_sum);  // a block that is reduced, and one that is passed on
+}
+
+TEST_CASE("A message with the number of no call is an error, although all else of it is right", "[corrupt]")
+{
+    for (const std::uint32_t off : {1u, 7u, 8u * 1791u, ~0u, ~0u - 7u}) {  // higher, and lower by less than a period of tags
+        INFO("number off by " << off);
+        const std::vector<ending> endings = spoiled(
+            3, 1, 0, false,
+            [=](passing& m) {
+                ccoll::call_stamp stamp;
+                std::memcpy(&stamp, m.data.data(), sizeof stamp);
+                stamp.call += off;
+                std::memcpy(m.data.data(), &stamp, sizeof stamp);
+            },
+            ring_sum);
+        CHECK(endings[1].threw);
+        for (const ending& each : endings) CHECK(each.returned);
+    }
 }
 
 TEST_CASE("Every byte of a recursive doubling's messages may be wrong", "[corrupt]")

@@ -115,6 +115,29 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: adds and decodes every form of an addend"
             }
 }
 
+TEMPLATE_TEST_CASE("SZp 6 on a device: a sum of exceptional values that reaches 2^190 is refused, and one below is not", "[cuda][szp]",
+                   float, double)
+{
+    using T = TestType;
+    const std::size_t n = 1100;
+    for (const std::size_t others : {0u, 1u, 5u})  // one value for all places, or several
+        for (const bool negative : {false, true})
+            for (const bool reaches : {false, true}) {
+                INFO(others << " others, " << (negative ? "negative" : "positive") << (reaches ? ", 2^190" : ", less"));
+                reference::wide half{0, 0, u64{1} << 61};  // 2^189
+                if (!reaches) half = reference::add(half, reference::negated({1, 0, 0}));
+                if (negative) half = reference::negated(half);
+                reference::chunk c = quanta_of_field<T>(n, 3, 100, false, true);
+                c.addends[7] = {false, half};
+                for (std::size_t k = 0; k < others; ++k) c.addends[100 + 30 * k] = {false, {k + 1, 0, 0}};
+                const bytes a = reference::write_frame<T>({n, 1e-3, 1, {{false, reference::write_chunk<T>(c, {})}}});
+                const result sum = add<T>(a, a, n);
+                CHECK(sum.told.code == (reaches ? static_cast<unsigned>(ccoll::status::too_large) : 0u));
+                if (!reaches)
+                    check_terms(reference::read_addend<T>(sum.frame), sums_of(reference::read_addend<T>(a), reference::read_addend<T>(a)));
+            }
+}
+
 TEMPLATE_TEST_CASE("SZp 6 on a device: an addend of which any byte is wrong is added as the page says, or refused", "[cuda][szp]", float,
                    double)
 {
