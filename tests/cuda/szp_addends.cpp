@@ -124,7 +124,7 @@ TEMPLATE_TEST_CASE("SZp 6 on a device: a sum of exceptional values that reaches 
         for (const bool negative : {false, true})
             for (const bool reaches : {false, true}) {
                 INFO(others << " others, " << (negative ? "negative" : "positive") << (reaches ? ", 2^190" : ", less"));
-                reference::wide half{0, 0, u64{1} << 61};  // 2^189
+                reference::wide half{0, 0, std::uint64_t{1} << 61};  // 2^189
                 if (!reaches) half = reference::add(half, reference::negated({1, 0, 0}));
                 if (negative) half = reference::negated(half);
                 reference::chunk c = quanta_of_field<T>(n, 3, 100, false, true);
