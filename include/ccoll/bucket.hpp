@@ -159,13 +159,15 @@ public:
     bucket(bucket&&) noexcept = default;
     bucket& operator=(bucket&&) noexcept = default;
 
-    /// @throw ccoll::error  (out_of_turn) while a call with this bucket is under way; so does clear()
+    /// @throw ccoll::error  (out_of_turn) while a call with this bucket is under way; so does clear(). (strided) if the tensor is a view
+    ///                      that says that its elements are not contiguous
     template <buffer Tensor>
         requires(std::is_same_v<buffer_pointee<Tensor>, T> && std::is_same_v<buffer_space<Tensor>, host_space> &&
                  !detail::is_owning_temporary<Tensor>)
     void add(Tensor&& tensor)
     {
         refuse_under_way("bucket::add");
+        if (!is_contiguous(tensor)) raise("bucket::add", {status::strided});
         tensors_->add(as_span(tensor));
     }
     void clear()

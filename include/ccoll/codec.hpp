@@ -36,7 +36,8 @@ constexpr std::size_t max_encoded_bytes(std::size_t n)
 /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n). It need not be aligned, and is not touched beyond that many bytes.
 /// @param eb   absolute bound, same unit as the data, > 0; ignored by exact codecs.
 /// @return     {bytes, code, raw_blocks, special_values}; code is ok, out_of_space, bad_bound, size_mismatch (the shape has another
-///             number of elements), or bad_argument (more than 32 GiB in one frame: cut the vector). Never throws.
+///             number of elements), strided (a view that says that it has gaps), or bad_argument (more than 32 GiB in one frame: cut the
+///             vector). Never throws.
 /// Non-finite values survive bit for bit, because whatever a codec cannot hold is stored as it is.
 /// Cost: one pass, no allocation. Deterministic: equal input and eb give equal bytes on every platform.
 template <class Codec, buffer Buffer>
@@ -59,6 +60,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
         if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
+        if (!is_contiguous(in)) return {0, status::strided};
         return frame_codec_of<Codec, T>.encode(as_span(in), dst, {Codec::lossy ? eb : 0, shape.strides}, {});
     }
     return {0, status::unsupported};
@@ -68,7 +70,8 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
 ///
 /// @param src  begins with a frame. Bytes after it are not read.
 /// @param out  as many elements as were encoded, host memory.
-/// @return     ok, or corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is then unspecified. Never throws.
+/// @return     ok, or strided (a view that says that it has gaps), corrupt, wire_version, foreign_frame, count_differs, too_large; `out` is
+///             then unspecified. Never throws.
 /// Cost: one pass, no allocation.
 template <class Codec, buffer Buffer>
 status decode(const_byte_span src, Buffer&& out) noexcept
@@ -82,6 +85,7 @@ status decode(const_byte_span src, Buffer&& out) noexcept
     if constexpr (has_codec<Codec, T>) {
         const detail::exact_environment environment;
         const std::span<T> to = as_span(out);
+        if (!is_contiguous(out)) return status::strided;
         frame_view view;
         const status s = frame_codec_of<Codec, T>.open(src, to.size(), view);
         return s == status::ok ? frame_codec_of<Codec, T>.decode(view, to, {stores_for(to.size_bytes())}, {}) : s;
@@ -117,6 +121,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
         if (!is_bound(eb)) return {0, status::bad_bound};
         const detail::shape_facts shape = detail::shape_facts::of(in);
         if (!shape.fits()) return {0, status::size_mismatch};
+        if (!is_contiguous(in)) return {0, status::strided};
         return addend_codec_of<Codec, T>.encode(as_span(in), dst, {eb, shape.strides}, {});
     }
     return {0, status::unsupported};
@@ -190,6 +195,7 @@ encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor&
     if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
     const detail::shape_facts shape = detail::shape_facts::of(in);
     if (!shape.fits()) return {0, status::size_mismatch};
+    if (!is_contiguous(in)) return {0, status::strided};
     const field_facts field{Codec::lossy ? eb : 0, shape.strides};
     return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
@@ -199,6 +205,7 @@ status decode(const_byte_span src, Buffer&& out, const Executor& run)
 {
     using all = detail::chunked<Codec, buffer_pointee<Buffer>>;
     const auto to = as_span(out);
+    if (!is_contiguous(out)) return status::strided;
     frame_view view;
     const status s = all::open(src, to.size(), view);
     return s == status::ok ? all::decode(view, to, {stores_for(to.size_bytes())}, run) : s;
@@ -210,6 +217,7 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb, const Ex
     if (!is_bound(eb)) return {0, status::bad_bound};
     const detail::shape_facts shape = detail::shape_facts::of(in);
     if (!shape.fits()) return {0, status::size_mismatch};
+    if (!is_contiguous(in)) return {0, status::strided};
     const field_facts field{eb, shape.strides};
     return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }

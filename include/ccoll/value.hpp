@@ -74,7 +74,11 @@ struct sent_value<S> {
     static constexpr bool good = true;
     using element = std::remove_const_t<buffer_pointee<const S>>;
     using same = std::vector<element>;
-    static std::span<const element> seen(const S& s) { return as_span(s); }
+    static auto seen(const S& s)
+    {
+        if constexpr (may_have_gaps<S>) return shaped_view<const element>{as_span(s), {}, as_span(s).size(), is_contiguous(s)};
+        else return std::span<const element>(as_span(s));
+    }
 };
 template <class S>
 using like_sent = typename sent_value<S>::same;
@@ -118,7 +122,7 @@ value::result<Value> by_value(const Send& send, Count count, Call call)
                   "(root and) the communicator");
     if constexpr (sent_value<Send>::good) {
         const auto from = sent_value<Send>::seen(send);
-        r.facts = call(from, room_in(r.value, count(from.size())));
+        r.facts = call(from, room_in(r.value, count(as_span(from).size())));
     }
     return r;
 }

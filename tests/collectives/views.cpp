@@ -3,6 +3,10 @@
 #include <array>
 #include <complex>
 
+#include <ccoll/bucket.hpp>
+#include <ccoll/codec.hpp>
+#include <ccoll/value.hpp>
+
 #include "errors.hpp"
 
 namespace views_cases {
@@ -67,6 +71,39 @@ TEST_CASE("A strided view is refused on every rank, with a hint", "[buffers][err
         all_heard(all, status::strided);
         CHECK(has(all[0].text, "copy them to a contiguous buffer first"));
     }
+}
+
+TEST_CASE("A strided view is refused in a shape, as a value, in a bucket, and by a codec alone", "[buffers][errors]")
+{
+    const auto shaped = listen(3, [=](threads_comm& comm) {
+        std::vector<float> a(1200, 1), b(600);
+        const plane<float> view{a.data(), 20, 30, comm.rank() == 1 ? 60u : 30u};
+        ccoll::allreduce<Algo::Ring, Codec::SZp, ErrorBound<1e-3>>(ccoll::shaped(view, {20, 30}), b, comm);
+    });
+    all_heard(shaped, status::strided);
+    const auto value = listen(3, [=](threads_comm& comm) {
+        std::vector<float> a(1200, 1);
+        const auto sum = ccoll::value::allreduce<Algo::Ring>(plane<float>{a.data(), 20, 30, comm.rank() == 1 ? 60u : 30u}, comm);
+        if (sum.value.size() != 600) throw std::runtime_error("a value of another length");
+    });
+    all_heard(value, status::strided);
+
+    std::vector<float> a(1200, 1);
+    plane<float> gaps{a.data(), 20, 30, 60}, none{a.data(), 20, 30, 30};
+    ccoll::bucket<float> bucket;
+    bucket.add(none);
+    try {
+        bucket.add(gaps);
+        FAIL("a tensor with gaps went into a bucket");
+    } catch (const ccoll::error& e) {
+        CHECK(e.what_happened().code == status::strided);
+    }
+    std::vector<std::byte> frame(ccoll::max_addend_bytes<Codec::SZp, float>(600));
+    CHECK(ccoll::encode<Codec::SZp>(gaps, frame, 1e-3).code == status::strided);
+    CHECK(ccoll::encode_addend<Codec::SZp>(gaps, frame, 1e-3).code == status::strided);
+    CHECK(ccoll::encode<Codec::SZp>(none, frame, 1e-3).code == status::ok);
+    CHECK(ccoll::decode<Codec::SZp>(frame, gaps) == status::strided);
+    CHECK(ccoll::decode<Codec::SZp>(frame, none) == status::ok);
 }
 
 TEST_CASE("A negative count is refused on every rank", "[buffers][errors]")

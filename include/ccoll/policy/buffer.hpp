@@ -103,6 +103,12 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
     return {traits::data(b), traits::size(b)};
 }
 
+/// Views that say at run time whether their elements are contiguous. @see is_contiguous
+template <class Buffer>
+inline constexpr bool may_have_gaps = requires(const Buffer& b) { b.is_exhaustive(); } || requires(const Buffer& b) {
+    b.span_is_contiguous();
+} || requires(const Buffer& b) { b.innerStride(), b.outerStride(); };
+
 /// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),
 /// Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps with their strides.
 template <class Buffer>

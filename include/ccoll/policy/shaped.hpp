@@ -18,6 +18,9 @@ struct shaped_view {
     std::span<T> elements;
     field_strides strides{};
     std::size_t expected = 0;  ///< the product of the extents
+    bool contiguous = true;    ///< the buffer does not say otherwise
+
+    constexpr bool is_exhaustive() const { return contiguous; }
 };
 
 /// A buffer whose elements are a field of one or more dimensions, the last of which varies fastest: `shaped(field, {nz, ny, nx})`. It goes
@@ -25,7 +28,7 @@ struct shaped_view {
 /// from the row and the plane before (docs/choosing.md), and Codec::SZe need not look for rows. Other codecs ignore the shape. Ranks need
 /// not agree on it.
 ///
-/// @param buffer   contiguous elements. They must outlive the view
+/// @param buffer   contiguous elements, or calls fail with status::strided. They must outlive the view
 /// @param extents  of the dimensions. Their product is the number of elements; otherwise calls fail with status::size_mismatch
 /// Views with the interface of std::mdspan or Kokkos::View need no shaped(): they say their extents themselves (policy/strides.hpp).
 template <buffer Buffer>
@@ -36,7 +39,8 @@ constexpr auto shaped(Buffer&& buffer, std::initializer_list<std::size_t> extent
         "ccoll::shaped: the buffer must outlive the view; pass a variable or a view such as std::span, not a temporary container");
     std::size_t product = 1;
     for (const std::size_t extent : extents) product *= extent;
-    return shaped_view<buffer_pointee<Buffer>, buffer_space<Buffer>>{as_span(buffer), field_strides::of_extents(extents), product};
+    return shaped_view<buffer_pointee<Buffer>, buffer_space<Buffer>>{as_span(buffer), field_strides::of_extents(extents), product,
+                                                                     is_contiguous(buffer)};
 }
 
 /// Extents without braces are a slip, which gets a sentence.
