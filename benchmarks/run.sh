@@ -11,6 +11,7 @@
 #   benchmarks/run.sh papers [options]    what C-Coll and ghZCCL compare, idea by idea, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
+#   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
 set -euo pipefail
@@ -20,7 +21,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,15s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,16s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -126,6 +127,7 @@ case $what in
         ;;
     collectives) exec benchmarks/lab/collectives.sh "$@" ;;
     auto) exec benchmarks/lab/auto.sh "$@" ;;
+    compare) exec python3 benchmarks/compare.py "$@" ;;
     papers) exec benchmarks/lab/papers.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;

@@ -35,6 +35,9 @@ if(Python3_Interpreter_FOUND)
   set(name "wire: fragment_reader.py, written from docs/wire_format.md, agrees with the golden fragments")
   add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${here}/wire/fragment_reader.py ${here}/transport/golden/fragments.hex)
   set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS wire)
+  set(name "docs: benchmarks/compare.py tells what has moved")
+  add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} -B ${root}/benchmarks/compare.py --check-itself)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 60 LABELS docs)
 endif()
 
 # ---- format ----
