@@ -11,6 +11,8 @@
 #   benchmarks/run.sh papers [options]    what C-Coll and ghZCCL compare, idea by idea, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
+#   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
+#   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
 #   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
 # Paths in options are relative to the folder of the repository. The exit code is 2 for wrong options.
@@ -21,7 +23,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,16s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,18s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -127,6 +129,14 @@ case $what in
         ;;
     collectives) exec benchmarks/lab/collectives.sh "$@" ;;
     auto) exec benchmarks/lab/auto.sh "$@" ;;
+    apps) exec examples/run.sh apps "$@" ;;
+    all)
+        for each in 'codec --quick' 'collectives --quick' 'auto --quick' 'papers --quick' model 'model --lab --quick' 'apps --quick'; do
+            printf '\n=== benchmarks/run.sh %s\n' "$each"
+            # shellcheck disable=SC2086 # words
+            benchmarks/run.sh $each
+        done
+        ;;
     compare) exec python3 benchmarks/compare.py "$@" ;;
     papers) exec benchmarks/lab/papers.sh "$@" ;;
     -h | --help | help) usage 0 ;;
