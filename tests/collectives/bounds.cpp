@@ -61,6 +61,53 @@ TEMPLATE_TEST_CASE("RuntimeRelativeBound with a number equals RelativeBound", "[
     }
 }
 
+TEMPLATE_TEST_CASE("FixedBits is a part of the largest magnitude of all ranks, wherever the values lie", "[bound]", float, double)
+{
+    using T = TestType;
+    for (const int p : {1, 2, 5})
+        for (const double shift : {0.0, -1e4}) {  // with a shift the range is small beside the magnitude
+            CAPTURE(p, shift);
+            const setting s{p, 0, 6000, false};
+            auto inputs = inputs_of<all_reduce, T>(s, &scaled<T>);
+            for (auto& each : inputs)
+                for (T& x : each) x += static_cast<T>(shift);
+            double largest = 0;
+            for (const auto& each : inputs)
+                for (const T x : each) largest = std::max(largest, std::fabs(static_cast<double>(x)));
+            const auto all = run<ccoll::report>(p, [&](threads_comm& comm, ccoll::report& mine) {
+                const std::vector<T>& x = inputs[static_cast<std::size_t>(comm.rank())];
+                std::vector<T> y(x.size()), z(x.size());
+                mine = ccoll::allreduce<Algo::Ring, Codec::SZp, FixedBits<10>>(x, y, comm);
+                if (comm.size() == 1) return;
+                const ccoll::report same = ccoll::allreduce<Algo::Ring, Codec::SZp, RuntimeBound>(x, z, comm, mine.error_bound);
+                if (y != z || same.sent_bytes != mine.sent_bytes) mine.error_bound = -1;
+            });
+            for (const ccoll::report& r : all) {
+                if (p == 1) continue;
+                CHECK(r.error_bound == largest / 1024);
+                CHECK(r.worst_case_error == Approx(p * largest / 1024));
+                CHECK(8.0 * static_cast<double>(r.sent_bytes) <= (10 + std::log2(p) + 2) * static_cast<double>(r.raw_bytes / sizeof(T)));
+            }
+        }
+}
+
+TEST_CASE("FixedBits of values that are all 0, or of none, and between two ranks", "[bound]")
+{
+    run<int>(2, [&](threads_comm& comm, int&) {
+        const std::vector<float> zeros(5000), none;
+        std::vector<float> y(5000, 1), nothing;
+        const ccoll::report r = ccoll::allreduce<Codec::SZp, FixedBits<8>>(zeros, y, comm);
+        if (y != zeros || !(r.error_bound > 0)) throw std::runtime_error("zeros");
+        ccoll::allreduce<Codec::SZp, FixedBits<8>>(none, nothing, comm);
+        const std::vector<float> x = scaled<float>(5000, 3);
+        float largest = 0;
+        for (const float v : x) largest = std::max(largest, std::fabs(v));
+        const ccoll::report pair =
+            comm.rank() == 0 ? ccoll::send<Codec::SZp, FixedBits<8>>(x, 1, 0, comm) : ccoll::recv<Codec::SZp, FixedBits<8>>(y, 0, 0, comm);
+        if (pair.error_bound != static_cast<double>(largest) / 256) throw std::runtime_error("a message");
+    });
+}
+
 TEMPLATE_TEST_CASE("RelativeBound is a fraction of the range of all ranks", "[bound]", float, double)
 {
     using T = TestType;

@@ -97,6 +97,7 @@ inline constexpr decision<T> decision_of = [] {
     d.bound.kind = plan_bound::kind;
     d.bound.end_to_end = plan_bound::end_to_end;
     d.bound.at_run_time = plan_bound::given_at_run_time;
+    d.bound.of_magnitude = plan_bound::of_magnitude;
     d.bound.value = plan_bound::value;
     d.bound.growth = Collective::reduces ? plan_op::growth : error_growth::adds;
     if constexpr (plan_codec::lossy) d.bound.units = &worst_case_units<Collective>;

@@ -44,8 +44,9 @@ struct algorithm_way {
 struct bound_wish {
     bool lossy = false;
     bound_kind kind = bound_kind::none;
-    bool end_to_end = false;   ///< it holds for the result
-    bool at_run_time = false;  ///< the value is an argument of the call
+    bool end_to_end = false;    ///< it holds for the result
+    bool at_run_time = false;   ///< the value is an argument of the call
+    bool of_magnitude = false;  ///< relative, to the range from minus to plus the largest magnitude
     double value = 0;
     error_growth growth = error_growth::adds;
     /// How many bounds of one compression can add up in one element of the result.

@@ -191,7 +191,9 @@ private:
         const control_message& all = head_.compared();
         if (!all.trouble.ok()) return end(all.trouble);
         result_.facts.agreed = head_.p > 1;
-        if (relative()) eb_ = detail::bound_from_range<T>(promise_.of_one(head_.asked_bound()), all.facts.lowest, all.facts.highest);
+        if (relative())
+            eb_ = detail::bound_from_range<T>(order().plan.bound.of_magnitude, promise_.of_one(head_.asked_bound()), all.facts.lowest,
+                                              all.facts.highest);
         if (adds_) choose_addition(all.facts.largest);
         else go_up();
     }

@@ -155,7 +155,8 @@ private:
     {
         if (!elements_.done()) return false;
         if (const status s = elements_.trouble(); s != status::ok) fail({s, me_, me_});
-        if (elements_.found().range) out_.eb = detail::bound_from_range<T>(out_.eb, elements_.found().lowest, elements_.found().highest);
+        if (elements_.found().range)
+            out_.eb = detail::bound_from_range<T>(d_.of_magnitude, out_.eb, elements_.found().lowest, elements_.found().highest);
         return prepared_ = true;
     }
 

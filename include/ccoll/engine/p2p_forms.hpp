@@ -174,6 +174,7 @@ inline constexpr p2p_decision<T> p2p_decision_of = [] {
     d.most_elements = longest_p2p_slice(d.codec);
     d.lossy = plan_codec::lossy;
     d.relative = plan_bound::kind == bound_kind::relative;
+    d.of_magnitude = plan_bound::of_magnitude;
     d.at_rate = plan_bound::kind == bound_kind::rate;
     d.bound_at_run_time = plan_bound::given_at_run_time;
     d.bound_value = plan_bound::value;

@@ -55,7 +55,7 @@ struct p2p_decision {
     codec_queue (*threads)(std::size_t lane) noexcept = nullptr;  ///< host codecs on several threads; null: on this one
     std::size_t most_elements = 1;                                ///< in one message
     std::uint32_t plan = 0;                                       ///< hash of what must be equal at both ends
-    bool lossy = false, relative = false, at_rate = false, bound_at_run_time = false;
+    bool lossy = false, relative = false, of_magnitude = false, at_rate = false, bound_at_run_time = false;
     double bound_value = 0;
     missing_value missing;
     time_limit patience;

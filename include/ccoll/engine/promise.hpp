@@ -44,6 +44,15 @@ double bound_from_range(double fraction, double lowest, double highest)
     }
 }
 
+/// The same for FixedBits, whose range is that of the largest magnitude.
+template <element T>
+double bound_from_range(bool of_magnitude, double fraction, double lowest, double highest)
+{
+    const double largest = std::max(std::abs(lowest), std::abs(highest));
+    const bool widens = of_magnitude && lowest <= highest;  // else there are no values
+    return widens ? bound_from_range<T>(fraction, -largest, largest) : bound_from_range<T>(fraction, lowest, highest);
+}
+
 /// Does every sum of addends up to this magnitude stay the same when it is decoded to T and encoded again? The decoded sum is a multiple of
 /// the step, rounded to T. If rounding moves it by less than a quarter of the step, the nearest multiple is still the same.
 /// @param step  of the codec's grid; 0: not known

@@ -163,8 +163,8 @@ private:
         result_.facts.agreed = head_.p > 1;
         if (!head_.trouble.ok() && head_.p > 1) return end();
         if (relative())
-            what_.eb = head_.stamp.arguments.bound =
-                detail::bound_from_range<T>(promise_.of_one(head_.asked_bound()), all.facts.lowest, all.facts.highest);
+            what_.eb = head_.stamp.arguments.bound = detail::bound_from_range<T>(
+                d_.bound.of_magnitude, promise_.of_one(head_.asked_bound()), all.facts.lowest, all.facts.highest);
         if (what_.data.varied) what_.longest = static_cast<std::size_t>(all.facts.longest_part);
         if (adds_ && !can_add(0)) reduce_exactly();
         else if (looks_later()) unasked_ = what_.unlooked = true;

@@ -34,6 +34,7 @@ struct bound_tag : policy<axis::bound> {
     static constexpr bound_kind kind = Kind;
     static constexpr bool given_at_run_time = false;
     static constexpr bool end_to_end = false;
+    static constexpr bool of_magnitude = false;
     static constexpr double value = 0;
 };
 
@@ -68,6 +69,18 @@ struct RelativeBound : bound_tag<bound_kind::relative> {
 struct RuntimeRelativeBound : bound_tag<bound_kind::relative> {
     static constexpr const char* name = "RuntimeRelativeBound";
     static constexpr bool given_at_run_time = true;
+};
+
+/// The bound is 2^-Bits times the largest magnitude of the inputs of all ranks, so that a value has about Bits bits: the steps of a codec
+/// on a grid, such as SZp, run from -2^(Bits-1) to 2^(Bits-1). A sum of p ranks has up to log2(p) bits more. This is what is wanted where
+/// the size of messages is given and the scale of the data is not, as with gradients. Otherwise it is a RelativeBound: what is said there
+/// of its cost, of fill values and of constant data holds. Data that repeat or are smooth take fewer bits.
+template <int Bits>
+struct FixedBits : bound_tag<bound_kind::relative> {
+    static_assert(Bits >= 2 && Bits <= 50, "ccoll::FixedBits: a value takes 2 to 50 bits");
+    static constexpr const char* name = "FixedBits";
+    static constexpr bool of_magnitude = true;
+    static constexpr double value = 0.5 / static_cast<double>(std::uint64_t{1} << Bits);  ///< of the range from -largest to largest
 };
 
 /// The bound holds for the *result* of the call instead of each compression: the library divides it by the number of errors that the
