@@ -32,11 +32,6 @@ struct row {
     ccoll::report last{};
 };
 
-double quantile(std::vector<double> v, double q)
-{
-    std::sort(v.begin(), v.end());
-    return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1) + 0.5)];
-}
 floats values(const std::string& field, std::size_t n, unsigned rank)
 {
     if (field == "turbulence") return fields::turbulence(n, rank);
@@ -142,13 +137,7 @@ int main(int argc, char** argv)
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
     app.add_flag("--decision", decision, "the cost of a decision that has been made");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        const int rc = me == 0 ? app.exit(e) : 0;
-        MPI_Finalize();
-        return rc;
-    }
+    if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
     if (decision) {
         const double seconds = over_ranks(seconds_of_decision(), MPI_MAX);
         if (me == 0) fmt::print("a decision that has been made takes {:.0f} ns\n", 1e9 * seconds);

@@ -31,11 +31,7 @@ struct row {
     bool same_bits = true;
 };
 
-double median(std::vector<double> v)
-{
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
+double median(std::vector<double> v) { return quantile(std::move(v), 0.5); }
 
 double processor_seconds()
 {
@@ -207,13 +203,7 @@ int main(int argc, char** argv)
     app.add_option("--repetitions", repetitions, "timed calls of each variant, after one that is not timed")->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        const int rc = me == 0 ? app.exit(e) : 0;
-        MPI_Finalize();
-        return rc;
-    }
+    if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
 
     const bool bcast = operation == "bcast", alltoall = operation == "alltoall";
     bool failed = false;

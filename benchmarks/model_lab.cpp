@@ -131,12 +131,6 @@ codec_figures measured_codec(coding codec, Field field, double eb, int me)
     return f;
 }
 
-double median(std::vector<double> v)
-{
-    std::sort(v.begin(), v.end());
-    return v[v.size() / 2];
-}
-
 }  // namespace
 
 int main(int argc, char** argv)
@@ -157,13 +151,7 @@ int main(int argc, char** argv)
     app.add_option("--cores", cores, "that the ranks share")->check(CLI::PositiveNumber)->capture_default_str();
     app.add_option("--link", name, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        const int rc = me == 0 ? app.exit(e) : 0;
-        MPI_Finalize();
-        return rc;
-    }
+    if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
     const measured_links links;
     if (me == 0) {
         fmt::print("{} ranks, {}: a message takes {:.0f} us; Gb/s in a ring and between pairs:", p, name, 1e6 * links.latency_s);
@@ -227,7 +215,7 @@ int main(int argc, char** argv)
                 const codec_model c = codec_in(r.of, codecs[static_cast<std::size_t>(r.of.codec)], p);
                 const link_model link = links.of(r.of, n, p, c.bits_per_element);
                 const prediction t = predict(r.of.work(p), static_cast<double>(n), link, c, cores / p, r.of.cut(n, p));
-                const double found = median(r.seconds), wanted = std::clamp(found, t.least_seconds, t.seconds), off = found / wanted;
+                const double found = quantile(r.seconds, 0.5), wanted = std::clamp(found, t.least_seconds, t.seconds), off = found / wanted;
                 ++all, within += off <= 1.2 && off >= 1 / 1.2;
                 fmt::print("{:10} {:18} {:8} {:9}  {:7.2f}-{:<7.2f} {:9.2f} {:7.2f}{}\n", r.of.operation, r.of.algorithm, r.of.codec_name(),
                            4 * n, 1e3 * t.least_seconds, 1e3 * t.seconds, 1e3 * found, off, off > 1.2 || off < 1 / 1.2 ? "  <--" : "");

@@ -4,7 +4,12 @@
 
 #include <mpi.h>
 
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <optional>
 #include <string>
+#include <vector>
 
 inline double over_ranks(double mine, MPI_Op op)
 {
@@ -21,4 +26,25 @@ inline std::string mpi_version()
     MPI_Get_library_version(text, &length);
     const std::string all = text;
     return all.substr(0, all.find('\n'));
+}
+
+/// Reads the options. Where they are wrong, or ask for help, rank 0 alone says so. @return the exit code if the program ends here
+inline std::optional<int> exit_of_options(CLI::App& app, int argc, char** argv)
+{
+    try {
+        app.parse(argc, argv);
+        return std::nullopt;
+    } catch (const CLI::ParseError& e) {
+        int me = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &me);
+        const int rc = me == 0 ? app.exit(e) : 0;
+        MPI_Finalize();
+        return rc;
+    }
+}
+
+inline double quantile(std::vector<double> v, double q)
+{
+    std::sort(v.begin(), v.end());
+    return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1) + 0.5)];
 }

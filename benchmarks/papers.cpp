@@ -100,12 +100,6 @@ std::vector<row> rows_of(const std::string& operation, int n, int p)
             sums<Algo::RecursiveDoubling, Codec::SZp>("homomorphic, recursive doubling, SZp")};
 }
 
-double quantile(std::vector<double> v, double q)
-{
-    std::sort(v.begin(), v.end());
-    return v[static_cast<std::size_t>(q * static_cast<double>(v.size() - 1) + 0.5)];
-}
-
 /// The exact result of this rank, in f64. @return how many elements at the front of `y` it has
 std::size_t exact_result(const std::string& operation, const floats& x, int me, int p, std::vector<double>& exact)
 {
@@ -139,13 +133,7 @@ int main(int argc, char** argv)
     app.add_option("--repetitions", repetitions, "timed calls of each variant")->capture_default_str();
     app.add_option("--link", link, "what connects the ranks, for the JSON lines")->capture_default_str();
     app.add_option("--json", json, "append JSON lines to this file");
-    try {
-        app.parse(argc, argv);
-    } catch (const CLI::ParseError& e) {
-        const int rc = me == 0 ? app.exit(e) : 0;
-        MPI_Finalize();
-        return rc;
-    }
+    if (const std::optional<int> rc = exit_of_options(app, argc, argv)) return *rc;
     bool broken = false;
     for (const std::string& operation : operations)
         for (const std::string& field : of)

@@ -21,13 +21,9 @@ mkdir -p out build/auto
 : >"$json"
 measured=no
 for mpi in "${mpis[@]}"; do
-    if ! command -v "mpicxx.$mpi" >/dev/null; then
-        echo "$mpi is not installed" >&2
-        continue
-    fi
-    measured=yes program=build/auto/$mpi
-    echo "building for $mpi, which may take a minute" >&2
-    "mpicxx.$mpi" -std=c++20 -O2 -Iinclude -DFMT_SHARED benchmarks/auto.cpp -o "$program" -lfmt
+    program=build/auto/$mpi
+    build_for "$mpi" auto "$program" || continue
+    measured=yes
     # measure <ranks> <rate> [options of the program]
     measure() {
         find_links "$1" "$2"

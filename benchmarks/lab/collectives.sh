@@ -37,13 +37,8 @@ measure() {
 : >"$json"
 measured=no
 for mpi in "${mpis[@]}"; do
-    if ! command -v "mpicxx.$mpi" >/dev/null; then
-        echo "$mpi is not installed" >&2
-        continue
-    fi
+    build_for "$mpi" collectives "build/collectives/$mpi" || continue
     measured=yes
-    echo "building for $mpi, which may take a minute" >&2
-    "mpicxx.$mpi" -std=c++20 -O2 -Iinclude -DFMT_SHARED benchmarks/collectives.cpp -o "build/collectives/$mpi" -lfmt
     printf '\n== %s, tuned (%s), %s\n' "$mpi" "$lab/tuned.$mpi" "$link"
     if [ $quick = yes ]; then
         measure "$mpi" --elements 16777216 1048576

@@ -3,6 +3,7 @@
 #   find_links <ranks> <rate>                                sets limited (yes, no) and link (for people)
 #   over_links <ranks> <rate> <mpi> <settings> <program> [options]
 #       settings: options of mpirun for Open MPI, environment for MPICH; they count on limited links alone
+#   build_for <mpi> <source> <program>                       builds benchmarks/<source>.cpp; fails where that MPI is not installed
 #   read_arguments <name> <lines> <arguments...>             sets quick and mpis, or ends the program; installs what is missing
 #       lines: of <name>.sh, which are its help
 
@@ -26,6 +27,15 @@ read_arguments() {
     done
     bootstrap g++ libcli11-dev nlohmann-json3-dev libfmt-dev '?libopenmpi-dev' '?openmpi-bin' '?libmpich-dev' '?mpich' '?iproute2'
     if [ ${#mpis[@]} = 0 ]; then mpis=(openmpi mpich); fi
+}
+
+build_for() {
+    if ! command -v "mpicxx.$1" >/dev/null; then
+        echo "$1 is not installed" >&2
+        return 1
+    fi
+    echo "building for $1, which may take a minute" >&2
+    "mpicxx.$1" -std=c++20 -O2 -Iinclude -DFMT_SHARED "benchmarks/$2.cpp" -o "$3" -lfmt || exit
 }
 
 find_links() {

@@ -22,13 +22,9 @@ mkdir -p out build/papers
 : >"$json"
 measured=no
 for mpi in "${mpis[@]}"; do
-    if ! command -v "mpicxx.$mpi" >/dev/null; then
-        echo "$mpi is not installed" >&2
-        continue
-    fi
-    measured=yes program=build/papers/$mpi
-    echo "building for $mpi, which may take a minute" >&2
-    "mpicxx.$mpi" -std=c++20 -O2 -Iinclude -DFMT_SHARED benchmarks/papers.cpp -o "$program" -lfmt
+    program=build/papers/$mpi
+    build_for "$mpi" papers "$program" || continue
+    measured=yes
     find_links "$ranks" "$rate"
     over_links "$ranks" "$rate" "$mpi" '' "$program" --link "$link" --json "$json" "${options[@]+"${options[@]}"}"
 done
