@@ -385,6 +385,33 @@ TEMPLATE_TEST_CASE("means of fill values are fill values in SZp", "[codec][szp]"
         }
 }
 
+TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing", "[codec][szp]", float, double)
+{
+    using T = TestType;
+    constexpr std::size_t n = 2048;
+    const double eb = 1e-3;
+    std::vector<T> x = fields::smooth<T>(n, 4);
+    std::fill(x.begin() + n / 2 - 100, x.end(), x[n / 2 - 100]);
+    for (const std::size_t row : {0u, 40u}) {
+        INFO("row " << row);
+        const facts<T> known{ccoll::field_strides(row)};
+        const bytes chunk = moved(x, eb, known), sums = addend(x, eb, known), noise = addend(fields::random<T>(n, 5), eb);
+        const auto elsewhere = [](bytes all) {
+            const std::size_t at = ccoll::detail::szp::places_at(2) + 8;
+            all.at(at) = all.at(at + 1) = std::byte{0xff};  // a Mi bytes behind: not in this program's stack
+            return all;
+        };
+        with_each_isa([&] {
+            const std::vector<T> law = law_values(x, eb);
+            CHECK(equal_but_zeros(decoded<T>(elsewhere(chunk), n, eb), law));
+            CHECK(equal_but_zeros(decoded_sum<T>(elsewhere(sums), n, eb), law));
+            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), noise, n), n, eb), decoded_sum<T>(sum<T>(sums, noise, n), n, eb)));
+            const bytes large = addend(std::vector<T>(n, T(1e20)), eb);  // quanta of 64 bits and wide integers
+            CHECK(equal(decoded_sum<T>(sum<T>(elsewhere(sums), large, n), n, eb), decoded_sum<T>(sum<T>(sums, large, n), n, eb)));
+        });
+    }
+}
+
 TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is refused or decoded", "[codec][szp]", float, double)
 {
     using T = TestType;

@@ -183,7 +183,6 @@ struct chunk_view {
             return true;
         }
         const u8* const place = bytes + places_at(groups) + 8 * g;
-        const std::size_t at = unit * get<u16>(place);
         const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
         const u8* const codes = bytes + head_bytes + 16 * g;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
@@ -192,6 +191,8 @@ struct chunk_view {
         if (v.lists && (head.wide || lowest != 0)) return false;
         const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
+        // Without planes the place means nothing, but kernels load planes before they look at the width.
+        const std::size_t at = v.flat ? 0 : unit * get<u16>(place);
         v.planes = bytes + at;
         v.ahead = at + 4 * words + fetch_distance <= size + behind ? fetch_distance : 0;
         if (v.flat) return true;
