@@ -142,11 +142,17 @@ TEMPLATE_TEST_CASE("the section of an addend gives back its values, rounded to t
             for (std::size_t i = 0; i < n; ++i)
                 if (has(at, i)) fields::set_bits(x[i], ++k % 9 < 6 ? std::bit_cast<fields::word<T>>(T(1e20)) : many<T>(k % 3));
             bytes first;
+            std::vector<T> values;
             with_each_isa([&] {
                 const encoded e = encode(x, step);
-                if (first.empty()) first = e.sections;
-                CHECK(e.sections == first);
                 const auto y = decode<T>(e, step);
+                if (!values.empty()) {
+                    CHECK(e.sections == first);
+                    CHECK(std::memcmp(y.data(), values.data(), n * sizeof(T)) == 0);
+                    return;
+                }
+                first = e.sections;
+                values = y;
                 std::size_t wrong = 0;
                 for (std::size_t i = 0; i < n; ++i) wrong += has(at, i) && !is_sum<T>({x}, i, step, y[i]);
                 CHECK(wrong == 0);

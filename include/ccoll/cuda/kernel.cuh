@@ -20,7 +20,7 @@
 #define CCOLL_NO_UNROLL _Pragma("unroll 1")
 #elif defined(CCOLL_CUDA_EMULATED)
 #define CCOLL_DEVICE inline __attribute__((always_inline))
-#define CCOLL_DEVICE_RARE inline __attribute__((noinline))
+#define CCOLL_DEVICE_RARE __device__ inline __attribute__((noinline))
 #define CCOLL_UNROLL
 #define CCOLL_NO_UNROLL
 #else

@@ -32,7 +32,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -40,7 +39,9 @@
 
 #define CCOLL_CUDA_EMULATED
 
-#if defined(__SANITIZE_THREAD__)
+// machine.cpp is compiled without sanitizers, and is told by these macros for which one.
+#if defined(EMULATOR_TSAN) || defined(EMULATOR_ASAN)
+#elif defined(__SANITIZE_THREAD__)
 #define EMULATOR_TSAN
 #elif defined(__SANITIZE_ADDRESS__)
 #define EMULATOR_ASAN
@@ -64,12 +65,21 @@
 #include <ucontext.h>
 #endif
 
-#define __global__
+#if defined(__GNUC__) && !defined(__clang__)  // kernels are optimised, the tests around them are not
+#define __device__ __attribute__((optimize("O1")))
+#else
 #define __device__
+#endif
+#define __global__ __device__
 #define __host__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __forceinline__ inline __attribute__((always_inline))
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("O1")
+#endif
 
 struct dim3 {
     unsigned x = 1, y = 1, z = 1;
@@ -199,12 +209,23 @@ struct fiber {
 #endif
 };
 
+/// splitmix64: next to a kernel's step, the generators of <random> take long.
+struct generator {
+    std::uint64_t state = 0;
+    std::uint64_t operator()()
+    {
+        std::uint64_t z = state += 0x9e3779b97f4a7c15u;
+        z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+        z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+        return z ^ z >> 31;
+    }
+};
 struct machine {
     options how;
     unsigned grid = 1, threads = 1;
     std::size_t shared_bytes = 0;
     std::function<void()> kernel;
-    std::mt19937_64 random;
+    generator random;
     std::vector<fiber*> ready;
     std::vector<std::unique_ptr<fiber>> fibers;
     std::vector<std::unique_ptr<block>> blocks;
@@ -217,296 +238,12 @@ inline fiber* now = nullptr;
 inline char order_of_all = 0;
 inline std::mutex one_at_a_time;
 
-#if defined(__x86_64__)
-/// Saves the registers that a callee keeps and the stack, and takes up those of another fiber.
-__attribute__((naked, noinline)) inline void change_stack(void** /*save: rdi*/, void* /*to: rsi*/)
-{
-    __asm__(
-        "pushq %rbp\n pushq %rbx\n pushq %r12\n pushq %r13\n pushq %r14\n pushq %r15\n"
-        "movq %rsp, (%rdi)\n movq %rsi, %rsp\n"
-        "popq %r15\n popq %r14\n popq %r13\n popq %r12\n popq %rbx\n popq %rbp\n ret\n");
-}
-#endif
-
-EMULATOR_HIDDEN inline void change(fiber& from, fiber& to, [[maybe_unused]] bool last = false)
-{
-#if defined(EMULATOR_TSAN)  // orders nothing except the begin of a thread
-    __tsan_switch_to_fiber(to.tsan, to.fresh ? 0u : unsigned{__tsan_switch_to_fiber_no_sync});
-    to.fresh = false;
-#endif
-#if defined(EMULATOR_ASAN)
-    __sanitizer_start_switch_fiber(last ? nullptr : &from.fake, to.bottom, to.stack_bytes);
-#endif
-#if defined(__x86_64__)
-    change_stack(&from.saved, to.saved);
-#else
-    swapcontext(&from.saved, &to.saved);
-#endif
-#if defined(EMULATOR_ASAN)
-    __sanitizer_finish_switch_fiber(from.fake, nullptr, nullptr);
-#endif
-}
-
+// ---- machine.cpp ----
 /// A thread stops until the scheduler lets it go on.
-EMULATOR_HIDDEN inline void stop(waits_for what, location where)
-{
-    fiber& me = *now;
-    me.wants = what;
-    me.where = where;
-#if defined(EMULATOR_TSAN)
-    if (what == waits_for::end) __tsan_release(&me.of->order_of_end);
-    __tsan_release(&order_of_all);
-#endif
-    change(me, the_machine->self, what == waits_for::end);
-    now = &me;
-}
-EMULATOR_HIDDEN inline void give_up(const char* what, location where)
-{
-    now->broken = what;
-    stop(waits_for::nothing, where);
-    std::abort();
-}
-
-inline void body()
-{
-#if defined(EMULATOR_ASAN)
-    __sanitizer_finish_switch_fiber(nullptr, &the_machine->self.bottom, &the_machine->self.stack_bytes);
-#endif
-    the_machine->kernel();
-    stop(waits_for::end, location::current());
-    std::abort();
-}
-
-inline void prepare(fiber& f)
-{
-#if defined(__x86_64__)
-    auto top = reinterpret_cast<std::uintptr_t>(f.stack.get() + f.stack_bytes) & ~std::uintptr_t{15};
-    void** p = reinterpret_cast<void**>(top);
-    *--p = nullptr;
-    *--p = reinterpret_cast<void*>(&body);
-    for (int i = 0; i < 6; ++i) *--p = nullptr;
-    f.saved = p;
-#else
-    getcontext(&f.saved);
-    f.saved.uc_stack.ss_sp = f.stack.get();
-    f.saved.uc_stack.ss_size = f.stack_bytes;
-    makecontext(&f.saved, &body, 0);
-#endif
-}
-
-inline std::string place(const location& l)
-{
-    const char* const file = std::strrchr(l.file, '/');
-    return std::string(file != nullptr ? file + 1 : l.file) + ":" + std::to_string(l.line);
-}
-inline std::string who_stands_where(const machine& m)
-{
-    std::map<std::string, unsigned> at;
-    for (const auto& f : m.fibers) {
-        if (f->of == nullptr || f->wants == waits_for::end) continue;
-        const char* const doing = f->wants == waits_for::barrier ? "__syncthreads" : f->wants == waits_for::warp ? f->met->what : "running";
-        ++at["block " + std::to_string(f->of->index) + ": " + doing + " at " + place(f->where)];
-    }
-    std::string s;
-    for (const auto& [text, n] : at) s += "\n  " + std::to_string(n) + " threads of " + text;
-    return s;
-}
-
-inline void let_go(machine& m, fiber* f)
-{
-    f->spins = f->wants == waits_for::store;
-    f->wants = waits_for::nothing;
-    m.ready.push_back(f);
-}
-
-/// Bytes of which no two are alike for a reason: a kernel that relies on equal ones, as on zeros, is noticed.
-inline void poison(std::byte* at, std::size_t bytes, std::uint64_t seed)
-{
-    for (std::size_t i = 0; i < bytes; ++i) {
-        if (i % 7 == 0) seed = seed * 6364136223846793005u + 1442695040888963407u;
-        at[i] = static_cast<std::byte>(seed >> 8 * (i % 7 + 1));
-    }
-}
-
-inline void begin_block(machine& m, unsigned index)
-{
-#if defined(EMULATOR_TSAN) || defined(EMULATOR_ASAN)
-    constexpr std::size_t stack_bytes = 256 << 10;
-#else
-    constexpr std::size_t stack_bytes = 64 << 10;
-#endif
-    auto b = std::make_unique<block>();
-    b->index = index;
-    b->live = m.threads;
-    b->warps.reset(new warp[(m.threads + 31) / 32]);
-    b->memory.reset(new std::byte[m.shared_bytes + 16]);
-    b->shared = b->memory.get() + (16 - reinterpret_cast<std::uintptr_t>(b->memory.get()) % 16) % 16;
-    poison(b->memory.get(), m.shared_bytes + 16, m.random());
-    for (unsigned t = 0; t < m.threads; ++t) {
-        std::unique_ptr<fiber> f;
-        if (!idle.empty()) {
-            std::swap(idle[m.random() % idle.size()], idle.back());
-            f = std::move(idle.back());
-            idle.pop_back();
-        } else {
-            f = std::make_unique<fiber>();
-            f->stack_bytes = stack_bytes;
-            f->stack.reset(new std::byte[stack_bytes]);
-#if defined(EMULATOR_ASAN)
-            f->bottom = f->stack.get();
-#endif
-        }
-        f->of = b.get();
-        f->in = &b->warps[t / 32];
-        f->thread = t;
-        f->wants = waits_for::nothing;
-        f->spins = false;
-        f->broken = nullptr;
-#if defined(EMULATOR_TSAN)
-        if (f->tsan == nullptr) f->tsan = __tsan_create_fiber(0);
-        f->fresh = true;
-#endif
-        prepare(*f);
-        m.ready.push_back(f.get());
-        m.fibers.push_back(std::move(f));
-    }
-    m.blocks.push_back(std::move(b));
-}
-inline void end_block(machine& m, block* b)
-{
-#if defined(EMULATOR_TSAN)
-    __tsan_acquire(&b->order_of_end);
-#endif
-    for (auto& f : m.fibers)
-        if (f->of == b) {
-            f->of = nullptr;
-            idle.push_back(std::move(f));
-        }
-    std::erase_if(m.fibers, [](const auto& f) { return f == nullptr; });
-    std::erase_if(m.blocks, [b](const auto& x) { return x.get() == b; });
-}
-
-inline void open_barrier_if_full(machine& m, block& b)
-{
-    if (b.arrived == 0 || b.arrived < b.live) return;
-    b.arrived = 0;
-    ++b.turn;
-    ++total.barriers;
-    for (fiber* f : b.waiting) let_go(m, f);
-    b.waiting.clear();
-    m.spins_in_vain = 0;
-}
-
-/// What a thread waits for, now that it has stopped.
-inline void serve(machine& m, fiber& f)
-{
-    constexpr std::uint64_t for_ever = 2000000;
-    if (f.broken != nullptr) throw fault(std::string(f.broken) + " at " + place(f.where));
-    block& b = *f.of;
-    switch (f.wants) {
-    case waits_for::nothing: break;
-    case waits_for::store:
-        if (++m.spins_in_vain > for_ever) throw fault("threads spin for ever:" + who_stands_where(m));
-        let_go(m, &f);
-        break;
-    case waits_for::barrier:
-        if (b.arrived == 0) b.where = f.where;
-        else if (b.where.line != f.where.line)
-            throw fault("threads of one block wait at different __syncthreads: " + place(b.where) + " and " + place(f.where));
-        b.waiting.push_back(&f);
-        ++b.arrived;
-        open_barrier_if_full(m, b);
-        break;
-    case waits_for::warp: {
-        meeting& met = *f.met;
-        met.waiting[f.thread % 32] = &f;
-        if ((met.mask & f.in->ended) != 0)
-            throw fault(std::string(met.what) + " at " + place(f.where) + " waits for lanes that have ended");
-        if (met.arrived != met.mask) break;
-        met.arrived = 0;
-        ++met.turn;
-        ++total.warp_operations;
-        for (fiber*& waiting : met.waiting)
-            if (fiber* const each = std::exchange(waiting, nullptr); each != nullptr) let_go(m, each);
-        m.spins_in_vain = 0;
-        break;
-    }
-    case waits_for::end:
-        f.in->ended |= 1u << f.thread % 32;
-        --b.live;
-        m.spins_in_vain = 0;
-        if (b.live == 0) end_block(m, &b);
-        else open_barrier_if_full(m, b);
-        break;
-    }
-}
-
-/// Which of the threads that can run does: an index.
-inline std::size_t choose(machine& m)
-{
-    const std::size_t any = m.random() % m.ready.size();
-    if (!m.how.runs_ahead || m.random() % 64 == 0) return any;  // now and then any, so that those for which others spin go on
-    const auto order = [&](const fiber& f) { return (f.thread / 32 + 1) * (2 * m.how.seed + 1) * 0x9e3779b97f4a7c15u; };
-    std::size_t first = m.ready.size();
-    for (std::size_t i = 0; i < m.ready.size(); ++i)
-        if (!m.ready[i]->spins && (first == m.ready.size() || order(*m.ready[i]) < order(*m.ready[first]))) first = i;
-    return first < m.ready.size() ? first : any;
-}
-
-inline void run(machine& m)
-{
-    unsigned next = 0;
-    for (;;) {
-        while (next < m.grid && m.blocks.size() < m.how.resident) begin_block(m, next++);
-        if (m.ready.empty()) {
-            if (m.blocks.empty()) return;
-            throw fault("threads wait for ever:" + who_stands_where(m));
-        }
-        const std::size_t i = choose(m);
-        fiber* const f = m.ready[i];
-        m.ready[i] = m.ready.back();
-        m.ready.pop_back();
-        now = f;
-        ++total.switches;
-        change(m.self, *f);
-        now = nullptr;
-        if (interrupted != nullptr && interrupted()) throw fault("interrupted");
-        serve(m, *f);
-    }
-}
-
+EMULATOR_HIDDEN void stop(waits_for what, location where);
+EMULATOR_HIDDEN void give_up(const char* what, location where);
 /// All lanes of the mask hand in a value, and each gets all of them.
-EMULATOR_HIDDEN inline const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what, location where,
-                                                 [[maybe_unused]] bool orders_memory = false)
-{
-    fiber& me = *now;
-    const unsigned lane = me.thread % 32;
-    if ((mask >> lane & 1) == 0) give_up("a lane is not in the mask that it gives", where);
-    warp& w = *me.in;
-    unsigned k = 0;
-    while (k < w.used && w.of[k].mask != mask) ++k;
-    if (k == warp::most_masks) give_up("too many masks", where);
-    if (k == w.used) w.of[w.used++].mask = mask;
-    meeting& met = w.of[k];
-    const unsigned turn = met.turn & 1;
-    if (met.arrived == 0) {
-        met.what = what;
-        met.where = where;
-    } else if (met.what != what || met.where.line != where.line) {
-        give_up("lanes of one mask are at different intrinsics", where);
-    }
-    met.values[turn][lane] = value;
-    met.arrived |= 1u << lane;
-    me.met = &met;
-#if defined(EMULATOR_TSAN)
-    if (orders_memory) __tsan_release(&met.order_of[turn]);
-#endif
-    stop(waits_for::warp, where);
-#if defined(EMULATOR_TSAN)
-    if (orders_memory) __tsan_acquire(&met.order_of[turn]);
-#endif
-    return met.values[turn];
-}
+EMULATOR_HIDDEN const std::uint64_t* meet(unsigned mask, std::uint64_t value, const char* what, location where, bool orders_memory = false);
 
 template <class T>
 std::uint64_t to_bits(T v)
@@ -557,34 +294,12 @@ EMULATOR_HIDDEN Byte* address_of_access(Byte* p, std::size_t bytes, const locati
 }
 
 /// Runs a kernel to its end. @throw fault
-inline void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes, std::function<void()> kernel)
-{
-    const std::lock_guard lock(detail::one_at_a_time);
-    detail::machine m;
-    m.how = how;
-    m.grid = grid;
-    m.threads = threads;
-    m.shared_bytes = shared_bytes;
-    m.kernel = std::move(kernel);
-    m.random.seed(how.seed);
-#if defined(EMULATOR_TSAN)
-    m.self.tsan = __tsan_get_current_fiber();
-#endif
-    detail::the_machine = &m;
-    struct restore {
-        ~restore()
-        {
-#if defined(EMULATOR_TSAN)  // after a fault there are threads that never end
-            __tsan_acquire(&detail::order_of_all);
-            for (auto& f : detail::the_machine->fibers) __tsan_destroy_fiber(f->tsan);
-#endif
-            detail::the_machine = nullptr;
-            detail::now = nullptr;
-        }
-    } at_end;
-    detail::run(m);
-}
+void launch(const options& how, unsigned grid, unsigned threads, std::size_t shared_bytes, std::function<void()> kernel);
 
 }  // namespace emulator
 
 #include "intrinsics.hpp"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif

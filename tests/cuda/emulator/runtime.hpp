@@ -96,7 +96,7 @@ public:
         return one;
     }
     std::recursive_mutex mutex;
-    std::mt19937_64 random{1};
+    detail::generator random{1};
     std::map<std::uintptr_t, allocation> memory;
 
     stream& of(stream* s) { return s != nullptr ? *s : default_[current_device]; }
