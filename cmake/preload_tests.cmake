@@ -13,7 +13,8 @@ function(add_preload_test mpi name ranks program)
   set(test preload/${mpi}/${name}/p${ranks})
   add_test(NAME ${test} COMMAND ${CMAKE_COMMAND} "-DRUN=${mpiexec_${mpi}};-n;${ranks}" -DLIBRARY=$<TARGET_FILE:ccoll_preload_${mpi}>
     -DPROGRAM=${program} -DWORK=${CMAKE_CURRENT_BINARY_DIR}/preload/${mpi}/${name}${ranks} ${ARGN} -P ${root}/cmake/check_preload.cmake)
-  set_tests_properties(${test} PROPERTIES TIMEOUT 120 LABELS preload ENVIRONMENT "${mpi_environment}" PROCESSORS 2)
+  set_tests_properties(${test} PROPERTIES TIMEOUT 120 LABELS preload ENVIRONMENT "${mpi_environment}")
+  share_processors(${test} ${mpi} ${ranks})
 endfunction()
 
 set(preload_targets "")

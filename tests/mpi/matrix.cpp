@@ -138,7 +138,7 @@ int main(int argc, char** argv)
             for (const spec& s : each.of->all(each.index, p, random)) ranks.run(*each.of, s);
     } else {
         for (std::size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
-        const double seconds = number_from("CCOLL_MATRIX_SECONDS", p == 1 ? 1 : 4), begin = MPI_Wtime();
+        const double seconds = number_from("CCOLL_MATRIX_SECONDS", p == 1 ? 1 : 3), begin = MPI_Wtime();
         const bool faults = number_from("CCOLL_MATRIX_FAULTS", 1) > 0;
         const auto most = static_cast<std::size_t>(number_from("CCOLL_MATRIX_CASES", 1500));
         for (std::size_t i = 0;; ++i) {
