@@ -121,8 +121,10 @@ bool links(const options& o, int me, int p)
                                                                                                                               bound);
                             }});
         }
+        constexpr double patience_s = 1;  // calls that take longer are made once
         for (int k = -1; k < o.repetitions; ++k)
             for (row& r : rows) {
+                if (k >= 0 && !r.seconds.empty() && r.seconds[0] > patience_s) continue;
                 std::vector<double> y = me == 0 ? x : std::vector<double>(x.size());
                 MPI_Barrier(MPI_COMM_WORLD);
                 const double begin = MPI_Wtime();
@@ -131,7 +133,7 @@ bool links(const options& o, int me, int p)
                 double largest = 0;
                 for (std::size_t i = 0; i < y.size(); ++i) largest = std::max(largest, std::fabs(y[i] - x[i]));
                 r.largest = std::max(r.largest, over_ranks(largest, MPI_MAX));
-                if (k < 0) continue;
+                if (k < 0 && seconds < patience_s) continue;
                 r.seconds.push_back(seconds);
                 r.resent += static_cast<std::uint64_t>(over_ranks(static_cast<double>(report.faults.resent), MPI_SUM));
                 r.corrected += static_cast<std::uint64_t>(over_ranks(static_cast<double>(report.faults.corrected), MPI_SUM));

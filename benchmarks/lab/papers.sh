@@ -5,7 +5,7 @@
 #   benchmarks/run.sh papers [--quick] [openmpi|mpich] [part ...]
 #       --quick   allreduce and bcast of turbulence alone, some two minutes
 #       C-Coll and ghZCCL, on links: sizes, fields, bounds (of allreduce), moved (reduce, bcast, scatter), ranks (2 and 8)
-#       Zhou et al., on links: alltoall        Hu, Hu and Koibuchi, on links: faults, apps (2 ranks)
+#       Zhou et al., on links: alltoall        Hu, Hu and Koibuchi, on links: faults, apps (2 ranks); stack: C-Coll's image stacking
 #       on one core: codecs, errors            models, no measurements: torus (64 nodes), model (up to 128 nodes and 512 GPUs)
 #   Files *.f32 in data/ are measured as well as generated fields, if that folder is there.
 #   Environment: RANKS (4), RATE (1gbit), DATA (data)
@@ -18,7 +18,7 @@ lab=benchmarks/lab
 # shellcheck source=benchmarks/lab/links.sh
 . $lab/links.sh
 
-known_parts='sizes fields bounds moved ranks alltoall faults apps codecs errors torus model'
+known_parts='sizes fields bounds moved ranks alltoall faults apps stack codecs errors torus model'
 read_arguments papers 3,12 "$@"
 bootstrap '?python3-matplotlib' '?libfftw3-dev'
 
@@ -64,27 +64,47 @@ on_a_core() {
     say_if_busy
     "build/papers/$mpi-$source" --json $json "$@"
 }
-# applications: over links of two nodes, as Hu and Koibuchi measured them
-applications() {
-    local tree=build/papers/apps-$mpi log name
-    log=$(mktemp)
-    echo "building the applications, which may take minutes" >&2
+# build_examples <target>
+build_examples() {
+    local log
+    tree=build/papers/examples-$mpi log=$(mktemp)
+    echo "building $1 of examples/, which may take minutes" >&2
     if ! { cmake -S . -B "$tree" -DCMAKE_BUILD_TYPE=Release -DCCOLL_BUILD_TESTS=OFF -DCCOLL_BUILD_BENCHMARKS=OFF \
-        "-DMPI_CXX_COMPILER=$(command -v "mpicxx.$mpi")" && cmake --build "$tree" --target apps -j "$(nproc)"; } >"$log" 2>&1; then
+        "-DMPI_CXX_COMPILER=$(command -v "mpicxx.$mpi")" && cmake --build "$tree" --target "$1" -j "$(nproc)"; } >"$log" 2>&1; then
         cat "$log" >&2
         rm -f "$log"
         return 1
     fi
     rm -f "$log"
     mkdir -p out/papers_apps
+}
+# keep <file>: its lines, as rows of an application
+keep() { sed "s/^{/{\"what\": \"app\", \"link\": \"$link\", /" "$1" >>$json; }
+# applications: over links of two nodes, as Hu and Koibuchi measured them
+applications() {
+    local name plans bounds
+    build_examples apps
     find_links 2 "$rate"
     for name in ${APPS:-pingpong himeno kmeans fft turbulence moe summa lu}; do
-        local plans=(SZp BitZip BitWise ByteZip) bounds=(1e-6 1e-4 1e-2)
+        plans=(SZp BitZip BitWise ByteZip) bounds=(1e-6 1e-4 1e-2)
         if [ "$name" = moe ]; then plans=(SZp Zfp16 Zfp8); fi
         if [ "$name" = turbulence ]; then plans=(SZp Zfp24 Zfp16); fi
         if [ ! -x "$tree/examples/apps/app_$name" ]; then echo "$name needs FFTW, and is left out" >&2 && continue; fi
         over_links 2 "$rate" "$mpi" '' "$tree/examples/apps/app_$name" --plan "${plans[@]}" --bound "${bounds[@]}" --out out/papers_apps
-        sed "s/^{/{\"what\": \"app\", \"link\": \"$link\", /" "out/papers_apps/$name.jsonl" >>$json
+        keep "out/papers_apps/$name.jsonl"
+    done
+}
+stack() {
+    local codec bound
+    build_examples image_stacking
+    find_links "$ranks" "$rate"
+    for codec in PipeSZx SZp; do
+        for bound in 1e-2 1e-3 1e-4; do
+            over_links "$ranks" "$rate" "$mpi" '' "$tree/examples/image_stacking" --nx 300 --nz 150 --shots 8 --codec $codec --bound $bound \
+                --out out/papers_apps
+            python3 -c 'import json, sys; print(json.dumps(json.load(open(sys.argv[1]))))' out/papers_apps/image_stacking.json >out/papers_apps/line.json
+            keep out/papers_apps/line.json
+        done
     done
 }
 
@@ -105,6 +125,7 @@ for part in "${parts[@]}"; do
             ;;
         faults) on_links "$ranks" paper_faults ;;
         apps) applications ;;
+        stack) stack ;;
         codecs) on_a_core paper_codecs --field wavefronts turbulence "${own[@]+"${own[@]}"}" ;;
         errors) on_a_core paper_errors --field wavefronts turbulence "${own[@]+"${own[@]}"}" ;;
         torus) on_a_core paper_torus ;;
