@@ -8,6 +8,7 @@
 // either.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
