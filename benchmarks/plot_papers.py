@@ -37,7 +37,9 @@ def grid(count, height=3.6):
 
 def draw_breakdown(rows):
     """C-Coll, figures 7 to 10: where the time of each variant goes, by size."""
-    rows = [r for r in rows if r.get("operation") == "allreduce" and "phases_ms" in r and r["ranks"] == 4 and r["field"] == "turbulence"]
+    rows = [r for r in rows if r.get("operation") == "allreduce" and "phases_ms" in r and r["ranks"] == 4 and r["field"] == "turbulence" and
+            r.get("relative_bound") == 1e-3]
+    rows = list({(r["bytes"], r["variant"]): r for r in rows}.values())
     sizes = in_order(r["bytes"] for r in rows)
     if not sizes:
         return None
