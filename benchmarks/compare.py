@@ -14,11 +14,13 @@ import sys
 
 # Figures, the best first: a ratio is compared where there is one. True: more is better.
 FIGURES = {"of_plain": True, "of_copy": True, "speed_up": True, "raw_gb_per_s": True, "ms": False, "found_ms": False, "median_us": False,
-           "median_s": False, "seconds": False, "ratio": True, "bits_per_value": False}
-SPREADS = {"of_plain": ["of_plain_quartiles"], "ms": ["ms_quartiles", ("ms_min", "ms_max")], "median_s": [("fastest_s", "slowest_s")]}
+           "median_s": False, "seconds": False, "average_us": False, "call_s": False, "ratio": True, "bits_per_value": False}
+SPREADS = {"of_plain": ["of_plain_quartiles"], "ms": ["ms_quartiles", ("ms_min", "ms_max")], "median_s": [("fastest_s", "slowest_s")],
+           "average_us": [("min_us", "max_us")]}
 # What tells rows from each other.
 NAMES = {"operation", "variant", "what", "algorithm", "codec", "field", "type", "bytes", "raw_bytes", "ranks", "link", "mpi", "elements", "isa",
-         "relative_bound", "bound_of_range", "record", "stage", "note", "machine"}
+         "relative_bound", "bound_of_range", "record", "stage", "note", "machine", "rate", "bound", "app", "plan", "figure", "codecs", "gbit", "mb",
+         "pattern", "compression", "offered", "bit_error_rate", "job", "name"}
 DECIDED = {"algorithm", "codec"}  # by Codec::Auto, whose rows have a reason
 
 

@@ -6,12 +6,13 @@
 #   benchmarks/run.sh ratio [options]     bits per value of SZp and of other layouts, and true maximum errors
 #   benchmarks/run.sh ratio --papers      ratios of the papers' codecs on data of their kinds
 #   benchmarks/run.sh threads [options]   codecs on several threads, against one thread
-#   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --help lists the options
+#   benchmarks/run.sh collectives [options]  collectives against tuned plain MPI, 4 ranks on links of 1 Gb/s; --osu: in OSU's layout; --help
 #   benchmarks/run.sh auto [options]      Codec::Auto against plain MPI, and against the plans that it chooses from; --help lists the options
-#   benchmarks/run.sh papers [options]    what C-Coll and ghZCCL compare, idea by idea, on links of 1 Gb/s; --help lists the options
+#   benchmarks/run.sh papers [options]    the figures of the five papers, on links of 1 Gb/s and in models; draws out/papers_*.png; --help
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
+#   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some thirty minutes; --help
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
 #   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
@@ -21,9 +22,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # shellcheck source=cmake/bootstrap.sh
 . cmake/bootstrap.sh
+# shellcheck source=benchmarks/lab/idle.sh
+. benchmarks/lab/idle.sh
 
 usage() {
-    sed -n '3,18s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,19s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -44,6 +47,7 @@ build() {
 # run <program> [options]: CLI11 has a code of its own for every kind of mistake in options, all of them from 100 on.
 run() {
     local code=0
+    asks_for_help "$@" || say_if_busy
     "$@" || code=$?
     [ $code -lt 100 ] || code=2
     return $code
@@ -139,6 +143,7 @@ case $what in
         ;;
     compare) exec python3 benchmarks/compare.py "$@" ;;
     papers) exec benchmarks/lab/papers.sh "$@" ;;
+    readme) exec benchmarks/lab/readme.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

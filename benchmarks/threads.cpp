@@ -3,12 +3,14 @@
 // alternately. Checks that frames have the same bytes, and that values are within the bound.
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include <ccoll/codec.hpp>
 #include <ccoll/exec.hpp>
 
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <functional>
 
 #include "fields.hpp"
@@ -21,6 +23,7 @@ struct options {
     std::size_t mib = 512;
     int runs = 11;
     double relative = 1e-3;
+    std::string json;
 };
 
 template <std::size_t Threads>
@@ -68,15 +71,18 @@ void measure(work& w, int runs, std::size_t widths)
         }
 }
 
-void print(const work& w, double raw_bytes)
+void print(const options& chosen, const work& w, double raw_bytes)
 {
+    nlohmann::json j{{"name", w.name}, {"gb_per_s", raw_bytes / median(w.seconds[0]) * 1e-9}, {"times", nlohmann::json::object()}};
     fmt::print("{:28} {:8.2f} GB/s", w.name, raw_bytes / median(w.seconds[0]) * 1e-9);
     for (std::size_t i = 1; i < w.seconds.size(); ++i) {
         std::vector<double> times;  // compared pair by pair, because anything that slows the machine for a while slows both
         for (std::size_t k = 0; k < w.seconds[0].size(); ++k) times.push_back(w.seconds[0][k] / w.seconds[i][k]);
         fmt::print("   {} threads {:5.2f}", counts[i], median(times));
+        j["times"][std::to_string(counts[i])] = median(times);
     }
     fmt::print("\n");
+    if (!chosen.json.empty()) std::ofstream(chosen.json, std::ios::app) << j << '\n';
 }
 
 template <class Codec, class T>
@@ -110,7 +116,7 @@ bool run(const options& chosen, std::span<const T> x, double eb, std::size_t wid
     }
     for (work& w : all) {
         measure(w, chosen.runs, widths);
-        print(w, static_cast<double>(x.size_bytes()));
+        print(chosen, w, static_cast<double>(x.size_bytes()));
     }
     if (!good) fmt::print("{}: wrong bytes, or a value outside its bound\n", name);
     return good;
@@ -124,13 +130,13 @@ bool run_type(const options& chosen, std::span<const double> field, std::size_t 
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<T>(field[i % field.size()]);
     const auto [low, high] = std::minmax_element(field.begin(), field.end());
     const double eb = chosen.relative * (*high - *low);
-    work plain{"memcpy",
+    work plain{sizeof(T) == 4 ? "memcpy f32" : "memcpy f64",
                {[&] { copy<1>(std::as_writable_bytes(std::span(y)), std::as_bytes(std::span(x))); },
                 [&] { copy<2>(std::as_writable_bytes(std::span(y)), std::as_bytes(std::span(x))); },
                 [&] { copy<4>(std::as_writable_bytes(std::span(y)), std::as_bytes(std::span(x))); },
                 [&] { copy<8>(std::as_writable_bytes(std::span(y)), std::as_bytes(std::span(x))); }}};
     measure(plain, chosen.runs, widths);
-    print(plain, static_cast<double>(x.size() * sizeof(T)));
+    print(chosen, plain, static_cast<double>(x.size() * sizeof(T)));
     bool good = run<Codec::SZp, T>(chosen, x, eb, widths);
     good &= run<Codec::SZx, T>(chosen, x, eb, widths);
     return good;
@@ -147,6 +153,7 @@ int main(int argc, char** argv)
     app.add_option("--eb", chosen.relative, "absolute bound, as a fraction of the value range")
         ->check(CLI::Range(1e-12, 1.0))
         ->capture_default_str();
+    app.add_option("--json", chosen.json, "append JSON lines to this file");
     CLI11_PARSE(app, argc, argv);
     std::size_t widths = 1;
     while (widths < std::size(counts) && counts[widths] <= static_cast<int>(std::thread::hardware_concurrency())) ++widths;

@@ -77,6 +77,9 @@ if [ $threads = no ] && [ -z "$launcher" ]; then
 fi
 
 if [ $apps = yes ]; then
+    # shellcheck source=benchmarks/lab/idle.sh
+    . benchmarks/lab/idle.sh
+    if [ $help = no ]; then say_if_busy; fi
     failed=()
     mapfile -t all < <(find "$tree/examples/apps" -maxdepth 1 -name 'app_*' -type f -perm -u+x | sort)
     if [ $help = no ]; then

@@ -3,8 +3,11 @@
 # Compressed collectives against plain MPI with its best settings, on 4 ranks whose links let 1 Gb/s through in each direction: a table per
 # data set and size, and JSON lines in out/collectives.jsonl. Where such links cannot be made, ranks talk through this machine's memory
 # instead, and the rows say so: codecs lose there, because memory is faster than they are.
-#   benchmarks/run.sh collectives [--quick] [openmpi|mpich]
+#   benchmarks/run.sh collectives [--quick] [--osu] [openmpi|mpich]
 #       --quick   allreduce of 64 MiB and 4 MiB alone, some two minutes; otherwise all rows of the README, some ten minutes per MPI
+#       --osu     latencies from 8 bytes to 64 MiB of allreduce, bcast and alltoall, plain MPI beside plans of ccoll, in the layout of the
+#                 OSU micro-benchmarks: average, least and most of the ranks; JSON lines in out/osu.jsonl. Some four minutes per MPI, and
+#                 with --quick (up to 1 MiB) one
 #   Environment: RANKS (4), RATE (1gbit), REPETITIONS (5)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -16,38 +19,41 @@ lab=benchmarks/lab
 . $lab/links.sh
 
 ranks=${RANKS:-4} rate=${RATE:-1gbit} repetitions=${REPETITIONS:-5}
-read_arguments collectives 3,8 "$@"
+known_flags=--osu
+read_arguments collectives 3,12 "$@"
 
-json=out/collectives.jsonl
 mkdir -p out build/collectives
-find_links "$ranks" "$rate"
 
 # settings <file>: a line is one setting, '#' begins a comment
 settings() { grep -v '^#' "$lab/$1" | tr '\n' ' '; }
 
-# measure <mpi> <options of the program...>
+# measure <mpi> <source> <options of the program...>
 measure() {
-    local mpi=$1 program=build/collectives/$1 tuned
-    shift
-    set -- --repetitions "$repetitions" --link "$link" --json "$json" "$@"
-    tuned=$(settings "tuned.$mpi")
-    over_links "$ranks" "$rate" "$mpi" "$tuned" "$program" "$@"
+    local mpi=$1 source=$2
+    shift 2
+    find_links "$ranks" "$rate"
+    over_links "$ranks" "$rate" "$mpi" "$(settings "tuned.$mpi")" "build/collectives/$mpi-$source" --link "$link" --json "$json" "$@"
 }
+rows() { measure "$1" collectives --repetitions "$repetitions" "${@:2}"; }
 
-: >"$json"
+source=collectives json=out/collectives.jsonl
+if [[ $flags == *--osu* ]]; then source=osu json=out/osu.jsonl; fi
+conditions "benchmarks/run.sh collectives: $source" >"$json"
 measured=no
 for mpi in "${mpis[@]}"; do
-    build_for "$mpi" collectives "build/collectives/$mpi" || continue
+    build_for "$mpi" $source "build/collectives/$mpi-$source" || continue
     measured=yes
-    printf '\n== %s, tuned (%s), %s\n' "$mpi" "$lab/tuned.$mpi" "$link"
-    if [ $quick = yes ]; then
-        measure "$mpi" --elements 16777216 1048576
-        continue
+    printf '\n== %s, tuned (%s)\n' "$mpi" "$lab/tuned.$mpi"
+    if [ $source = osu ]; then
+        if [ $quick = yes ]; then measure "$mpi" osu --most 1048576; else measure "$mpi" osu; fi
+    elif [ $quick = yes ]; then
+        rows "$mpi" --elements 16777216 1048576
+    else
+        rows "$mpi" --elements 16777216 1048576 65536 16384
+        rows "$mpi" --field wavefronts --elements 16777216
+        rows "$mpi" --operation bcast --elements 16777216
+        rows "$mpi" --operation alltoall --elements 16777216
+        rows "$mpi" --operation integrity --elements 16777216
     fi
-    measure "$mpi" --elements 16777216 1048576 65536 16384
-    measure "$mpi" --field wavefronts --elements 16777216
-    measure "$mpi" --operation bcast --elements 16777216
-    measure "$mpi" --operation alltoall --elements 16777216
-    measure "$mpi" --operation integrity --elements 16777216
 done
 [ $measured = yes ]

@@ -4,14 +4,20 @@
 #   over_links <ranks> <rate> <mpi> <settings> <program> [options]
 #       settings: options of mpirun for Open MPI, environment for MPICH; they count on limited links alone
 #   build_for <mpi> <source> <program>                       builds benchmarks/<source>.cpp; fails where that MPI is not installed
-#   read_arguments <name> <lines> <arguments...>             sets quick and mpis, or ends the program; installs what is missing
-#       lines: of <name>.sh, which are its help
+#   read_arguments <name> <lines> <arguments...>             sets quick, mpis, parts and flags, or ends the program; installs what is missing
+#       lines: of <name>.sh, which are its help. known_parts, known_flags: what it takes besides, words; these may be unset
+#   conditions <what>                                        a JSON line: machine, compiler, libraries, version and commit
+
+# shellcheck source=benchmarks/lab/idle.sh
+. benchmarks/lab/idle.sh
 
 read_arguments() {
     local name=$1 help=$2 argument
     shift 2
-    quick=no mpis=()
+    quick=no mpis=() parts=() flags=' '
     for argument in "$@"; do
+        if [[ " ${known_parts:-} " == *" $argument "* ]]; then parts+=("$argument") && continue; fi
+        if [[ " ${known_flags:-} " == *" $argument "* ]]; then flags+="$argument " && continue; fi
         case $argument in
             --quick) quick=yes ;;
             openmpi | mpich) mpis+=("$argument") ;;
@@ -20,7 +26,7 @@ read_arguments() {
                 exit 0
                 ;;
             *)
-                echo "benchmarks/run.sh $name takes --quick, openmpi and mpich, and found '$argument'" >&2
+                echo "benchmarks/run.sh $name takes --quick, openmpi, mpich${known_flags:+, $known_flags}${known_parts:+, $known_parts}, and found '$argument'" >&2
                 exit 2
                 ;;
         esac
@@ -38,8 +44,19 @@ build_for() {
     "mpicxx.$1" -std=c++20 -O2 -Iinclude -DFMT_SHARED "benchmarks/$2.cpp" -o "$3" -lfmt || exit
 }
 
+conditions() {
+    local commit
+    commit=$(git rev-parse --short HEAD 2>/dev/null || echo unknown)
+    printf '{"conditions": {"what": "%s", "machine": "%s, %s cores", "compiler": "%s -O2", "openmpi": "%s", "mpich": "%s", "version": "%s", "wire": %s, "commit": "%s", "date": "%s"}}\n' \
+        "$1" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -1)" "$(nproc 2>/dev/null)" "$(g++ --version 2>/dev/null | sed -n 1p)" \
+        "$(mpiexec.openmpi --version 2>/dev/null | sed -n '1s/.* //p')" "$(mpiexec.mpich --version 2>/dev/null | sed -n 's/ *Version: *//p')" \
+        "$(sed -n 's/^#define CCOLL_VERSION_[A-Z]* \([0-9]*\)/\1/p' include/ccoll/version.hpp | paste -sd .)" "$(sed -n 's/.*wire_version = \([0-9]*\);.*/\1/p' include/ccoll/wire/frame.hpp | head -1)" \
+        "$commit" "$(date -u +%F)"
+}
+
 find_links() {
     local reason
+    say_if_busy
     link="$1 x $2" limited=yes
     if ! reason=$("$lab/netlab.sh" --check 2>&1); then
         echo "No limited links here: ${reason#netlab: }. The rows below are for ranks that talk through memory." >&2
