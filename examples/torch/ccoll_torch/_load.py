@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pathlib
 import sys
+import time
 
 import torch  # noqa: F401  (the extension uses its libraries)
 
@@ -31,17 +32,27 @@ def _load():
 
 _C = _load()
 _C.start()
-atexit.register(_C.stop)
 
-# MPI does not end by itself when one of its ranks does: the others would wait for it.
+# MPI does not end by itself when one of its ranks does: the others would wait for it. Other hooks may stand before this one, such as that of
+# torch.distributed, and they print what has happened; so the ranks are ended later, at exit.
 _usual_hook = sys.excepthook
+_failed = False
 
 
-def _end_all_ranks(kind, value, trace):
+def _note_failure(kind, value, trace):
+    global _failed
+    _failed = True
     _usual_hook(kind, value, trace)
-    sys.stderr.flush()
-    if _C.started() and _C.size() > 1 and not issubclass(kind, SystemExit):
+
+
+def _stop():
+    if _failed and _C.started() and _C.size() > 1:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        time.sleep(0.2)  # launchers drop what they have not read yet
         _C.abort(1)
+    _C.stop()
 
 
-sys.excepthook = _end_all_ranks
+sys.excepthook = _note_failure
+atexit.register(_stop)

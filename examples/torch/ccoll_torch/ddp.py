@@ -33,7 +33,7 @@ class Average:
     def begin(self, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         # Buckets are made anew after the first step. Then their parameters are others, and so is what was cut off.
         key = hash(tuple(parameter.data_ptr() for parameter in bucket.parameters())) & (2**63 - 1) if self.feedback else 0
-        return self._averages.begin(bucket.buffer(), bucket.index(), key).get_future()
+        return self._averages.begin(bucket.buffer(), bucket.index(), key).get_future().then(lambda ended: ended.value()[0])
 
 
 def average_hook(state: Average, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
