@@ -12,6 +12,7 @@
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
+#   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
 #   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
@@ -23,7 +24,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . cmake/bootstrap.sh
 
 usage() {
-    sed -n '3,18s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,19s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -139,6 +140,7 @@ case $what in
         ;;
     compare) exec python3 benchmarks/compare.py "$@" ;;
     papers) exec benchmarks/lab/papers.sh "$@" ;;
+    torch) exec benchmarks/lab/torch.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

@@ -21,7 +21,7 @@ namespace ccoll_torch {
 
 /// A call under way: true when it has ended, with its report. Throws what went wrong.
 using test_function = std::function<bool(ccoll::report&)>;
-/// Begins a call, on the worker's thread.
+/// Begins a call, on the worker's thread. It is kept until the call has ended, and with it the buffers that it has captured.
 using begin_function = std::function<test_function()>;
 /// Is told how a call ended, on the worker's thread: null if all went well.
 using end_function = std::function<void(std::exception_ptr, const ccoll::report&)>;
@@ -96,7 +96,6 @@ private:
             } catch (...) {
                 each.test = [failed = std::current_exception()](ccoll::report&) -> bool { std::rethrow_exception(failed); };
             }
-            each.begin = nullptr;
             open.push_back(std::move(each));
         }
         return true;
@@ -112,6 +111,7 @@ private:
             failed = std::current_exception();
         }
         each.test = nullptr;  // lets go of buffers before anybody hears of the end
+        each.begin = nullptr;
         if (!each.between_two) --collectives_open_;
         each.end(failed, facts);
         return true;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The backend "ccoll" of torch.distributed beside what every rank can compute by itself, and FSDP2."""
+import warnings
+
 import torch
 import torch.distributed as dist
 from torch.distributed.fsdp import fully_shard
@@ -60,6 +62,7 @@ def reductions():
     columns += me
     dist.all_reduce(columns)
     check(bool((columns == p * (p - 1) / 2).all()), "all_reduce of elements with gaps")
+    warnings.simplefilter("ignore", FutureWarning)  # all_reduce_coalesced will go, some day
     some = [small(me, torch.float32, 3), small(me, torch.float32, 5)]
     dist.all_reduce_coalesced(some)
     check(torch.equal(some[1], everywhere(torch.float32, 5).sum(0)), "all_reduce_coalesced")
