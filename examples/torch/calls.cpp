@@ -309,51 +309,92 @@ test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from,
     return test_of_mpi(call, std::move(found));
 }
 
-test_function begin_refusal(MPI_Comm comm)
-{
-    // No call of ours has this plan, so all other ranks are told that plans differ.
-    static std::uint8_t nothing = 0;
-    return test_of(ccoll::iallreduce<Algo::Ring, Check::Collective, Op::BitXor>(MPI_IN_PLACE, &nothing, 1, comm));
-}
-
-// ---- error feedback ----
+// ---- the averages of a hook ----
 
 namespace {
 
 template <class T>
-class feedback_of final : public feedback {
+class memory_of final : public averages_in_turn::memory {
 public:
-    explicit feedback_of(std::size_t n) : n_(n), memory_(n) {}
+    explicit memory_of(std::size_t n) : n_(n), feedback_(n) {}
 
-    ccoll::report average(void* gradient, const precision& wanted, MPI_Comm comm) override
-    {
-        const std::span<T> values(static_cast<T*>(gradient), n_);
-        if (const double* bound = std::get_if<double>(&*wanted)) return memory_.average(values, *bound, comm);
-        return memory_.average(values, bound_of(values, std::get<bits>(*wanted).count, comm), comm);
-    }
-
-private:
-    /// What FixedBits takes: 2^-bits times the largest magnitude of all ranks. A rank must know it before the call, to see what it cuts off.
-    static double bound_of(std::span<const T> values, int count, MPI_Comm comm)
+    double largest(const void* gradient) const override
     {
         double largest = 0;
-        for (const T each : values) {
+        for (const T each : std::span<const T>(static_cast<const T*>(gradient), n_)) {
             const double size = std::fabs(static_cast<double>(ccoll::detail::to_number(each)));
             if (size > largest && std::isfinite(size)) largest = size;
         }
-        ccoll::allreduce<Op::Max, Algo::RecursiveDoubling>(MPI_IN_PLACE, &largest, 1, comm);
-        return largest > 0 ? std::ldexp(largest, -count) : 1e-30;  // zeros are exact with any bound
+        return largest;
+    }
+    test_function begin(void* gradient, double bound, MPI_Comm comm) override
+    {
+        return test_of(feedback_.iaverage(std::span<T>(static_cast<T*>(gradient), n_), bound, comm));
     }
 
+private:
     std::size_t n_;
-    ccoll::error_feedback<T> memory_;
+    ccoll::error_feedback<T> feedback_;
 };
+
+constexpr double refused = std::numeric_limits<double>::infinity();  // in place of a largest magnitude, which is finite
 
 }  // namespace
 
-std::unique_ptr<feedback> feedback::make(number type, std::size_t n)
+std::unique_ptr<averages_in_turn::memory> averages_in_turn::memory::make(number type, std::size_t n)
 {
-    return with_float(type, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<feedback> { return std::make_unique<feedback_of<T>>(n); });
+    return with_float(type, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<memory> { return std::make_unique<memory_of<T>>(n); });
+}
+
+/// The maximum of one average may be known late on one rank and early on another, and all must begin their averages in the same order. So
+/// maxima have a communicator of their own, and an average waits until those before it have begun.
+test_function averages_in_turn::in_turn(std::optional<double> largest, std::function<test_function(double)> begin)
+{
+    auto known = std::make_unique<double>(largest.value_or(0));
+    test_function maximum, average;
+    if (largest) {
+        MPI_Request call = MPI_REQUEST_NULL;
+        double* const number = known.get();
+        expect(MPI_Iallreduce(MPI_IN_PLACE, number, 1, MPI_DOUBLE, MPI_MAX, maxima_, &call));
+        maximum = test_of_mpi(call, nullptr);
+    }
+    return [this, mine = given_++, known = std::shared_ptr<double>(std::move(known)), maximum, average, begin](ccoll::report& facts) mutable {
+        if (maximum) {
+            if (!maximum(facts)) return false;
+            maximum = nullptr;
+        }
+        if (!average) {
+            if (begun_ != mine) return false;
+            ++begun_;
+            average = begin(*known);
+        }
+        return average(facts);
+    };
+}
+
+test_function averages_in_turn::begin(vector_of gradient, const precision& wanted, memory* of)
+{
+    if (of == nullptr || !wanted)
+        return in_turn(std::nullopt, [=, this](double) { return begin_allreduce(gradient, operation::average, wanted, sums_); });
+    if (const double* bound = std::get_if<double>(&*wanted))
+        return in_turn(std::nullopt, [=, this, bound = *bound](double) { return of->begin(gradient.data, bound, sums_); });
+    return in_turn(of->largest(gradient.data), [=, this, count = std::get<bits>(*wanted).count](double largest) {
+        if (largest == refused) throw std::runtime_error("ccoll: another rank could not take part in this average, and says why");
+        // What FixedBits takes. Zeros are exact with any bound.
+        const double bound = largest > 0 ? std::max(std::ldexp(largest, -count), 1e-300) : 1e-30;
+        return of->begin(gradient.data, bound, sums_);
+    });
+}
+
+test_function averages_in_turn::refuse(const precision& wanted, bool with_feedback)
+{
+    if (asks(wanted, with_feedback))
+        return in_turn(refused, [](double) -> test_function { return [](ccoll::report&) { return true; }; });
+    return in_turn(std::nullopt, [this](double) {
+        // No average has this plan, so all other ranks are told that plans differ.
+        static std::uint8_t nothing = 0;
+        return test_of(ccoll::iallreduce<Algo::Ring, Check::Collective, Op::BitXor>(MPI_IN_PLACE, &nothing, 1, sums_));
+    });
 }
 
 }  // namespace ccoll_torch

@@ -65,16 +65,32 @@ test_function begin_send(const void* data, std::size_t bytes, int to, int tag, M
 /// @param found  is told the sender; may be null
 test_function begin_recv(void* data, std::size_t bytes, std::optional<int> from, int tag, MPI_Comm, std::shared_ptr<int> found);
 
-/// Takes part in the next call of the other ranks only to tell them that this rank cannot, so that they do not wait for it.
-test_function begin_refusal(MPI_Comm);
-
-/// Average with error feedback (ccoll/error_feedback.hpp): what one step cuts off is added to the next.
-class feedback {
+/// The averages of one communication hook: they begin in the order in which they are given, each when the bound of Bits is known.
+class averages_in_turn {
 public:
-    virtual ~feedback() = default;
-    /// Blocks. The vector has the length and the type that `make` was told.
-    virtual ccoll::report average(void* gradient, const precision&, MPI_Comm) = 0;
-    static std::unique_ptr<feedback> make(number type, std::size_t n);
+    /// @param sums, maxima  communicators that nothing else uses
+    averages_in_turn(MPI_Comm sums, MPI_Comm maxima) : sums_(sums), maxima_(maxima) {}
+
+    /// Average with error feedback (ccoll/error_feedback.hpp): what one step cuts off is added to the next.
+    class memory {
+    public:
+        virtual ~memory() = default;
+        virtual double largest(const void* gradient) const = 0;
+        virtual test_function begin(void* gradient, double bound, MPI_Comm) = 0;
+        static std::unique_ptr<memory> make(number type, std::size_t n);
+    };
+    /// @param of  null: without feedback
+    test_function begin(vector_of gradient, const precision&, memory* of);
+    /// For a rank that cannot make its average: takes its turn only to tell the others, which are given an error and do not wait.
+    test_function refuse(const precision&, bool with_feedback);
+
+private:
+    /// Needs the largest magnitude of all ranks first?
+    static bool asks(const precision& wanted, bool with_feedback) { return with_feedback && wanted && std::holds_alternative<bits>(*wanted); }
+    test_function in_turn(std::optional<double> largest, std::function<test_function(double)> begin);
+
+    MPI_Comm sums_, maxima_;
+    std::size_t given_ = 0, begun_ = 0;  // only the worker uses them
 };
 
 }  // namespace ccoll_torch

@@ -123,17 +123,6 @@ group::group(std::vector<int> ranks)
     if (mean != static_cast<float>(size_ - 1) / 2) throw std::runtime_error("ccoll: the ranks of a group do not find each other");
 }
 
-group::~group()
-{
-    if (!runtime::started()) return;
-    try {
-        runtime::thread().run([&] {
-            if (handle_ != MPI_COMM_NULL && !mpi_has(MPI_Finalized)) MPI_Comm_free(&handle_);
-        });
-    } catch (...) {  // NOLINT: the process ends
-    }
-}
-
 void group::add(const ccoll::report& facts)
 {
     const std::lock_guard lock(mutex_);

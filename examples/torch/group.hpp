@@ -29,14 +29,14 @@ public:
     [[noreturn]] static void abort(int code);
 };
 
-/// Some ranks of MPI_COMM_WORLD, with a communicator of their own. What it has sent and received is added up.
+/// Some ranks of MPI_COMM_WORLD, with a communicator of their own. What it has sent and received is added up. The communicator lives until
+/// MPI ends: freeing one is a call of all its ranks, and Python destroys objects when it pleases.
 class group {
 public:
     /// @param ranks  of MPI_COMM_WORLD, in the order of the group; empty: all. Collective over these ranks
     explicit group(std::vector<int> ranks);
     group(const group&) = delete;
     group& operator=(const group&) = delete;
-    ~group();
 
     int rank() const { return rank_; }
     int size() const { return size_; }

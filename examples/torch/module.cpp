@@ -14,11 +14,16 @@ namespace ccoll_torch {
 
 namespace {
 
-/// The averages of a communication hook: the memory of error feedback for each bucket.
+/// The averages of a communication hook, with the memory of error feedback for each bucket.
 class averages {
 public:
-    averages(std::shared_ptr<group> ranks, precision wanted, bool with_feedback)
-        : ranks_(std::move(ranks)), wanted_(std::move(wanted)), with_feedback_(with_feedback && wanted_.has_value())
+    /// @param ranks, maxima  nothing else uses them
+    averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted, bool with_feedback)
+        : ranks_(std::move(ranks)),
+          maxima_(std::move(maxima)),
+          wanted_(std::move(wanted)),
+          with_feedback_(with_feedback && wanted_.has_value()),
+          turns_(std::make_shared<averages_in_turn>(ranks_->handle(), maxima_->handle()))
     {
         check(wanted_);
     }
@@ -34,42 +39,40 @@ public:
                         bucket.scalar_type(), " on ", bucket.device().str());
         }
         const vector_of v{bucket.data_ptr(), static_cast<std::size_t>(bucket.numel()), *type};
-        if (!with_feedback_)
-            return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket}, [bucket, v, wanted = wanted_, comm = ranks_->handle()] {
-                return begin_allreduce(v, operation::average, wanted, comm);
-            });
-        memory_of& memory = memories_[index];
-        if (memory.of == nullptr || memory.key != key || memory.n != v.n || memory.type != v.type)
-            memory = {std::shared_ptr<feedback>(feedback::make(v.type, v.n)), key, v.n, v.type};
-        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket}, [bucket, v, of = memory.of, wanted = wanted_, comm = ranks_->handle()] {
-            const ccoll::report facts = of->average(v.data, wanted, comm);
-            return [facts](ccoll::report& result) {
-                result = facts;
-                return true;
-            };
+        std::shared_ptr<averages_in_turn::memory> memory;
+        if (with_feedback_) {
+            kept& of_bucket = kept_[index];
+            if (of_bucket.memory == nullptr || of_bucket.key != key || of_bucket.n != v.n || of_bucket.type != v.type)
+                of_bucket = {averages_in_turn::memory::make(v.type, v.n), key, v.n, v.type};
+            memory = of_bucket.memory;
+        }
+        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket}, [bucket, v, memory, turns = turns_, maxima = maxima_, wanted = wanted_] {
+            return turns->begin(v, wanted, memory.get());
         });
     }
-    void forget() { memories_.clear(); }
+    void forget() { kept_.clear(); }
 
 private:
     void tell_the_others()
     {
+        const auto refuse = [turns = turns_, maxima = maxima_, wanted = wanted_, fed = with_feedback_] { return turns->refuse(wanted, fed); };
         try {
-            submit(ranks_, c10d::OpType::ALLREDUCE, {}, [comm = ranks_->handle()] { return begin_refusal(comm); })->wait();
+            submit(ranks_, c10d::OpType::ALLREDUCE, {}, refuse)->wait();
         } catch (const std::exception&) {  // the others have been told, and this rank throws something better
         }
     }
 
-    struct memory_of {
-        std::shared_ptr<feedback> of;
+    struct kept {
+        std::shared_ptr<averages_in_turn::memory> memory;
         std::size_t key = 0, n = 0;
         number type = number::f32;
     };
 
-    std::shared_ptr<group> ranks_;
+    std::shared_ptr<group> ranks_, maxima_;
     precision wanted_;
     bool with_feedback_;
-    std::map<std::size_t, memory_of> memories_;
+    std::shared_ptr<averages_in_turn> turns_;
+    std::map<std::size_t, kept> kept_;
 };
 
 py::dict facts_of(const group& ranks)
@@ -121,7 +124,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         .def("reset", &group::reset);
 
     py::class_<averages, std::shared_ptr<averages>>(m, "Averages")
-        .def(py::init<std::shared_ptr<group>, precision, bool>(), py::arg("group"), py::arg("bound").none(true), py::arg("feedback"))
+        .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"), py::arg("maxima"),
+             py::arg("bound").none(true), py::arg("feedback"))
         .def("begin", &averages::begin, py::arg("bucket"), py::arg("index"), py::arg("key"), release())
         .def("forget", &averages::forget);
 

@@ -4,7 +4,7 @@ import torch
 import torch.distributed as dist
 
 from ._load import _C
-from .launch import communicator
+from .launch import new_communicator
 
 
 class Average:
@@ -14,13 +14,15 @@ class Average:
               Bits(b): 2^-b times the largest gradient of a bucket, over all ranks
     feedback  what a step cuts off is added to the gradients of the next one, so that nothing is lost over time
     group     of torch.distributed; None: all ranks
+
+    Making one is collective over the ranks of the group: it has communicators of its own.
     """
 
     def __init__(self, bound, feedback=True, group=None):
         _C.check(bound)
         self.bound, self.feedback = bound, feedback
-        self._group = communicator(group)
-        self._averages = _C.Averages(self._group, bound, feedback)
+        self._group, maxima = new_communicator(group), new_communicator(group)
+        self._averages = _C.Averages(self._group, maxima, bound, feedback)
 
     def report(self):
         """A dict of what this rank has sent, and of the largest error that was promised."""

@@ -41,16 +41,25 @@ def _other_ranks(their_rank, their_size):
     )
 
 
-def communicator(group=None):
-    """The communicator for a group of torch.distributed (None: the default group). The first call for a group is collective over its ranks."""
+def _ranks_of(group):
+    """Ranks of MPI_COMM_WORLD."""
     if dist.is_initialized():
         if dist.get_world_size() != size() or dist.get_rank() != rank():
             raise RuntimeError(_other_ranks(dist.get_rank(), dist.get_world_size()))
-        ranks = tuple(dist.get_process_group_ranks(group))
-    elif group is None:
-        ranks = tuple(range(size()))
-    else:
-        raise RuntimeError("ccoll: a group needs torch.distributed; call ccoll_torch.init_process_group() first")
+        return tuple(dist.get_process_group_ranks(group))
+    if group is None:
+        return tuple(range(size()))
+    raise RuntimeError("ccoll: a group needs torch.distributed; call ccoll_torch.init_process_group() first")
+
+
+def new_communicator(group=None):
+    """A communicator for the ranks of a group of torch.distributed (None: the default group). Collective over them."""
+    return _C.Group(list(_ranks_of(group)))
+
+
+def communicator(group=None):
+    """One that was made before for the same ranks, or a new one."""
+    ranks = _ranks_of(group)
     if ranks not in _groups:
-        _groups[ranks] = _C.Group(list(ranks))
+        _groups[ranks] = new_communicator(group)
     return _groups[ranks]
