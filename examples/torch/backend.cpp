@@ -75,7 +75,8 @@ operation operation_of(const char* call, const c10d::ReduceOp& op, const at::Ten
     case c10d::ReduceOp::PREMUL_SUM: return operation::sum;  // multiplied() has done the rest
     default: break;
     }
-    TORCH_CHECK(false, "ccoll: ", call, " does not know this operation; it has SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM");
+    TORCH_CHECK(false, "ccoll: ", call,
+                " does not know this operation; it has SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM");
 }
 /// The input of PREMUL_SUM, a copy; otherwise the tensor itself.
 at::Tensor multiplied(const c10d::ReduceOp& op, const at::Tensor& tensor)
@@ -219,8 +220,8 @@ work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::Al
                 " ranks, and found ", out.size());
     for (const at::Tensor& each : out) {
         same_type(call, each, in);
-        TORCH_CHECK(each.numel() == in.numel(), "ccoll: ", call, " takes parts of the same length on all ranks, and found ", in.numel(), " and ",
-                    each.numel(), " elements");
+        TORCH_CHECK(each.numel() == in.numel(), "ccoll: ", call, " takes parts of the same length on all ranks, and found ", in.numel(),
+                    " and ", each.numel(), " elements");
     }
     const operand from(call, in), to(call, room_for(out));
     return begin(
@@ -263,8 +264,8 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
     const int root = static_cast<int>(options.rootRank);
     const bool at_root = root == getRank();
     const operand to(call, only(call, outs));
-    TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call, " needs a tensor for each of ", getSize(),
-                " ranks at the root");
+    TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call, " needs a tensor for each of ",
+                getSize(), " ranks at the root");
     if (at_root)
         for (const at::Tensor& each : ins[0]) {
             same_type(call, each, to.tensor());
@@ -272,8 +273,8 @@ work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::Scat
         }
     const operand from(call, at_root ? flat(ins[0]) : to.tensor());
     return begin(
-        OpType::SCATTER, outs,
-        [from, to, root, comm = ranks_->handle()] { return begin_scatter(from.data(), to.moved(), root, comm); }, [to] { to.copy_back(); });
+        OpType::SCATTER, outs, [from, to, root, comm = ranks_->handle()] { return begin_scatter(from.data(), to.moved(), root, comm); },
+        [to] { to.copy_back(); });
 }
 
 work backend::_reduce_scatter_base(at::Tensor& out, at::Tensor& in, const c10d::ReduceScatterOptions& options)
@@ -398,16 +399,17 @@ work backend::barrier(const c10d::BarrierOptions&)
 work backend::send(tensors& all, int to, int tag)
 {
     const operand x("send", only("send", all));
-    return submit(ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); },
-                  {}, true);
+    return submit(
+        ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); }, {},
+        true);
 }
 work backend::recv(tensors& all, int from, int tag)
 {
     const operand x("recv", only("recv", all));
     return submit(
         ranks_, OpType::RECV, all,
-        [x, from, tag, comm = ranks_->handle()] { return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr); }, [x] { x.copy_back(); },
-        true);
+        [x, from, tag, comm = ranks_->handle()] { return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr); },
+        [x] { x.copy_back(); }, true);
 }
 work backend::recvAnysource(tensors& all, int tag)
 {

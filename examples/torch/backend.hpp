@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// backend.hpp - torch.distributed over MPI and ccoll: a backend of c10d for tensors on the CPU. Exact, unless the options name a bound for a
-// collective.
+// backend.hpp - torch.distributed over MPI and ccoll: a backend of c10d for tensors on the CPU. Exact, unless the options name a bound for
+// a collective.
 #pragma once
 
 #include <memory>

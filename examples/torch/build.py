@@ -56,7 +56,7 @@ def build(mpi=None, verbose=False):
         name="_C",
         sources=[str(HERE / name) for name in ("calls.cpp", "group.cpp", "backend.cpp", "module.cpp")],
         extra_include_paths=[str(ROOT / "include"), *include],
-        extra_cflags=["-std=c++20", "-O2", "-fvisibility=hidden", "-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"],
+        extra_cflags=["-std=c++20", "-O3", "-fvisibility=hidden", "-DOMPI_SKIP_MPICXX=1", "-DMPICH_SKIP_MPICXX=1"],
         extra_ldflags=link,
         build_directory=str(folder),
         verbose=verbose,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// calls.hpp - collectives on memory whose element type, operation and bound are known at run time. Knows nothing of torch, so that calls.cpp
-// is compiled without its headers, and other files without those of the engine.
+// calls.hpp - collectives on memory whose element type, operation and bound are known at run time. Knows nothing of torch, so that
+// calls.cpp is compiled without its headers, and other files without those of the engine.
 #pragma once
 
 #include <cstddef>
@@ -86,7 +86,10 @@ public:
 
 private:
     /// Needs the largest magnitude of all ranks first?
-    static bool asks(const precision& wanted, bool with_feedback) { return with_feedback && wanted && std::holds_alternative<bits>(*wanted); }
+    static bool asks(const precision& wanted, bool with_feedback)
+    {
+        return with_feedback && wanted && std::holds_alternative<bits>(*wanted);
+    }
     test_function in_turn(std::optional<double> largest, std::function<test_function(double)> begin);
 
     MPI_Comm sums_, maxima_;

@@ -19,9 +19,7 @@ class averages {
 public:
     /// @param ranks, maxima  nothing else uses them
     averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted, bool with_feedback)
-        : ranks_(std::move(ranks)),
-          maxima_(std::move(maxima)),
-          wanted_(std::move(wanted)),
+        : ranks_(std::move(ranks)), maxima_(std::move(maxima)), wanted_(std::move(wanted)),
           with_feedback_(with_feedback && wanted_.has_value()),
           turns_(std::make_shared<averages_in_turn>(ranks_->handle(), maxima_->handle()))
     {
@@ -33,9 +31,11 @@ public:
     work begin(const at::Tensor& bucket, std::size_t index, std::size_t key)
     {
         const auto type = number_of(bucket.scalar_type());
-        if (!bucket.device().is_cpu() || bucket.is_sparse() || !bucket.is_contiguous() || !type || !is_float(*type) || bucket.is_complex()) {
+        if (!bucket.device().is_cpu() || bucket.is_sparse() || !bucket.is_contiguous() || !type || !is_float(*type) ||
+            bucket.is_complex()) {
             tell_the_others();
-            TORCH_CHECK(false, "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, float16 or bfloat16, and is ",
+            TORCH_CHECK(false,
+                        "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, float16 or bfloat16, and is ",
                         bucket.scalar_type(), " on ", bucket.device().str());
         }
         const vector_of v{bucket.data_ptr(), static_cast<std::size_t>(bucket.numel()), *type};
@@ -55,7 +55,9 @@ public:
 private:
     void tell_the_others()
     {
-        const auto refuse = [turns = turns_, maxima = maxima_, wanted = wanted_, fed = with_feedback_] { return turns->refuse(wanted, fed); };
+        const auto refuse = [turns = turns_, maxima = maxima_, wanted = wanted_, fed = with_feedback_] {
+            return turns->refuse(wanted, fed);
+        };
         try {
             submit(ranks_, c10d::OpType::ALLREDUCE, {}, refuse)->wait();
         } catch (const std::exception&) {  // the others have been told, and this rank throws something better
@@ -106,7 +108,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
     m.def("bcast", &runtime::bcast, py::arg("text"), release());
     m.def("abort", &runtime::abort, py::arg("code"), release());
 
-    py::class_<bits>(m, "Bits", "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits times that magnitude.")
+    py::class_<bits>(m, "Bits",
+                     "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits times that magnitude.")
         .def(py::init([](int count) {
                  check(bits{count});
                  return bits{count};
@@ -130,8 +133,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
         .def("forget", &averages::forget);
 
     m.def("all_gather", &all_gather, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("bound").none(true), release());
-    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("op"), py::arg("bound").none(true),
-          release());
+    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("op"),
+          py::arg("bound").none(true), release());
 
     m.def(
         "create_backend",

@@ -20,12 +20,15 @@ namespace ccoll_torch {
 inline std::optional<number> number_of(at::ScalarType type)
 {
     switch (type) {
-    case at::kFloat: case at::kComplexFloat: return number::f32;
-    case at::kDouble: case at::kComplexDouble: return number::f64;
+    case at::kFloat:
+    case at::kComplexFloat: return number::f32;
+    case at::kDouble:
+    case at::kComplexDouble: return number::f64;
     case at::kHalf: return number::f16;
     case at::kBFloat16: return number::bf16;
     case at::kChar: return number::i8;
-    case at::kByte: case at::kBool: return number::u8;
+    case at::kByte:
+    case at::kBool: return number::u8;
     case at::kShort: return number::i16;
     case at::kInt: return number::i32;
     case at::kLong: return number::i64;
@@ -39,9 +42,10 @@ public:
     /// @throw c10::Error  with a sentence, if the tensor is sparse or on a device
     explicit operand(const char* call, const at::Tensor& tensor) : tensor_(tensor)
     {
-        TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided, "ccoll: ", call, " takes dense tensors on the CPU, and found ",
-                    tensor.layout() == at::kStrided ? "one on " + tensor.device().str() : std::string("a sparse one"), "; move it with .cpu()",
-                    tensor.layout() == at::kStrided ? "" : " and to_dense()");
+        TORCH_CHECK(tensor.device().is_cpu() && tensor.layout() == at::kStrided, "ccoll: ", call,
+                    " takes dense tensors on the CPU, and found ",
+                    tensor.layout() == at::kStrided ? "one on " + tensor.device().str() : std::string("a sparse one"),
+                    "; move it with .cpu()", tensor.layout() == at::kStrided ? "" : " and to_dense()");
         dense_ = tensor.is_contiguous() ? tensor : tensor.contiguous();
     }
     void* data() const { return dense_.data_ptr(); }
@@ -78,8 +82,7 @@ private:
 class call_work final : public c10d::Work {
 public:
     call_work(int rank, c10d::OpType type, std::vector<at::Tensor> results)
-        : Work(rank, type),
-          results_(std::move(results)),
+        : Work(rank, type), results_(std::move(results)),
           future_(c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get())))
     {}
 

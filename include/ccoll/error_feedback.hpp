@@ -106,7 +106,8 @@ public:
     request iaverage(std::span<T> gradient, double bound, const Comm& comm)
     {
         begin_step(gradient, bound);
-        auto call = std::make_unique<detail::feedback_call<error_feedback, T>>(*this, gradient, iallreduce<plan>(sum_, comm, bound).release());
+        auto call =
+            std::make_unique<detail::feedback_call<error_feedback, T>>(*this, gradient, iallreduce<plan>(sum_, comm, bound).release());
         if (!call->progress()) call->join();
         return request(std::move(call));
     }

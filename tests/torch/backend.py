@@ -52,6 +52,16 @@ def reductions():
             expected = reference(expected, small(rank, torch.int32))
         dist.all_reduce(x, op=getattr(dist.ReduceOp, name))
         check(torch.equal(x, expected), f"all_reduce {name}")
+    x, part = small(me, torch.float32, 4 * p), torch.empty(4)
+    dist.reduce_scatter_tensor(part, x, op=dist.ReduceOp.PREMUL_SUM(0.5))  # as FSDP2 does with a divide factor
+    expected = everywhere(torch.float32, 4 * p).sum(0)[4 * me : 4 * me + 4] / 2
+    check(torch.equal(part, expected) and torch.equal(x, small(me, torch.float32, 4 * p)), "PREMUL_SUM")
+    dist.all_reduce(x, op=dist.ReduceOp.PREMUL_SUM(0.5))
+    check(torch.equal(x, everywhere(torch.float32, 4 * p).sum(0) / 2), "PREMUL_SUM, all_reduce")
+    x = values(me, 200000)  # long enough for the engine
+    dist.all_reduce(x)
+    check((x.double() - p * exact_average(200000)).abs().max().item() <= p * p * rounding(torch.float32, 2.0), "a long sum")
+    check(same_on_all_ranks(x), "a long sum: the same bits")
     yes = torch.tensor([me == 0, True, False])
     dist.all_reduce(yes)
     check(yes.tolist() == [True, True, False], "a sum of bools is 'or'")
@@ -250,5 +260,26 @@ def fsdp():
         check(not torch.equal(plain[0], gathered[0]), f"FSDP {dtype}: parameters with a bound")
 
 
+def page():
+    """What docs/pytorch.md shows."""
+    gradients, activations, p = values(dist.get_rank(), 60000), values(dist.get_rank(), 60000), dist.get_world_size()
+    # [doc:backend]
+    lossy = dist.new_group(backend="ccoll", pg_options=Options(all_reduce=Bits(8), all_to_all=1e-3))
+    dist.all_reduce(gradients, op=dist.ReduceOp.AVG, group=lossy)  # 8 bits
+    dist.all_reduce(activations)  # exact, because the default group has no bounds
+    # [/doc:backend]
+    check(0 < (gradients.double() - exact_average(60000)).abs().max().item() <= 2**-7 + 1e-5, "the group of the page")
+    check((activations.double() / p - exact_average(60000)).abs().max().item() <= p * rounding(torch.float32, 2.0), "exact on the page")
+    net, batch = torch.nn.Sequential(torch.nn.Linear(64, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64)), torch.ones(1, 64)
+    # [doc:fsdp]
+    for layer in (net[0], net[2]):
+        fully_shard(layer)
+        layer.set_custom_all_gather(ccoll_torch.AllGather())  # parameters: exact
+        layer.set_custom_reduce_scatter(ccoll_torch.ReduceScatter(Bits(8)))  # gradients
+    # [/doc:fsdp]
+    net(batch).sum().backward()
+    check(bool(net[0].weight.grad.to_local().isfinite().all()), "FSDP of the page")
+
+
 def all_parts():
-    return [reductions, movements, messages, groups, bounds, refusals, ddp_alone, fsdp]
+    return [page, reductions, movements, messages, groups, bounds, refusals, ddp_alone, fsdp]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The communication hook: averages, error feedback, errors, and training."""
 import math
+import os
 
 import torch
 import torch.distributed as dist
@@ -95,6 +96,12 @@ def errors():
     check("Bits takes 2 to 8" in error_of(lambda: Bits(1)), "Bits(1)")
     check("incompatible" in error_of(lambda: Average("1e-3")), "a bound that is a text")
 
+    # As if torchrun had started the ranks.
+    os.environ["WORLD_SIZE"] = str(dist.get_world_size() + 1)
+    told = error_of(ccoll_torch.init_process_group)
+    check("start the program with mpirun, not with torchrun" in told, f"other ranks: '{told}'")
+    os.environ["WORLD_SIZE"] = str(dist.get_world_size())
+
     # The same through DDP: backward() throws on every rank.
     model = DistributedDataParallel(torch.nn.Linear(64, 64))
     model.register_comm_hook(Average(2e-3 if odd else 1e-3), average_hook)
@@ -185,5 +192,18 @@ def training():
         check(loss <= limit, f"{state.bound} feedback {state.feedback}: loss {loss}, plain {plain}")
 
 
+def page():
+    """What docs/pytorch.md shows."""
+    net, batch = torch.nn.Linear(64, 300), values(dist.get_rank(), 64).view(1, 64)
+    # [doc:hook]
+    model = DistributedDataParallel(net)
+    state = ccoll_torch.Average(ccoll_torch.Bits(8))
+    model.register_comm_hook(state, ccoll_torch.average_hook)
+    model(batch).square().sum().backward()
+    print(state.report()["ratio"], state.report()["worst_case_error"])
+    # [/doc:hook]
+    check(same_on_all_ranks(net.weight.grad) and state.report()["ratio"] > 1, "the hook of the page")
+
+
 def all_parts():
-    return [averages, nothing_is_lost, errors, gradients, training]
+    return [averages, nothing_is_lost, errors, gradients, training, page]
