@@ -4,7 +4,7 @@
 # A row per variant, and JSON lines in out/torch.jsonl. Needs a Python with torch: examples/torch/run.sh --install.
 #   benchmarks/run.sh torch [--quick] [openmpi|mpich]
 #       --quick   five variants, some 40 s; otherwise all, some two minutes per MPI
-#   Environment: RANKS (4), RATE (1gbit), STEPS (8)
+#   Environment: RANKS (4), RATE (1gbit), STEPS (8), BATCH (32, points of a rank in a step)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -22,8 +22,8 @@ if ! python=$(torch_python); then
     echo "PyTorch is not installed for python3: call examples/torch/run.sh --install, or set CCOLL_TORCH_PYTHON to a Python that has torch" >&2
     exit 2
 fi
-ranks=${RANKS:-4} rate=${RATE:-1gbit} json=out/torch.jsonl options=(--steps "${STEPS:-8}")
-if [ $quick = yes ]; then options=(--steps 4 --only gloo exact 'Bits(8)'); fi
+ranks=${RANKS:-4} rate=${RATE:-1gbit} json=out/torch.jsonl options=(--steps "${STEPS:-8}" --batch "${BATCH:-32}")
+if [ $quick = yes ]; then options+=(--steps 4 --only gloo exact 'Bits(8)'); fi
 mkdir -p out
 : >"$json"
 find_links "$ranks" "$rate"
