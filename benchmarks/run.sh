@@ -13,6 +13,7 @@
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
 #   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some thirty minutes; --help
+#   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
 #   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
@@ -144,6 +145,7 @@ case $what in
     compare) exec python3 benchmarks/compare.py "$@" ;;
     papers) exec benchmarks/lab/papers.sh "$@" ;;
     readme) exec benchmarks/lab/readme.sh "$@" ;;
+    torch) exec benchmarks/lab/torch.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac

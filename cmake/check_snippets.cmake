@@ -2,8 +2,9 @@
 # cmake -DROOT=<repository> -P check_snippets.cmake
 # The pages must show the code that the tests run. In a page, a line such as
 #   <!-- snippet: tests/extension/user_op.cpp doc:op -->
-# comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]', without the
-# indentation of the marker. Relative links in the pages must lead to files that exist. Every page is in the navigation of the site.
+# comes right before a code block. The block must consist of the lines of that file between '// [doc:op]' and '// [/doc:op]' (in Python
+# '# [doc:op]' and '# [/doc:op]'), without the indentation of the marker. Relative links in the pages must lead to files that exist. Every
+# page is in the navigation of the site.
 # With -DWRITE=ON the code blocks are replaced instead.
 cmake_minimum_required(VERSION 3.22)
 get_filename_component(ROOT ${ROOT} ABSOLUTE)
@@ -43,12 +44,16 @@ function(read_region name)
     return()
   endif()
   file(READ ${ROOT}/${file} source)
-  cut(source "// [doc:${label}]\n" head tail found)
+  set(mark "//")
+  if(file MATCHES "[.]py$")
+    set(mark "#")
+  endif()
+  cut(source "${mark} [doc:${label}]\n" head tail found)
   if(NOT found)
     set(region_fault "names a region that is not in the file" PARENT_SCOPE)
     return()
   endif()
-  cut(tail "// [/doc:${label}]" body rest found)
+  cut(tail "${mark} [/doc:${label}]" body rest found)
   if(NOT found)
     set(region_fault "names a region without an end" PARENT_SCOPE)
     return()
@@ -91,13 +96,17 @@ foreach(page ${pages})
       string(APPEND bad "${short}: snippet '${name}' ${region_fault}\n")
       continue()
     endif()
-    cut(rest "```cpp\n" before rest found)
+    set(language cpp)
+    if(name MATCHES "[.]py ")
+      set(language python)
+    endif()
+    cut(rest "```${language}\n" before rest found)
     if(NOT found OR NOT before STREQUAL "")
-      string(APPEND bad "${short}: no '```cpp' block below the snippet '${name}'\n")
+      string(APPEND bad "${short}: no '```${language}' block below the snippet '${name}'\n")
       break()
     endif()
     cut(rest "```\n" block rest found)
-    string(APPEND fresh "${name} -->\n```cpp\n${region}```\n")
+    string(APPEND fresh "${name} -->\n```${language}\n${region}```\n")
     math(EXPR shown "${shown} + 1")
     if(NOT WRITE AND NOT block STREQUAL region)
       string(APPEND bad "${short}: the block below '${name}' is not what the file has:\n${region}\n")

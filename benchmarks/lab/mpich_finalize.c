@@ -11,9 +11,17 @@
 
 static __thread void* worker;
 
+/// A function of UCX, also where MPICH was loaded by a module of Python and is not in the scope of the program.
+static void* find(void* scope, const char* name)
+{
+    void* function = dlsym(scope, name);
+    void* library = function == NULL ? dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return library == NULL ? function : dlsym(library, name);
+}
+
 int ucp_worker_create(void* context, const void* settings, void** created)
 {
-    int (*real)(void*, const void*, void**) = (int (*)(void*, const void*, void**))dlsym(RTLD_NEXT, "ucp_worker_create");
+    int (*real)(void*, const void*, void**) = (int (*)(void*, const void*, void**))find(RTLD_NEXT, "ucp_worker_create");
     const int status = real(context, settings, created);
     if (status == 0) worker = *created;
     return status;
@@ -21,7 +29,7 @@ int ucp_worker_create(void* context, const void* settings, void** created)
 
 void ucp_worker_destroy(void* destroyed)
 {
-    void (*real)(void*) = (void (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_destroy");
+    void (*real)(void*) = (void (*)(void*))find(RTLD_NEXT, "ucp_worker_destroy");
     if (worker == destroyed) worker = NULL;
     real(destroyed);
 }
@@ -32,7 +40,7 @@ ssize_t read(int file, void* data, size_t capacity)
     static unsigned (*progress)(void*);
     if (real_read == NULL) real_read = (ssize_t (*)(int, void*, size_t))dlsym(RTLD_NEXT, "read");
     if (worker != NULL) {
-        if (progress == NULL) progress = (unsigned (*)(void*))dlsym(RTLD_DEFAULT, "ucp_worker_progress");
+        if (progress == NULL) progress = (unsigned (*)(void*))find(RTLD_DEFAULT, "ucp_worker_progress");
         struct pollfd readable = {file, POLLIN, 0};
         while (progress != NULL && worker != NULL && poll(&readable, 1, 1) == 0) progress(worker);
     }

@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ccoll/allreduce.hpp>
@@ -20,12 +22,63 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+namespace detail {
+
+/// An average that has begun: the end of the step when its allreduce has ended well.
+template <class Feedback, class T>
+class feedback_call final : public pending_call {
+public:
+    feedback_call(Feedback& memory, std::span<T> gradient, std::unique_ptr<pending_call> sum)
+        : memory_(&memory), gradient_(gradient), sum_(std::move(sum))
+    {
+        sum_->leave();
+    }
+    ~feedback_call() override { leave(); }
+
+    bool advance() override
+    {
+        if (ended_) return true;
+        if (!sum_->progress()) return false;
+        result_ = sum_->result();
+        if (result_.trouble.ok()) memory_->end_step(gradient_, result_.facts);
+        ended_ = true;
+        return true;
+    }
+    bool moved() const override { return sum_->moved(); }
+    void idle() override { sum_->idle(); }
+    void abandon() override
+    {
+        sum_->abandon();
+        ended_ = true;
+    }
+    void give_up(const verdict& why) override
+    {
+        if (ended_) return;
+        sum_->give_up(why);
+        result_ = sum_->result();
+        ended_ = true;
+    }
+    const outcome& result() const override { return result_; }
+    const char* name() const override { return sum_->name(); }
+    bool may_change_thread() const override { return sum_->may_change_thread(); }
+
+private:
+    Feedback* memory_;
+    std::span<T> gradient_;
+    std::unique_ptr<pending_call> sum_;
+    outcome result_;
+    bool ended_ = false;
+};
+
+}  // namespace detail
+
 // [doc:error_feedback]
 /// The memory of one vector of n gradients on one rank: float, double, or a two-byte float (half, bfloat16, or a registered one).
 template <class T>
     requires(std::is_same_v<T, float> || std::is_same_v<T, double> || small_float<T>)
 class error_feedback {
     using number = std::conditional_t<small_float<T>, float, T>;  // two-byte floats are averaged as floats
+    using plan = plan_of<policies::Op::Average, policies::Codec::SZp, policies::RuntimeBound, policies::Placement::Homomorphic>;
 
 public:
     explicit error_feedback(std::size_t n) : sum_(n), kept_(n), contributed_(n), frame_(max_addend_bytes<policies::Codec::SZp, number>(n))
@@ -42,29 +95,49 @@ public:
     template <communicator Comm>
     report average(std::span<T> gradient, double bound, const Comm& comm)
     {
-        using namespace policies;
+        begin_step(gradient, bound);
+        report facts = allreduce<plan>(sum_, comm, bound);
+        end_step(gradient, facts);
+        return facts;
+    }
+
+    /// The same, begun: see ccoll::request. Until it has ended, the gradient and this object belong to the library, and take no other call.
+    template <communicator Comm>
+    request iaverage(std::span<T> gradient, double bound, const Comm& comm)
+    {
+        begin_step(gradient, bound);
+        auto call =
+            std::make_unique<detail::feedback_call<error_feedback, T>>(*this, gradient, iallreduce<plan>(sum_, comm, bound).release());
+        if (!call->progress()) call->join();
+        return request(std::move(call));
+    }
+
+private:
+    friend class detail::feedback_call<error_feedback, T>;
+
+    /// Adds what was kept to the gradient, and keeps what this rank will fail to contribute.
+    void begin_step(std::span<const T> gradient, double bound)
+    {
         const std::size_t n = gradient.size();
         if (n != kept_.size())
             raise("error_feedback::average",
                   {status::size_mismatch, nobody, nobody, -1, static_cast<double>(kept_.size()), static_cast<double>(n)});
         for (std::size_t i = 0; i < n; ++i) sum_[i] = static_cast<number>(detail::to_number(gradient[i])) + kept_[i];
-        const encode_result encoded = encode_addend<Codec::SZp>(sum_, frame_, bound);
-        const bool is_addend = encoded.code == status::ok && decode<Codec::SZp>(frame_, contributed_) == status::ok;
+        const encode_result encoded = encode_addend<policies::Codec::SZp>(sum_, frame_, bound);
+        const bool is_addend = encoded.code == status::ok && decode<policies::Codec::SZp>(frame_, contributed_) == status::ok;
         for (std::size_t i = 0; i < n; ++i) kept_[i] = is_addend ? finite(sum_[i] - contributed_[i]) : 0;
-
-        report facts = allreduce<Op::Average, Codec::SZp, RuntimeBound, Placement::Homomorphic>(sum_, comm, bound);
+    }
+    void end_step(std::span<T> gradient, report& facts)
+    {
         // One rank, or values that no sum holds: of these slices nothing was cut off, and a rank does not know which they are.
         if (facts.exact || facts.fallback_blocks > 0) std::fill(kept_.begin(), kept_.end(), number{0});
-        for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t i = 0; i < gradient.size(); ++i) {
             gradient[i] = detail::from_number<T>(sum_[i]);
             // Of what is rounded off the average every rank keeps the same, so that it is added to the next average once.
             if constexpr (small_float<T>) kept_[i] += finite(sum_[i] - static_cast<float>(detail::to_number(gradient[i])));
         }
         if constexpr (small_float<T>) facts.raw_bytes /= 2;  // of the gradients, and not of floats
-        return facts;
     }
-
-private:
     static number finite(number x) { return std::isfinite(x) ? x : 0; }
 
     std::vector<number> sum_, kept_, contributed_;

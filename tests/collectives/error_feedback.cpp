@@ -103,6 +103,39 @@ TEMPLATE_TEST_CASE("With error feedback the averages of all steps add up to thos
         });
 }
 
+TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were waited for", "[collectives]", float, double, ccoll::half)
+{
+    for (const int p : {1, 2, 3})
+        ccoll::run_ranks(p, [](ccoll::threads_comm& comm) {
+            const std::size_t n = 70000;  // more than a slice, and several calls under way
+            const int vectors = 3;
+            const double bound = 0.3;
+            std::vector<ccoll::error_feedback<TestType>> blocking(vectors, ccoll::error_feedback<TestType>(n)), begun = blocking;
+            std::vector<std::vector<TestType>> a(vectors, std::vector<TestType>(n)), b;
+            for (int step = 0; step < 3; ++step) {
+                for (int v = 0; v < vectors; ++v)
+                    for (std::size_t i = 0; i < n; ++i)
+                        a[static_cast<std::size_t>(v)][i] = static_cast<TestType>(value(i, comm.rank(), 3 * step + v));
+                b = a;
+                std::vector<ccoll::request> open;
+                for (std::size_t v = 0; v < a.size(); ++v) open.push_back(begun[v].iaverage(b[v], bound, comm));
+                for (std::size_t v = 0; v < a.size(); ++v) {
+                    const ccoll::report facts = open[v].wait(), as = blocking[v].average(a[v], bound, comm);
+                    want(facts.raw_bytes == as.raw_bytes && facts.exact == as.exact, "the report");
+                    want(std::memcmp(a[v].data(), b[v].data(), n * sizeof(TestType)) == 0, "the bits");
+                }
+            }
+        });
+    ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {
+        ccoll::error_feedback<TestType> memory(100);
+        std::vector<TestType> gradient(100);
+        std::error_code code;
+        memory.iaverage(gradient, comm.rank() == 0 ? 0.1 : 0.2, comm).wait(code);
+        want(code == ccoll::status::bound_differs, "bounds that differ");
+        memory.iaverage(gradient, 0.1, comm).wait();
+    });
+}
+
 TEST_CASE("Error feedback keeps nothing of a step that was exact", "[collectives]")
 {
     ccoll::run_ranks(2, [](ccoll::threads_comm& comm) {

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/torch: the extension of examples/torch on ranks of every MPI, if some Python has torch when the tests run (exit code 77: skipped).
+# The first test builds it, with torch's own tools.
+foreach(mpi ${mpis})
+  if(mpi STREQUAL default)
+    continue()
+  endif()
+  set(run bash ${here}/torch/run.sh ${mpi})
+  set(build torch/${mpi}/build)
+  add_test(NAME ${build} COMMAND ${run} build)
+  set_tests_properties(${build} PROPERTIES TIMEOUT 1200 LABELS torch SKIP_RETURN_CODE 77 PROCESSORS 2)
+  foreach(part hook backend)
+    foreach(p 2 3)
+      set(test torch/${mpi}/${part}/p${p})
+      add_test(NAME ${test} COMMAND ${run} ${p} ${part})
+      set_tests_properties(${test} PROPERTIES TIMEOUT 300 LABELS torch SKIP_RETURN_CODE 77 DEPENDS ${build} RUN_SERIAL TRUE)
+    endforeach()
+  endforeach()
+endforeach()
+add_area(torch)

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// backend.cpp - see backend.hpp.
+#include "backend.hpp"
+
+#include <numeric>
+#include <utility>
+
+namespace ccoll_torch {
+
+namespace {
+
+using c10d::OpType;
+using tensors = backend::tensors;
+
+at::Tensor& only(const char* call, tensors& all)
+{
+    TORCH_CHECK(all.size() == 1, "ccoll: ", call, " takes one tensor per call, and found ", all.size());
+    return all[0];
+}
+tensors& only(const char* call, std::vector<tensors>& all)
+{
+    TORCH_CHECK(all.size() == 1, "ccoll: ", call, " takes one list of tensors per call, and found ", all.size());
+    return all[0];
+}
+at::Tensor flat(const tensors& all)
+{
+    const at::NoGradGuard no_grad;
+    tensors rows;
+    for (const at::Tensor& each : all) rows.push_back(each.reshape(-1));
+    return at::cat(rows);
+}
+/// What flat() has put together.
+void spread(const at::Tensor& from, const tensors& all)
+{
+    const at::NoGradGuard no_grad;
+    std::int64_t at = 0;
+    for (const at::Tensor& each : all) {
+        each.copy_(from.narrow(0, at, each.numel()).view_as(each));
+        at += each.numel();
+    }
+}
+/// Memory for all of `like`, which have the same type.
+at::Tensor room_for(const tensors& like)
+{
+    std::int64_t n = 0;
+    for (const at::Tensor& each : like) n += each.numel();
+    return at::empty({n}, like.at(0).options().requires_grad(false).memory_format(at::MemoryFormat::Contiguous));
+}
+void same_type(const char* call, const at::Tensor& a, const at::Tensor& b)
+{
+    TORCH_CHECK(a.scalar_type() == b.scalar_type(), "ccoll: ", call, " takes tensors of one type, and found ", a.scalar_type(), " and ",
+                b.scalar_type());
+}
+void parts_fit(const char* call, std::int64_t whole, std::int64_t part, int size)
+{
+    TORCH_CHECK(whole == part * size, "ccoll: ", call, " on ", size, " ranks: the longer tensor must have ", part * size,
+                " elements, and has ", whole);
+}
+
+operation operation_of(const char* call, const c10d::ReduceOp& op, const at::Tensor& tensor)
+{
+    const bool is_bool = tensor.scalar_type() == at::kBool;
+    const auto kind = static_cast<c10d::ReduceOp::RedOpType>(op);
+    TORCH_CHECK(!tensor.is_complex() || kind == c10d::ReduceOp::SUM || kind == c10d::ReduceOp::AVG, "ccoll: ", call,
+                " of complex numbers can be SUM or AVG");
+    switch (kind) {
+    case c10d::ReduceOp::SUM: return is_bool ? operation::max : operation::sum;
+    case c10d::ReduceOp::AVG: return operation::average;
+    case c10d::ReduceOp::PRODUCT: return is_bool ? operation::min : operation::product;
+    case c10d::ReduceOp::MIN: return operation::min;
+    case c10d::ReduceOp::MAX: return operation::max;
+    case c10d::ReduceOp::BAND: return operation::bit_and;
+    case c10d::ReduceOp::BOR: return operation::bit_or;
+    case c10d::ReduceOp::BXOR: return operation::bit_xor;
+    case c10d::ReduceOp::PREMUL_SUM: return operation::sum;  // multiplied() has done the rest
+    default: break;
+    }
+    TORCH_CHECK(false, "ccoll: ", call,
+                " does not know this operation; it has SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR and PREMUL_SUM");
+}
+/// The input of PREMUL_SUM, a copy; otherwise the tensor itself.
+at::Tensor multiplied(const c10d::ReduceOp& op, const at::Tensor& tensor)
+{
+    if (static_cast<c10d::ReduceOp::RedOpType>(op) != c10d::ReduceOp::PREMUL_SUM) return tensor;
+    const auto* factor = dynamic_cast<c10d::PreMulSumSupplement*>(op.supplement_.get());
+    TORCH_CHECK(factor != nullptr, "ccoll: PREMUL_SUM needs its factor");
+    const at::NoGradGuard no_grad;
+    return factor->tensor_factor.defined() ? tensor * factor->tensor_factor : tensor * factor->double_factor;
+}
+
+}  // namespace
+
+backend::backend(std::shared_ptr<group> ranks, const backend_bounds& bounds)
+    : Backend(ranks->rank(), ranks->size()), ranks_(std::move(ranks)), bounds_(bounds)
+{
+    init();
+}
+
+work backend::begin(OpType type, tensors results, begin_function begin, std::function<void()> after)
+{
+    ++calls_;
+    return submit(ranks_, type, std::move(results), std::move(begin), std::move(after));
+}
+
+work backend::broadcast(tensors& all, const c10d::BroadcastOptions& options)
+{
+    const operand x("broadcast", only("broadcast", all));
+    return begin(
+        OpType::BROADCAST, all,
+        [x, wanted = of(bounds_.broadcast, x.bytes()), root = static_cast<int>(options.rootRank), comm = ranks_->handle()] {
+            return begin_bcast(x.moved(), wanted, root, comm);
+        },
+        [x] { x.copy_back(); });
+}
+
+work backend::allreduce(tensors& all, const c10d::AllreduceOptions& options)
+{
+    constexpr const char* call = "all_reduce";
+    at::Tensor& tensor = only(call, all);
+    const operation what = operation_of(call, options.reduceOp, tensor);
+    const at::Tensor input = multiplied(options.reduceOp, tensor);
+    const operand x(call, input);
+    const number type = x.type(call);
+    return begin(
+        OpType::ALLREDUCE, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), comm = ranks_->handle()] {
+            return begin_allreduce({x.data(), x.n(), type}, what, wanted, comm);
+        },
+        [x, tensor, input] {
+            x.copy_back();
+            const at::NoGradGuard no_grad;
+            if (!input.is_same(tensor)) tensor.copy_(input);
+        });
+}
+
+work backend::allreduce_coalesced(tensors& all, const c10d::AllreduceCoalescedOptions& options)
+{
+    constexpr const char* call = "all_reduce_coalesced";
+    TORCH_CHECK(!all.empty(), "ccoll: ", call, " needs a tensor");
+    for (const at::Tensor& each : all) same_type(call, each, all[0]);
+    for (const at::Tensor& each : all) operand(call, each);  // for its checks
+    const operation what = operation_of(call, options.reduceOp, all[0]);
+    const operand x(call, multiplied(options.reduceOp, flat(all)));
+    const number type = x.type(call);
+    return begin(
+        OpType::ALLREDUCE_COALESCED, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), comm = ranks_->handle()] {
+            return begin_allreduce({x.data(), x.n(), type}, what, wanted, comm);
+        },
+        [x, all] { spread(x.tensor(), all); });
+}
+
+work backend::reduce(tensors& all, const c10d::ReduceOptions& options)
+{
+    constexpr const char* call = "reduce";
+    at::Tensor& tensor = only(call, all);
+    const operation what = operation_of(call, options.reduceOp, tensor);
+    const at::Tensor input = multiplied(options.reduceOp, tensor);
+    const operand x(call, input);
+    const number type = x.type(call);
+    const int root = static_cast<int>(options.rootRank);
+    return begin(
+        OpType::REDUCE, all,
+        [x, type, what, wanted = of(bounds_.all_reduce, x.bytes()), root, comm = ranks_->handle()] {
+            return begin_reduce({x.data(), x.n(), type}, what, wanted, root, comm);
+        },
+        [x, tensor, input, at_root = root == getRank()] {
+            if (!at_root) return;
+            x.copy_back();
+            const at::NoGradGuard no_grad;
+            if (!input.is_same(tensor)) tensor.copy_(input);
+        });
+}
+
+// ---- gathering and dealing out ----
+
+work all_gather(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const precision& wanted)
+{
+    constexpr const char* call = "all_gather";
+    same_type(call, out, in);
+    parts_fit(call, out.numel(), in.numel(), ranks->size());
+    const operand from(call, in), to(call, out);
+    return submit(
+        ranks, OpType::_ALLGATHER_BASE, {out},
+        [from, to, wanted, comm = ranks->handle()] {
+            const vector_of part = from.moved();
+            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, comm);
+        },
+        [to] { to.copy_back(); });
+}
+
+work reduce_scatter(const std::shared_ptr<group>& ranks, at::Tensor out, at::Tensor in, const c10d::ReduceOp& op, const precision& wanted)
+{
+    constexpr const char* call = "reduce_scatter";
+    same_type(call, out, in);
+    parts_fit(call, in.numel(), out.numel(), ranks->size());
+    const operation what = operation_of(call, op, in);
+    const operand from(call, multiplied(op, in)), to(call, out);
+    const number type = from.type(call);
+    return submit(
+        ranks, OpType::_REDUCE_SCATTER_BASE, {out},
+        [from, to, type, what, wanted, comm = ranks->handle()] {
+            return begin_reduce_scatter(from.data(), {to.data(), to.n(), type}, what, wanted, comm);
+        },
+        [to] { to.copy_back(); });
+}
+
+work backend::_allgather_base(at::Tensor& out, at::Tensor& in, const c10d::AllgatherOptions&)
+{
+    ++calls_;
+    return all_gather(ranks_, out, in, of(bounds_.all_gather, in.nbytes()));
+}
+
+work backend::allgather(std::vector<tensors>& outs, tensors& ins, const c10d::AllgatherOptions&)
+{
+    constexpr const char* call = "all_gather";
+    tensors& out = only(call, outs);
+    at::Tensor& in = only(call, ins);
+    TORCH_CHECK(static_cast<int>(out.size()) == getSize(), "ccoll: ", call, " needs a result tensor for each of ", getSize(),
+                " ranks, and found ", out.size());
+    for (const at::Tensor& each : out) {
+        same_type(call, each, in);
+        TORCH_CHECK(each.numel() == in.numel(), "ccoll: ", call, " takes parts of the same length on all ranks, and found ", in.numel(),
+                    " and ", each.numel(), " elements");
+    }
+    const operand from(call, in), to(call, room_for(out));
+    return begin(
+        OpType::ALLGATHER, out,
+        [from, to, wanted = of(bounds_.all_gather, from.bytes()), comm = ranks_->handle()] {
+            const vector_of part = from.moved();
+            return begin_allgather(part.data, {to.data(), part.n, part.type}, wanted, comm);
+        },
+        [to, out] { spread(to.tensor(), out); });
+}
+
+work backend::gather(std::vector<tensors>& outs, tensors& ins, const c10d::GatherOptions& options)
+{
+    constexpr const char* call = "gather";
+    const int root = static_cast<int>(options.rootRank);
+    const bool at_root = root == getRank();
+    const operand from(call, only(call, ins));
+    const tensors out = at_root ? only(call, outs) : tensors{};
+    TORCH_CHECK(!at_root || static_cast<int>(out.size()) == getSize(), "ccoll: ", call, " needs a result tensor for each of ", getSize(),
+                " ranks at the root, and found ", out.size());
+    for (const at::Tensor& each : out) {
+        same_type(call, each, from.tensor());
+        TORCH_CHECK(each.numel() == from.tensor().numel(), "ccoll: ", call, " takes parts of the same length on all ranks");
+    }
+    const operand to(call, at_root ? room_for(out) : from.tensor());
+    return begin(
+        OpType::GATHER, out,
+        [from, to, root, comm = ranks_->handle()] {
+            const vector_of part = from.moved();
+            return begin_gather(part.data, {to.data(), part.n, part.type}, root, comm);
+        },
+        [to, out, at_root] {
+            if (at_root) spread(to.tensor(), out);
+        });
+}
+
+work backend::scatter(tensors& outs, std::vector<tensors>& ins, const c10d::ScatterOptions& options)
+{
+    constexpr const char* call = "scatter";
+    const int root = static_cast<int>(options.rootRank);
+    const bool at_root = root == getRank();
+    const operand to(call, only(call, outs));
+    TORCH_CHECK(!at_root || static_cast<int>(only(call, ins).size()) == getSize(), "ccoll: ", call, " needs a tensor for each of ",
+                getSize(), " ranks at the root");
+    if (at_root)
+        for (const at::Tensor& each : ins[0]) {
+            same_type(call, each, to.tensor());
+            TORCH_CHECK(each.numel() == to.tensor().numel(), "ccoll: ", call, " takes parts of the same length on all ranks");
+        }
+    const operand from(call, at_root ? flat(ins[0]) : to.tensor());
+    return begin(
+        OpType::SCATTER, outs, [from, to, root, comm = ranks_->handle()] { return begin_scatter(from.data(), to.moved(), root, comm); },
+        [to] { to.copy_back(); });
+}
+
+work backend::_reduce_scatter_base(at::Tensor& out, at::Tensor& in, const c10d::ReduceScatterOptions& options)
+{
+    ++calls_;
+    return ccoll_torch::reduce_scatter(ranks_, out, in, options.reduceOp, of(bounds_.reduce_scatter, out.nbytes()));
+}
+
+work backend::reduce_scatter(tensors& outs, std::vector<tensors>& ins, const c10d::ReduceScatterOptions& options)
+{
+    constexpr const char* call = "reduce_scatter";
+    at::Tensor& out = only(call, outs);
+    for (const at::Tensor& each : only(call, ins)) {
+        same_type(call, each, out);
+        TORCH_CHECK(each.numel() == out.numel(), "ccoll: ", call, " takes parts of the same length, and found ", each.numel(), " and ",
+                    out.numel(), " elements");
+    }
+    ++calls_;
+    return ccoll_torch::reduce_scatter(ranks_, out, flat(ins[0]), options.reduceOp, of(bounds_.reduce_scatter, out.nbytes()));
+}
+
+namespace {
+
+/// One Work for calls that have begun: ended when the last one has, because calls of one list are waited for in their order.
+work all_of(const std::shared_ptr<group>& ranks, OpType type, const tensors& results, std::vector<work> calls)
+{
+    TORCH_CHECK(!calls.empty(), "ccoll: a coalesced call needs a tensor");
+    return submit(ranks, type, results, [calls = std::move(calls)]() -> test_function {
+        return [calls](ccoll::report&) {
+            for (const work& each : calls)
+                if (!each->isCompleted()) return false;
+            for (const work& each : calls)
+                if (!each->isSuccess()) std::rethrow_exception(each->exception());
+            return true;
+        };
+    });
+}
+
+}  // namespace
+
+work backend::allgather_into_tensor_coalesced(tensors& outs, tensors& ins, const c10d::AllgatherOptions& options)
+{
+    TORCH_CHECK(outs.size() == ins.size(), "ccoll: a coalesced all-gather needs as many results as inputs");
+    std::vector<work> calls;
+    for (std::size_t i = 0; i < outs.size(); ++i) calls.push_back(_allgather_base(outs[i], ins[i], options));
+    return all_of(ranks_, OpType::ALLGATHER_INTO_TENSOR_COALESCED, outs, std::move(calls));
+}
+
+work backend::reduce_scatter_tensor_coalesced(tensors& outs, tensors& ins, const c10d::ReduceScatterOptions& options)
+{
+    TORCH_CHECK(outs.size() == ins.size(), "ccoll: a coalesced reduce-scatter needs as many results as inputs");
+    std::vector<work> calls;
+    for (std::size_t i = 0; i < outs.size(); ++i) calls.push_back(_reduce_scatter_base(outs[i], ins[i], options));
+    return all_of(ranks_, OpType::REDUCE_SCATTER_TENSOR_COALESCED, outs, std::move(calls));
+}
+
+// ---- all to all ----
+
+namespace {
+
+/// Elements for each rank, from rows for each rank; equal rows if none are named.
+std::vector<std::int64_t> splits(const operand& x, const std::vector<int64_t>& rows, int size)
+{
+    const at::Tensor& tensor = x.tensor();
+    const std::int64_t n = static_cast<std::int64_t>(x.n()), first = tensor.dim() == 0 ? 1 : tensor.size(0);
+    if (rows.empty()) {
+        TORCH_CHECK(first % size == 0, "ccoll: all_to_all without split sizes: the first dimension has ", first,
+                    " rows, which must be a multiple of the ", size, " ranks");
+        return std::vector<std::int64_t>(static_cast<std::size_t>(size), n / size);
+    }
+    TORCH_CHECK(static_cast<int>(rows.size()) == size && std::accumulate(rows.begin(), rows.end(), std::int64_t{0}) == first,
+                "ccoll: all_to_all needs a split size for each of the ", size, " ranks, which add up to the ", first, " rows");
+    std::vector<std::int64_t> counts;
+    for (const std::int64_t each : rows) counts.push_back(first == 0 ? 0 : each * (n / first));
+    return counts;
+}
+
+}  // namespace
+
+work backend::alltoall_base(at::Tensor& out, at::Tensor& in, std::vector<int64_t>& out_rows, std::vector<int64_t>& in_rows,
+                            const c10d::AllToAllOptions&)
+{
+    constexpr const char* call = "all_to_all";
+    same_type(call, out, in);
+    const operand from(call, in), to(call, out);
+    const auto send = parts::of(splits(from, in_rows, getSize())), recv = parts::of(splits(to, out_rows, getSize()));
+    // Ranks may have different counts, so a length cannot decide.
+    return begin(
+        OpType::ALLTOALL_BASE, {out},
+        [from, to, send, recv, type = from.type(call), wanted = bounds_.all_to_all, comm = ranks_->handle()] {
+            return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm);
+        },
+        [to] { to.copy_back(); });
+}
+
+work backend::alltoall(tensors& outs, tensors& ins, const c10d::AllToAllOptions&)
+{
+    constexpr const char* call = "all_to_all";
+    TORCH_CHECK(static_cast<int>(outs.size()) == getSize() && static_cast<int>(ins.size()) == getSize(), "ccoll: ", call,
+                " needs a tensor for each of ", getSize(), " ranks, and found ", ins.size(), " to send and ", outs.size(), " to receive");
+    std::vector<std::int64_t> send, recv;
+    for (const at::Tensor& each : ins) same_type(call, each, outs[0]);
+    for (const at::Tensor& each : outs) same_type(call, each, outs[0]);
+    const std::int64_t width = outs[0].is_complex() ? 2 : 1;
+    for (const at::Tensor& each : ins) send.push_back(each.numel() * width);
+    for (const at::Tensor& each : outs) recv.push_back(each.numel() * width);
+    const operand from(call, flat(ins)), to(call, room_for(outs));
+    return begin(
+        OpType::ALLTOALL, outs,
+        [from, to, send = parts::of(send), recv = parts::of(recv), type = from.type(call), wanted = bounds_.all_to_all,
+         comm = ranks_->handle()] { return begin_alltoall(from.data(), send, to.data(), recv, type, wanted, comm); },
+        [to, outs] { spread(to.tensor(), outs); });
+}
+
+// ---- messages ----
+
+work backend::barrier(const c10d::BarrierOptions&)
+{
+    return begin(OpType::BARRIER, {}, [comm = ranks_->handle()] { return begin_barrier(comm); });
+}
+
+work backend::send(tensors& all, int to, int tag)
+{
+    const operand x("send", only("send", all));
+    return submit(
+        ranks_, OpType::SEND, all, [x, to, tag, comm = ranks_->handle()] { return begin_send(x.data(), x.bytes(), to, tag, comm); }, {},
+        true);
+}
+work backend::recv(tensors& all, int from, int tag)
+{
+    const operand x("recv", only("recv", all));
+    return submit(
+        ranks_, OpType::RECV, all,
+        [x, from, tag, comm = ranks_->handle()] { return begin_recv(x.data(), x.bytes(), from, tag, comm, nullptr); },
+        [x] { x.copy_back(); }, true);
+}
+work backend::recvAnysource(tensors& all, int tag)
+{
+    const operand x("recv", only("recv", all));
+    auto sender = std::make_shared<int>(-1);
+    return submit(
+        ranks_, OpType::RECVANYSOURCE, all,
+        [x, tag, comm = ranks_->handle(), sender] { return begin_recv(x.data(), x.bytes(), std::nullopt, tag, comm, sender); },
+        [x] { x.copy_back(); }, true, sender);
+}
+
+}  // namespace ccoll_torch

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collectives of ccoll for PyTorch, over MPI: tensors on the CPU.
+
+    average_hook, Average     a communication hook for DistributedDataParallel
+    AllGather, ReduceScatter  for set_custom_all_gather and set_custom_reduce_scatter of FSDP2
+    "ccoll"                   a backend of torch.distributed, with Options
+    init_process_group        like torch.distributed.init_process_group, with the ranks of mpirun
+
+A bound is None (exact), a number (no element is farther from the exact result than the report says), or Bits(8). docs/pytorch.md has more.
+"""
+from ._load import _C
+from .launch import communicator, init_process_group, rank, size
+from .ddp import Average, average_hook
+from .fsdp import AllGather, ReduceScatter
+from .backend import Options
+
+Bits = _C.Bits
+library = _C.library
+
+__all__ = ["AllGather", "Average", "Bits", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library", "rank", "size"]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The backend "ccoll" of torch.distributed."""
+from dataclasses import dataclass, fields
+
+import torch.distributed as dist
+
+from ._load import _C
+from .launch import _other_ranks, rank, size
+
+
+@dataclass(frozen=True)
+class Options:
+    """init_process_group("ccoll", pg_options=Options(all_reduce=Bits(8))): which collectives may be lossy, and how much. Tensors of less than
+    least_bytes, integers, and collectives without a bound are exact."""
+
+    all_reduce: object = None
+    reduce_scatter: object = None
+    all_gather: object = None
+    all_to_all: object = None
+    broadcast: object = None
+    least_bytes: int = 64 * 1024
+
+
+def _create(torchs, options):
+    if options is None:
+        options = Options()
+    if not isinstance(options, Options):
+        raise TypeError(f"ccoll: pg_options must be ccoll_torch.Options, and is {type(options).__name__}")
+    ranks = list(torchs.global_ranks_in_group)
+    if not ranks and (torchs.group_size != size() or torchs.group_rank != rank()):
+        raise RuntimeError(_other_ranks(torchs.group_rank, torchs.group_size))
+    return _C.create_backend(_C.Group(ranks), **{each.name: getattr(options, each.name) for each in fields(options)})
+
+
+dist.Backend.register_backend("ccoll", _create, extended_api=True, devices=["cpu"])

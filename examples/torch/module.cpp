@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// module.cpp - what Python sees of the extension: ccoll_torch._C. The classes for users are in ccoll_torch/.
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <torch/csrc/jit/python/pybind_utils.h>
+#include <torch/extension.h>
+
+#include "backend.hpp"
+
+namespace ccoll_torch {
+
+namespace {
+
+/// The averages of a communication hook, with the memory of error feedback for each bucket.
+class averages {
+public:
+    /// @param ranks, maxima  nothing else uses them
+    averages(std::shared_ptr<group> ranks, std::shared_ptr<group> maxima, precision wanted, bool with_feedback)
+        : ranks_(std::move(ranks)), maxima_(std::move(maxima)), wanted_(std::move(wanted)),
+          with_feedback_(with_feedback && wanted_.has_value()),
+          turns_(std::make_shared<averages_in_turn>(ranks_->handle(), maxima_->handle()))
+    {
+        check(wanted_);
+    }
+
+    /// Replaces the elements of `bucket` by their averages over the ranks.
+    /// @param key  the same for the same parameters; other parameters begin with an empty memory
+    work begin(const at::Tensor& bucket, std::size_t index, std::size_t key)
+    {
+        const auto type = number_of(bucket.scalar_type());
+        if (!bucket.device().is_cpu() || bucket.is_sparse() || !bucket.is_contiguous() || !type || !is_float(*type) ||
+            bucket.is_complex()) {
+            tell_the_others();
+            TORCH_CHECK(false,
+                        "ccoll: a bucket of gradients must be a dense tensor on the CPU of float32, float64, float16 or bfloat16, and is ",
+                        bucket.scalar_type(), " on ", bucket.device().str());
+        }
+        const vector_of v{bucket.data_ptr(), static_cast<std::size_t>(bucket.numel()), *type};
+        std::shared_ptr<averages_in_turn::memory> memory;
+        if (with_feedback_) {
+            kept& of_bucket = kept_[index];
+            if (of_bucket.memory == nullptr || of_bucket.key != key || of_bucket.n != v.n || of_bucket.type != v.type)
+                of_bucket = {averages_in_turn::memory::make(v.type, v.n), key, v.n, v.type};
+            memory = of_bucket.memory;
+        }
+        return submit(ranks_, c10d::OpType::ALLREDUCE, {bucket}, [bucket, v, memory, turns = turns_, maxima = maxima_, wanted = wanted_] {
+            return turns->begin(v, wanted, memory.get());
+        });
+    }
+    void forget() { kept_.clear(); }
+
+private:
+    void tell_the_others()
+    {
+        const auto refuse = [turns = turns_, maxima = maxima_, wanted = wanted_, fed = with_feedback_] {
+            return turns->refuse(wanted, fed);
+        };
+        try {
+            submit(ranks_, c10d::OpType::ALLREDUCE, {}, refuse)->wait();
+        } catch (const std::exception&) {  // the others have been told, and this rank throws something better
+        }
+    }
+
+    struct kept {
+        std::shared_ptr<averages_in_turn::memory> memory;
+        std::size_t key = 0, n = 0;
+        number type = number::f32;
+    };
+
+    std::shared_ptr<group> ranks_, maxima_;
+    precision wanted_;
+    bool with_feedback_;
+    std::shared_ptr<averages_in_turn> turns_;
+    std::map<std::size_t, kept> kept_;
+};
+
+py::dict facts_of(const group& ranks)
+{
+    const ccoll::report facts = ranks.facts();
+    py::dict d;
+    d["raw_bytes"] = facts.raw_bytes;
+    d["sent_bytes"] = facts.sent_bytes;
+    d["ratio"] = facts.ratio();
+    d["worst_case_error"] = facts.worst_case_error;
+    d["exact"] = facts.exact;
+    d["same_bits"] = facts.same_bits;
+    d["fallback_blocks"] = facts.fallback_blocks;
+    d["codec"] = std::string(facts.codec);
+    d["algorithm"] = std::string(facts.algorithm);
+    return d;
+}
+
+}  // namespace
+
+// The lock of the interpreter is let go of in everything that waits for the worker: the end of a call may run functions of Python there.
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)
+{
+    using release = py::call_guard<py::gil_scoped_release>;
+    m.def("start", &runtime::start, release());
+    m.def("started", &runtime::started);
+    m.def("stop", &runtime::stop, release());
+    m.def("rank", &runtime::rank);
+    m.def("size", &runtime::size);
+    m.def("library", &runtime::library);
+    m.def("bcast", &runtime::bcast, py::arg("text"), release());
+    m.def("abort", &runtime::abort, py::arg("code"), release());
+
+    py::class_<bits>(m, "Bits",
+                     "So many bits for a value of the largest magnitude of all ranks: the bound is 2^-bits times that magnitude.")
+        .def(py::init([](int count) {
+                 check(bits{count});
+                 return bits{count};
+             }),
+             py::arg("bits"))
+        .def_readonly("bits", &bits::count)
+        .def("__repr__", [](const bits& b) { return "Bits(" + std::to_string(b.count) + ")"; });
+    m.def("check", &check, py::arg("bound").none(true), "Throws ValueError if this is no bound.");
+
+    py::class_<group, std::shared_ptr<group>>(m, "Group")
+        .def(py::init<std::vector<int>>(), py::arg("ranks"), release())
+        .def_property_readonly("rank", &group::rank)
+        .def_property_readonly("size", &group::size)
+        .def("report", &facts_of, "What this rank has sent in compressed calls since the beginning or reset().")
+        .def("reset", &group::reset);
+
+    py::class_<averages, std::shared_ptr<averages>>(m, "Averages")
+        .def(py::init<std::shared_ptr<group>, std::shared_ptr<group>, precision, bool>(), py::arg("group"), py::arg("maxima"),
+             py::arg("bound").none(true), py::arg("feedback"))
+        .def("begin", &averages::begin, py::arg("bucket"), py::arg("index"), py::arg("key"), release())
+        .def("forget", &averages::forget);
+
+    m.def("all_gather", &all_gather, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("bound").none(true), release());
+    m.def("reduce_scatter", &reduce_scatter, py::arg("group"), py::arg("output"), py::arg("input"), py::arg("op"),
+          py::arg("bound").none(true), release());
+
+    m.def(
+        "create_backend",
+        [](std::shared_ptr<group> ranks, precision all_reduce, precision reduce_scatter, precision all_gather, precision all_to_all,
+           precision broadcast, std::size_t least_bytes) -> c10::intrusive_ptr<c10d::Backend> {
+            for (const precision& each : {all_reduce, reduce_scatter, all_gather, all_to_all, broadcast}) check(each);
+            return c10::make_intrusive<backend>(std::move(ranks),
+                                                backend_bounds{all_reduce, reduce_scatter, all_gather, all_to_all, broadcast, least_bytes});
+        },
+        py::arg("group"), py::arg("all_reduce").none(true), py::arg("reduce_scatter").none(true), py::arg("all_gather").none(true),
+        py::arg("all_to_all").none(true), py::arg("broadcast").none(true), py::arg("least_bytes"), release());
+}
+
+}  // namespace ccoll_torch
