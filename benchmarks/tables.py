@@ -93,16 +93,22 @@ def codecs(rows):
     """The table of README.md."""
     columns = [("wave", "f32"), ("turbulence", "f32"), ("wave", "f64"), ("turbulence", "f64")]
     table = ["| codec, instruction set | " + " | ".join(f"{f} {t}" for f, t in columns) + " |", "|---|" + "---|" * len(columns)]
-    seen = list(dict.fromkeys((r["codec"], r["isa"]) for r in rows if r.get("record") == "frame"))
-    seen.sort(key=lambda pair: list(ISAS).index(pair[1]))
-    seen.sort(key=lambda pair: ["SZp", "SZx", "PipeSZx"].index(pair[0]) if pair[0] in ("SZp", "SZx", "PipeSZx") else 9)
+    order = ["SZp", "SZx", "PipeSZx", "zfp 1-D"]
+    seen = list(dict.fromkeys((r["codec"], r["isa"]) for r in rows if r.get("record") == "frame" and r["codec"] in order))
+    seen.sort(key=lambda pair: (order.index(pair[0]), list(ISAS).index(pair[1]) if pair[1] in ISAS else 9))
     for codec, isa in seen:
+        if codec in ("SZx", "PipeSZx") and isa == "avx512_gfni":
+            continue  # these codecs have no kernels for GFNI
         cells = []
         for field, kind in columns:
             numbers = [of_codec(rows, record, codec, isa, field, kind, o)
                        for record, o in (("frame", "compress"), ("frame", "decompress"), ("sum", "add"))]
             cells.append(" / ".join(f"{n:.2f}" for n in numbers if n is not None))
-        name = f"{codec}, {ISAS[isa].replace(', VBMI, VNNI', '')}" if codec in ("SZp", "SZx", "PipeSZx") else codec
+        if codec != "SZp" and isa == "avx512":
+            isa_name = "AVX-512"
+        else:
+            isa_name = ISAS.get(isa, "").replace(", VBMI, VNNI", "")
+        name = f"{codec}, {isa_name}" if isa in ISAS else codec.replace("zfp 1-D", "zfp, 1-D, fixed accuracy")
         table.append(f"| {name} | " + " | ".join(cells) + " |")
     return table
 
