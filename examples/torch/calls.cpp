@@ -3,8 +3,8 @@
 #include "calls.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
@@ -339,16 +339,12 @@ public:
         constexpr auto magnitude = static_cast<word>(std::numeric_limits<word>::max() >> 1);
         constexpr auto infinity = static_cast<word>(magnitude >> (8 * sizeof(T) - 1 - exponent) << (8 * sizeof(T) - 1 - exponent));
         word largest = 0;
-        for (std::size_t i = 0; i < n_; ++i) {
-            word each;
-            std::memcpy(&each, static_cast<const T*>(gradient) + i, sizeof each);
-            each &= magnitude;
-            each = each < infinity ? each : word{0};
+        for (const T value : std::span<const T>(static_cast<const T*>(gradient), n_)) {
+            const auto size = static_cast<word>(std::bit_cast<word>(value) & magnitude);
+            const word each = size < infinity ? size : word{0};
             largest = largest < each ? each : largest;
         }
-        T value;
-        std::memcpy(&value, &largest, sizeof value);
-        return static_cast<double>(ccoll::detail::to_number(value));
+        return static_cast<double>(ccoll::detail::to_number(std::bit_cast<T>(largest)));
     }
     test_function begin(void* gradient, double bound, MPI_Comm comm) override
     {

@@ -32,8 +32,13 @@ public:
         : memory_(&memory), gradient_(gradient), sum_(std::move(sum))
     {
         sum_->leave();
+        memory_->under_way_ = true;
     }
-    ~feedback_call() override { leave(); }
+    ~feedback_call() override
+    {
+        leave();
+        end();
+    }
 
     bool advance() override
     {
@@ -41,7 +46,7 @@ public:
         if (!sum_->progress()) return false;
         result_ = sum_->result();
         if (result_.trouble.ok()) memory_->end_step(gradient_, result_.facts);
-        ended_ = true;
+        end();
         return true;
     }
     bool moved() const override { return sum_->moved(); }
@@ -49,20 +54,26 @@ public:
     void abandon() override
     {
         sum_->abandon();
-        ended_ = true;
+        end();
     }
     void give_up(const verdict& why) override
     {
         if (ended_) return;
         sum_->give_up(why);
         result_ = sum_->result();
-        ended_ = true;
+        end();
     }
     const outcome& result() const override { return result_; }
     const char* name() const override { return sum_->name(); }
     bool may_change_thread() const override { return sum_->may_change_thread(); }
 
 private:
+    void end() noexcept
+    {
+        if (!ended_) memory_->under_way_ = false;
+        ended_ = true;
+    }
+
     Feedback* memory_;
     std::span<T> gradient_;
     std::unique_ptr<pending_call> sum_;
@@ -101,7 +112,8 @@ public:
         return facts;
     }
 
-    /// The same, begun: see ccoll::request. Until it has ended, the gradient and this object belong to the library, and take no other call.
+    /// The same, begun: see ccoll::request. Until it has ended, the gradient and this object belong to the library: it must live,
+    /// and takes no other call (out_of_turn).
     template <communicator Comm>
     request iaverage(std::span<T> gradient, double bound, const Comm& comm)
     {
@@ -118,6 +130,8 @@ private:
     /// Adds what was kept to the gradient, and keeps what this rank will fail to contribute.
     void begin_step(std::span<const T> gradient, double bound)
     {
+        if (under_way_)
+            raise("error_feedback::average", {status::out_of_turn}, "the last average has not ended; wait for its request first");
         const std::size_t n = gradient.size();
         if (n != kept_.size())
             raise("error_feedback::average",
@@ -142,6 +156,7 @@ private:
 
     std::vector<number> sum_, kept_, contributed_;
     std::vector<std::byte> frame_;
+    bool under_way_ = false;
 };
 // [/doc:error_feedback]
 

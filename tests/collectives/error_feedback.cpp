@@ -132,7 +132,17 @@ TEMPLATE_TEST_CASE("Averages that were begun have the bits of those that were wa
         std::error_code code;
         memory.iaverage(gradient, comm.rank() == 0 ? 0.1 : 0.2, comm).wait(code);
         want(code == ccoll::status::bound_differs, "bounds that differ");
-        memory.iaverage(gradient, 0.1, comm).wait();
+        auto open = memory.iaverage(gradient, 0.1, comm);
+        if (!open.test()) {
+            try {
+                memory.average(gradient, 0.1, comm);
+                want(false, "one call at a time");
+            } catch (const ccoll::error& e) {
+                want(e.what_happened().code == ccoll::status::out_of_turn, "one call at a time");
+            }
+        }
+        open.wait();
+        memory.average(gradient, 0.1, comm);
     });
 }
 

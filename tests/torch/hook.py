@@ -112,7 +112,11 @@ def errors():
 def gradients():
     """DDP with the hook and exact averages beside DDP alone; with gradients that are views of buckets, and several buckets."""
     torch.manual_seed(0)
-    net = lambda: torch.nn.Sequential(torch.nn.Linear(64, 300), torch.nn.Tanh(), torch.nn.Linear(300, 300), torch.nn.Tanh(), torch.nn.Linear(300, 8))  # noqa: E731
+
+    def net():
+        layers = [torch.nn.Linear(64, 300), torch.nn.Tanh(), torch.nn.Linear(300, 300), torch.nn.Tanh(), torch.nn.Linear(300, 8)]
+        return torch.nn.Sequential(*layers)
+
     weights = net().state_dict()
     batch = values(dist.get_rank(), 64 * 16).view(16, 64)
     found = {}
@@ -127,10 +131,11 @@ def gradients():
             model(batch).square().sum().backward()
         found[name] = torch.cat([p.grad.flatten() for p in plain.parameters()]).double()
     size = found["plain"].abs().max().item()
-    check((found["exact"] - found["plain"]).abs().max().item() <= 4 * dist.get_world_size() * rounding(torch.float32, size), "exact hook as plain DDP")
+    rounded = 4 * dist.get_world_size() * rounding(torch.float32, size)
+    check((found["exact"] - found["plain"]).abs().max().item() <= rounded, "exact hook as plain DDP")
     off = (found["lossy"] - found["plain"]).abs().max().item()
     # Feedback may add what the last step has cut off, so an average is off by two bounds at most.
-    check(0 < off <= 2e-4 + 4 * dist.get_world_size() * rounding(torch.float32, size), f"lossy hook: {off}")
+    check(0 < off <= 2e-4 + rounded, f"lossy hook: {off}")
 
 
 def points():

@@ -17,4 +17,6 @@ from .backend import Options
 Bits = _C.Bits
 library = _C.library
 
-__all__ = ["AllGather", "Average", "Bits", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library", "rank", "size"]
+__all__ = [
+    "AllGather", "Average", "Bits", "Options", "ReduceScatter", "average_hook", "communicator", "init_process_group", "library", "rank", "size",
+]
