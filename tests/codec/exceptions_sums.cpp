@@ -35,7 +35,7 @@ encoded encode(const std::vector<T>& x, double step)
         e.quanta.push_back(has(at, i) ? 1234567 : static_cast<i64>(std::nearbyint(static_cast<double>(x[i]) / step)));
     if (at.values == 0) return e;
     const exactly room(most_addend_bytes(n));
-    const u8* const end = write_addend(x.data(), n, at, step, &marker<T>, room.data.get(), room.end());
+    const u8* const end = write_addend<T>(x.data(), n, at, step, &marker<T>, room.data.get(), room.end());
     REQUIRE(end != nullptr);
     e.sections.assign(static_cast<const u8*>(room.data.get()), end);
     return e;
@@ -265,7 +265,8 @@ TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 2
     u8* const to = room.data();
     const u8* const end = to + room.size();
     const auto write = [&](const std::vector<double>& x) {
-        return write_addend(x.data(), x.size(), places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr, to, end) != nullptr;
+        return write_addend<double>(x.data(), x.size(), places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr, to, end) !=
+               nullptr;
     };
     CHECK(write({0x1.fffffffffffffp189, -0x1.fffffffffffffp189}));
     CHECK_FALSE(write({1e20, 0x1p190}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/merge.inl - floor 2. The sections of the sum of two addends: one text, compiled once for each instruction set, of which
-// it uses the instructions that count bits. It follows exceptions/loops.inl.
+// it uses the instructions that count bits.
 
 /// The entries of an operand of a sum, by its places in order.
 class operand {
@@ -51,7 +51,7 @@ private:
 CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to,
                                       const u8* end) noexcept
 {
-    u8* const runs = begin_section(masks, n, to, end);
+    u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
     operand x(a), y(b);

@@ -78,7 +78,7 @@ private:
         }
         if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok || view.section.empty()) return s;
         const auto* const section = reinterpret_cast<const u8*>(view.section.data());
-        return exceptions::read(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
     /// @param chunk  of SZp, for these values    @return its quanta; null: there are none that could be coded

@@ -64,7 +64,7 @@ struct chunk_coder {
             v.behind = behind;
             const std::size_t at = v.head.exceptions;
             if (const status s = decode_quanta(v, out, eb, at == 0 ? how : stores::cached, nullptr); s != status::ok || at == 0) return s;
-            return exceptions::read(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
+            return exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
         });
     }
 
@@ -203,7 +203,7 @@ private:
     }
     static bool has_missing(std::span<const T> in, const facts& known) noexcept
     {
-        return known.missing.declared && exceptions::has_bits(in.data(), in.size(), static_cast<word>(known.missing.bits));
+        return known.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), static_cast<word>(known.missing.bits));
     }
     /// Which values are exceptional, and a copy of the others with 0 in their places.
     /// @param limit    bits of the least |x| that is exceptional    @param missing  are missing values among them?
@@ -211,7 +211,7 @@ private:
     {
         exceptions::rule<T> rule{limit};
         if (missing) rule.missing = static_cast<word>(known.missing.bits);
-        exceptions::split(in.data(), in.size(), rule, at, copy);
+        exceptions::split<T>(in.data(), in.size(), rule, at, copy);
     }
     static word largest_in(std::span<const T> in) noexcept { return magnitude_finders<T>.in_use()(in.data(), in.size()); }
 
@@ -267,12 +267,12 @@ private:
             lattice = lattice_of(ordinary, 0, z);
             if (lattice > 0 || most < z.too_large) break;
         }
-        if (at.values > 0) exceptions::bridge(copy, in.size(), at);
+        if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
         const encode_result r = on_its_grid(ordinary, z, known, most, lattice, out);
         if (r.code != status::ok) return kept(in, out);
         if (at.values == 0) return r;
         u8* const section = behind(r, out);
-        const u8* const end = exceptions::write(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
+        const u8* const end = exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
         if (end == nullptr) return kept(in, out);
         return with_exceptions(section, end, at.values, out);
     }
@@ -310,7 +310,7 @@ private:
         T copy[chunk_elements];
         exceptions::places at;
         split(in, z.too_large_addend, missing, known, at, copy);
-        exceptions::bridge(copy, in.size(), at);
+        exceptions::bridge<T>(copy, in.size(), at);
         const std::span<const T> ordinary(copy, in.size());
         chunk_head head;
         head.above = above_of(ordinary, z.common, known.strides);
@@ -318,7 +318,7 @@ private:
         if (r.code != status::ok) r = wide(ordinary, z.common, {}, out);
         u8* const section = behind(r, out);
         const auto bits = static_cast<word>(known.missing.bits);
-        const u8* const end = exceptions::write_addend(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
+        const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
                                                        section + exceptions::most_addend_bytes(in.size()));
         if (end == nullptr) return {0, status::too_large};
         return with_exceptions(section, end, at.values, out);
