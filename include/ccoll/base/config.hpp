@@ -88,9 +88,9 @@
 #define CCOLL_INLINE CCOLL_TARGET inline
 #endif
 
-/// In front of a short loop over registers: else g++ 12 keeps arrays of registers in memory.
+/// In front of a loop over up to 8 registers: else g++ 12 keeps arrays of registers in memory.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define CCOLL_UNROLLED _Pragma("GCC unroll 16")
+#define CCOLL_UNROLLED _Pragma("GCC unroll 8")
 #else
 #define CCOLL_UNROLLED
 #endif

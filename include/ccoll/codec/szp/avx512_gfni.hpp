@@ -95,7 +95,6 @@ using avx512::put_16_planes;
 using avx512::put_32_planes;
 using avx512::quanta;
 using avx512::quantise;
-using avx512::quantise_each;
 using avx512::quantise_in_double;
 using avx512::running;
 using avx512::scan;
@@ -169,13 +168,8 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
 
 /// The prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total of groups of four, of
 /// which there are only eight.
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
-    if (width > 8) {
-        get_planes(in, width, q);
-        scan(q, r);
-        return;
-    }
     const byte_orders& o = orders();
     const __m256i groups = get_8_groups(o, in, width, o.transpose);
     __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), permuted(o.values, groups));
@@ -186,8 +180,9 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
     const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
     const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
     const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
-    q.a = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, permuted(o.fours[0], bytes));
-    q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
+    q.v[0] = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, permuted(o.fours[0], bytes));
+    q.v[1] =
+        _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
     r = _mm512_permutexvar_epi32(all(o.last[1]), high);
 }
 #include <ccoll/codec/szp/restore.inl>

@@ -272,7 +272,8 @@ private:
         if (r.code != status::ok) return kept(in, out);
         if (at.values == 0) return r;
         u8* const section = behind(r, out);
-        const u8* const end = exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
+        const u8* const end =
+            exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
         if (end == nullptr) return kept(in, out);
         return with_exceptions(section, end, at.values, out);
     }
@@ -319,7 +320,7 @@ private:
         u8* const section = behind(r, out);
         const auto bits = static_cast<word>(known.missing.bits);
         const u8* const end = exceptions::write_addend<T>(in.data(), in.size(), at, z.common.step, missing ? &bits : nullptr, section,
-                                                       section + exceptions::most_addend_bytes(in.size()));
+                                                          section + exceptions::most_addend_bytes(in.size()));
         if (end == nullptr) return {0, status::too_large};
         return with_exceptions(section, end, at.values, out);
     }

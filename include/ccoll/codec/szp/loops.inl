@@ -3,10 +3,9 @@
 //
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, q)                          rint(x i) in T; a value from z.usual on becomes hold_out, or anything that differs from its
-//                                              neighbours by 2^15 or more
+//   quantise(x, z, q)                          rint(x i) in T, of f32; a value from z.usual on becomes hold_out, or anything that differs
+//                                              from its neighbours by 2^15 or more
 //   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
-//   quantise_each(x, z, q)                     in double from z.usual on, else in T
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]; from: numbers, or quanta
@@ -30,10 +29,20 @@ template <class T>
 CCOLL_INLINE void quantise_block(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
 {
     quanta q;
-    if (how == rounding::fast) quantise(x, z, q);
-    else if (how == rounding::mixed) quantise_each(x, z, q);
-    else quantise_in_double(x, z, q);
-    store(q, to);
+    if constexpr (is_f32<T>) {
+        if (how != rounding::in_double) {
+            quantise(x, z, q);
+            store(q, to);
+        }
+        if (how == rounding::fast) return;
+    }
+    quantise_in_double(x, z, q);
+    if (!is_f32<T> || how == rounding::in_double) return store(q, to);
+    // In double from z.usual on, else in T.
+    const auto usual = static_cast<typename fields_of<T>::signed_word>(z.usual);
+    i32 in_double[block_elements];
+    store(q, in_double);
+    for (std::size_t i = 0; i < block_elements; ++i) to[i] = fields_of<T>::signed_magnitude(x[i]) < usual ? to[i] : in_double[i];
 }
 /// The quanta of a group, the last block filled up with its last value.
 template <class T>

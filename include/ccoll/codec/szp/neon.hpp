@@ -67,13 +67,10 @@ CCOLL_INLINE int32x4_t low_words(int64x2_t a, int64x2_t b) noexcept
     return vuzp1q_s32(vreinterpretq_s32_s64(a), vreinterpretq_s32_s64(b));
 }
 
-CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE int32x4_t nearest(const float* x, const grid<float>& z) noexcept
 {
-    const float32x4_t limit = vdupq_n_f32(number_of<float>(z.usual));
-    for (int i = 0; i < 8; ++i) {
-        const float32x4_t v = vld1q_f32(x + 4 * i);
-        q.v[i] = kept(vcaltq_f32(v, limit), vcvtnq_s32_f32(vmulq_n_f32(v, z.inverse_in_t)));
-    }
+    const float32x4_t v = vld1q_f32(x);
+    return kept(vcaltq_f32(v, vdupq_n_f32(number_of<float>(z.usual))), vcvtnq_s32_f32(vmulq_n_f32(v, z.inverse_in_t)));
 }
 CCOLL_INLINE float64x2x2_t four_doubles(const double* x) noexcept { return {{vld1q_f64(x), vld1q_f64(x + 2)}}; }
 CCOLL_INLINE float64x2x2_t four_doubles(const float* x) noexcept
@@ -82,44 +79,19 @@ CCOLL_INLINE float64x2x2_t four_doubles(const float* x) noexcept
     return {{vcvt_f64_f32(vget_low_f32(v)), vcvt_high_f64_f32(v)}};
 }
 template <class T>
-CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
+CCOLL_INLINE int32x4_t nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
     const float64x2_t limit = vdupq_n_f64(static_cast<double>(number_of<T>(z.narrow)));
-    for (int i = 0; i < 8; ++i) {
-        const auto [a, b] = four_doubles(x + 4 * i).val;
-        const int64x2_t low = vreinterpretq_s64_u64(vcaltq_f64(a, limit)), high = vreinterpretq_s64_u64(vcaltq_f64(b, limit));
-        const int64x2_t first = vcvtnq_s64_f64(vmulq_n_f64(a, z.inverse)), second = vcvtnq_s64_f64(vmulq_n_f64(b, z.inverse));
-        q.v[i] = kept(vreinterpretq_u32_s32(low_words(low, high)), low_words(first, second));
-    }
+    const auto [a, b] = four_doubles(x).val;
+    const int64x2_t low = vreinterpretq_s64_u64(vcaltq_f64(a, limit)), high = vreinterpretq_s64_u64(vcaltq_f64(b, limit));
+    const int64x2_t first = vcvtnq_s64_f64(vmulq_n_f64(a, z.inverse)), second = vcvtnq_s64_f64(vmulq_n_f64(b, z.inverse));
+    return kept(vreinterpretq_u32_s32(low_words(low, high)), low_words(first, second));
 }
-CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
-CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
-CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE float32x4_t times(int32x4_t q, float step) noexcept { return vmulq_n_f32(vcvtq_f32_s32(q), step); }
+template <int Half>
+CCOLL_INLINE float64x2_t times(int32x4_t q, double step) noexcept
 {
-    quantise(x, z, q);
-    int32x4_t least = q.v[0];
-    for (int i = 1; i < 8; ++i) least = vminq_s32(least, q.v[i]);
-    if (vminvq_s32(least) != hold_out) return;
-    quanta in_double;
-    quantise_in_double(x, z, in_double);
-    for (int i = 0; i < 8; ++i) q.v[i] = vbslq_s32(vceqq_s32(q.v[i], vdupq_n_s32(hold_out)), in_double.v[i], q.v[i]);
-}
-
-CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
-{
-    for (int i = 0; i < 8; ++i) vst1q_s32(to + 4 * i, q.v[i]);
-}
-CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = vld1q_s32(from + 4 * i);
-}
-CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = vsubq_s32(q.v[i], from.v[i]);
-}
-CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
-{
-    for (int i = 0; i < 8; ++i) q.v[i] = vaddq_s32(q.v[i], from.v[i]);
+    return vmulq_n_f64(vcvtq_f64_s64(Half == 0 ? vmovl_s32(vget_low_s32(q)) : vmovl_high_s32(q)), step);
 }
 #include <ccoll/codec/szp/registers.inl>
 
@@ -236,7 +208,6 @@ CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
     }
 }
 
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = vdupq_n_s32(base); }
 /// Prefix sum of 32 differences on top of `r`.
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
@@ -251,8 +222,9 @@ CCOLL_INLINE void scan(quanta& d, running& r) noexcept
     r = vaddq_s32(r, total);
 }
 /// The same for bytes, whose sums fit 16 bits.
-CCOLL_INLINE void scan_bytes(const bytes_neon& bytes, quanta& q, running& r) noexcept
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
+    const bytes_neon bytes = get_8_planes(in, width);
     const int8x16_t low = vreinterpretq_s8_u32(vzip1q_u32(by_one(bytes.even), by_one(bytes.odd)));
     const int8x16_t high = vreinterpretq_s8_u32(vzip2q_u32(by_one(bytes.even), by_one(bytes.odd)));
     const int16x8_t words[4] = {vmovl_s8(vget_low_s8(low)), vmovl_high_s8(low), vmovl_s8(vget_low_s8(high)), vmovl_high_s8(high)},
@@ -267,30 +239,6 @@ CCOLL_INLINE void scan_bytes(const bytes_neon& bytes, quanta& q, running& r) noe
         q.v[2 * i + 1] = vaddw_high_s16(r, v);
     }
     r = vdupq_laneq_s32(q.v[7], 3);
-}
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
-{
-    if (width == 0) {
-        for (int i = 0; i < 8; ++i) q.v[i] = r;
-    } else if (width <= 8) {
-        scan_bytes(get_8_planes(in, width), q, r);
-    } else {
-        get_planes(in, width, q);
-        scan(q, r);
-    }
-}
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
-{
-    for (std::size_t i = 0; i < 8; ++i) write(to, 4 * i, vmulq_n_f32(vcvtq_f32_s32(q.v[i]), step));
-}
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
-{
-    for (std::size_t i = 0; i < 8; ++i) {
-        write(to, 4 * i, vmulq_n_f64(vcvtq_f64_s64(vmovl_s32(vget_low_s32(q.v[i]))), step));
-        write(to, 4 * i + 2, vmulq_n_f64(vcvtq_f64_s64(vmovl_high_s32(q.v[i])), step));
-    }
 }
 #include <ccoll/codec/szp/restore.inl>
 

@@ -35,13 +35,12 @@ CCOLL_INLINE i32 kept_below(T x, typename fields_of<T>::word limit, i32 q) noexc
     const auto out = static_cast<i32>(-static_cast<number>(fields_of<T>::signed_magnitude(x) >= static_cast<number>(limit)));
     return (q & ~out) | (hold_out & out);
 }
-template <class T>
-CCOLL_INLINE void quantise(const T* x, const grid<T>& z, quanta& q) noexcept
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
 {
     CCOLL_EXACT_BODY
-    const T inverse = z.inverse_in_t;
-    const auto limit = is_f32<T> ? z.usual : z.narrow;
-    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = kept_below(x[i], limit, rounded<T>(x[i] * inverse));
+    const float inverse = z.inverse_in_t;
+    const u32 limit = z.usual;
+    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = kept_below(x[i], limit, rounded<float>(x[i] * inverse));
 }
 template <class T>
 CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
@@ -51,16 +50,6 @@ CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) no
     const auto limit = z.narrow;
     for (std::size_t i = 0; i < block_elements; ++i)
         q.of[i] = kept_below(x[i], limit, rounded<double>(static_cast<double>(x[i]) * inverse));
-}
-template <class T>
-CCOLL_INLINE void quantise_each(const T* x, const grid<T>& z, quanta& q) noexcept
-{
-    quantise_in_double(x, z, q);
-    if constexpr (is_f32<T>) {
-        quanta in_t;
-        quantise(x, z, in_t);
-        for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = in_t.of[i] == hold_out ? q.of[i] : in_t.of[i];
-    }
 }
 
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept { std::memcpy(to, q.of, sizeof q.of); }
@@ -168,21 +157,18 @@ CCOLL_INLINE void for_each_sum(const u8* in, unsigned width, running& r, const E
     if (width <= 8) {
         u64 v[4];
         get_8_planes(in, width, v);
-        for (unsigned j = 0; j < 4; ++j)
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-            for (unsigned i = 0; i < 8; ++i) {
+        for (unsigned j = 0; j < 4; ++j) {
+            CCOLL_UNROLLED for (unsigned i = 0; i < 8; ++i)
+            {
                 sum += static_cast<u32>(static_cast<i32>(static_cast<signed char>(v[j] >> 8 * i)));
                 each(8 * j + i, static_cast<i32>(sum));
             }
+        }
     } else {
         i32 d[block_elements];
         get_many_planes(in, width, d);
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-        for (unsigned i = 0; i < block_elements; ++i) {
+        CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; ++i)
+        {
             sum += static_cast<u32>(d[i]);
             each(i, static_cast<i32>(sum));
         }
@@ -263,9 +249,7 @@ struct extended_planes {
         put(out + 4 * k, sum);
         last = k > 0 && sum != below ? k : last;
     };
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
+    CCOLL_UNROLLED
     for (unsigned k = 0; k < 8; ++k) add(k);
     for (unsigned k = 8; k <= std::max(wa, wb); ++k) add(k);
     return last > 0 ? last + 1 : sum != 0;
@@ -280,19 +264,15 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     if ((wa | wb) > 7) return add_many_planes(a, wa, b, wb, out);
     const extended_planes<8> x(a, wa), y(b, wb);
     u32 sum[8], carry = 0;
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-    for (std::size_t k = 0; k < 8; ++k) {
+    CCOLL_UNROLLED for (std::size_t k = 0; k < 8; ++k)
+    {
         const u32 differ = x.of[k] ^ y.of[k];
         sum[k] = differ ^ carry;
         carry = (x.of[k] & y.of[k]) | (carry & differ);
         put(out + 4 * k, sum[k]);
     }
     unsigned width = sum[7] != 0;
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
+    CCOLL_UNROLLED
     for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
     return width;
 }

@@ -1,6 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers.
+// codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers. The namespace that
+// includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
+//   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values
+//   nearest_in_double(x, z)     rint(x i) in double, and what quantise_in_double() makes of large values
+//   times(q, step)              q step in f32
+//   times<Half>(q, step)        q step in f64, of one half of the register
 
+/// Registers that can be added.
+typedef i32 addable __attribute__((vector_size(lanes)));
+typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
+inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
+
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest(x + in_register * i, z);
+}
+template <class T>
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest_in_double(x + in_register * i, z);
+}
+CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) * reinterpret_cast<addable_in_memory*>(to + in_register * i) =
+        reinterpret_cast<addable>(q.v[i]);
+}
+CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        const addable v = *reinterpret_cast<const addable_in_memory*>(from + in_register * i);
+        q.v[i] = reinterpret_cast<running>(v);
+    }
+}
+CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
+        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) - reinterpret_cast<addable>(from.v[i]));
+}
+CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
+        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) + reinterpret_cast<addable>(from.v[i]));
+}
 CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
 {
     quanta other;
@@ -17,4 +59,21 @@ CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 {
     load(from, q);
     subtract(from - 1, q);
+}
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + base); }
+
+/// @param to  a pointer, or a line writer
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) write(to, in_register * i, times(q.v[i], step));
+}
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        write(to, in_register * i, times<0>(q.v[i], step));
+        write(to, in_register * i + in_register / 2, times<1>(q.v[i], step));
+    }
 }
