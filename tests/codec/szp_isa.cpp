@@ -230,7 +230,7 @@ TEST_CASE(EVERY_SET " adds blocks of any two widths", "[codec][szp]")
                 for (const ccoll::isa i : sets()) {
                     chunk_bytes c(most_bytes(n, false) + slack);
                     a.head.write(c.data());
-                    const packed all = adders[i](a.view(), b.view(), false, c.data());
+                    const packed all = adders[i](a.view(), b.view(), {}, false, c.data());
                     REQUIRE(all.end != nullptr);
                     INFO(name_of(i) << ", widths from " << first << " and " << second);
                     REQUIRE(quanta_of(c.data(), n) == sum);

@@ -26,7 +26,7 @@ inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
 /// gains nothing stays a chunk of SZp.
 template <native_float T>
 struct chunk_coder {
-    using inner = szp::chunk_coder<T>;
+    using inner = codec_impl<policies::Codec::SZp, T, host_space>;
 
     /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no chunk longer.
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
@@ -41,7 +41,7 @@ struct chunk_coder {
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb, 0, stores::cached);
+        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
         return decode_coded(src, out, eb);
     }
 
@@ -50,7 +50,7 @@ private:
 
     static encode_result encode_plain(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        return inner::encode_chunk(in, dst, field.eb, {field.strides, field.missing});
+        return inner::encode_chunk(in, dst, field);
     }
     /// @param found  a chunk in dst
     [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,

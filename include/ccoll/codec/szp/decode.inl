@@ -172,17 +172,20 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
     });
 }
 
-/// The sum of two chunks that are predicted alike, of which neither is flat or has lists.
+/// The sum of two chunks that are predicted alike, of which neither has lists. A flat one is predicted as the other.
 /// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
 /// @return      end: null if one of them is corrupt
-CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
+CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distances above, bool wide, u8* chunk) noexcept
 {
     packed all;
     writer to(chunk, a.n, wide);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
         if (!a.open(g, x) || !b.open(g, y)) return {};
-        const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+        const auto base_of = [&](const chunk_view& c, const group_view& v) CCOLL_TARGET {
+            return static_cast<u64>(c.head.flat && g > 0 && !above.none() ? 0 : v.base);  // bases of later groups are differences
+        };
+        const i64 base = static_cast<i64>(base_of(a, x) + base_of(b, y));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) {
