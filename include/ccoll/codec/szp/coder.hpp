@@ -66,14 +66,12 @@ private:
         exceptions::split<T>(in.data(), in.size(), rule, at, copy);
     }
 
-    /// @param above  what head says is not looked at    @param usual, unusual  how quotients are computed: if the first way does not hold, the second one
-    static encode_result narrow(std::span<const T> x, const grid<T>& on, chunk_head head, bool lists, rounding usual, rounding unusual,
-                                std::size_t zero, u8* out) noexcept
+    static encode_result narrow(std::span<const T> x, const grid<T>& on, chunk_head head, const packing& as, u8* out) noexcept
     {
-        packed all;
-        if (head.above.none()) all = encoders<T>(x.data(), x.size(), on, head.left, lists, usual, unusual, zero, out);
-        else all = encoders_above<T>(x.data(), x.size(), on, head.above, lists, unusual, out);
+        const packed all = encoders<T>(x.data(), x.size(), on, as, out);
         if (!all.held) return {0, status::unsupported};
+        head.left = as.left;
+        head.above = as.above;
         if (head.scale == scale::bound) head.largest = all.largest;
         return finish(head, all, get<i32>(out + places_at(groups_of(x.size())) + 4), out);
     }
@@ -87,10 +85,10 @@ private:
     /// @param zero  so many values are 0 at the beginning
     encode_result on_common_grid(std::span<const T> x, std::size_t zero, u8* out) const noexcept
     {
-        chunk_head head;
-        head.above = above_of(x, z.common);
-        head.left = zero > 0 || !head.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
-        return narrow(x, z.common, head, true, rounding::fast, rounding::fast, zero, out);
+        packing as{above_of(x, z.common)};
+        as.left = zero > 0 || !as.above.none() || !noise_detectors<T>(x.data(), x.size(), z.common.inverse_in_t);
+        as.zero = zero;
+        return narrow(x, z.common, {}, as, out);
     }
     /// @param most  bits of the largest magnitude
     encode_result on_its_grid(std::span<const T> x, word most, double lattice, u8* out) const noexcept
@@ -102,8 +100,7 @@ private:
         head.scale = scale::own;
         head.largest = std::bit_cast<u64>(own.step);
         if constexpr (!is_f32<T>) return wide(x, own, head, out);
-        head.above = above_of(x, own);
-        return narrow(x, own, head, true, rounding::in_double, rounding::in_double, 0, out);
+        return narrow(x, own, head, {above_of(x, own), true, true, rounding::in_double, rounding::in_double}, out);
     }
     /// Every value as it is. @return unsupported: not shorter than the values
     [[gnu::noinline]] encode_result kept(u8* out) const noexcept
@@ -148,9 +145,7 @@ private:
 
     encode_result narrow_addend(std::span<const T> x, u8* out) const noexcept
     {
-        chunk_head head;
-        head.above = above_of(x, z.common);
-        return narrow(x, z.common, head, false, rounding::fast, rounding::mixed, 0, out);
+        return narrow(x, z.common, {}, {above_of(x, z.common), true, false, rounding::fast, rounding::mixed}, out);
     }
     /// With exceptional values, or wide quanta.
     [[gnu::noinline]] encode_result unusual_addend(bool missing, u8* out) const noexcept
@@ -239,7 +234,7 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     }
     const bool in_t = !v.head.wide && v.head.scale != scale::bits && quanta == nullptr &&
                       (!is_f32<T> || v.head.scale == scale::own || v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
-    if (in_t) return (v.head.above.none() ? decoders<T> : decoders_above<T>)(v, static_cast<T>(step), out.data(), how);
+    if (in_t) return decoders<T>(v, static_cast<T>(step), out.data(), how);
     alignas(64) i64 room[chunk_elements];
     i64* const q = quanta != nullptr ? quanta : room;
     if (const status s = read_quanta(v, q); s != status::ok) return s;

@@ -67,22 +67,6 @@ CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T s
     else restore_group<false>(v, count, step, to, behind, how);
 }
 
-/// Values of a narrow chunk without distances: q step in T.
-template <class T>
-CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
-{
-    CCOLL_EXACT_BODY
-    for (std::size_t g = 0; g < view.groups; ++g) {
-        group_view v;
-        if (!view.open(g, v)) return status::corrupt;
-        T* const to = x + group_elements * g;
-        const std::size_t count = length_of(view.n, g);
-        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
-    }
-    return status::ok;
-}
-
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
 /// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
 /// @param each   (number of the first value of the block, quanta&)
@@ -139,7 +123,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
 
 /// Values of a narrow chunk with distances: q step in T.
 template <class T>
-CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, stores) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x) noexcept
 {
     CCOLL_EXACT_BODY
     chunk_quanta room;
@@ -154,6 +138,23 @@ CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, st
         dequantise(q, step, in);
         std::memcpy(to, tail, (view.n - at) * sizeof(T));
     });
+}
+
+/// Values of a narrow chunk: q step in T.
+template <class T>
+CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
+{
+    CCOLL_EXACT_BODY
+    if (!view.head.above.none()) return decode_above(view, step, x);
+    for (std::size_t g = 0; g < view.groups; ++g) {
+        group_view v;
+        if (!view.open(g, v)) return status::corrupt;
+        T* const to = x + group_elements * g;
+        const std::size_t count = length_of(view.n, g);
+        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
+        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
+    }
+    return status::ok;
 }
 
 /// The quanta of a narrow chunk. @param first  @see for_each_block

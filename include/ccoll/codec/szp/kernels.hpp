@@ -13,11 +13,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 template <element T>
 inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode<T>)};
 template <element T>
-inline constexpr by_isa encoders_above{CCOLL_EACH_ISA(encode_above<T>)};
-template <element T>
 inline constexpr by_isa decoders{CCOLL_EACH_ISA(decode<T>)};
-template <element T>
-inline constexpr by_isa decoders_above{CCOLL_EACH_ISA(decode_above<T>)};
 template <element T>
 inline constexpr by_isa fillers{CCOLL_EACH_ISA(fill<T>)};
 template <element T>

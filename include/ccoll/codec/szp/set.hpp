@@ -26,6 +26,15 @@ constexpr u32 quantum_limit(rounding how) noexcept
     return u32{1} << (how == rounding::fast ? usual_exponent<T> : narrow_exponent);
 }
 
+/// How an encoder packs a chunk.
+struct packing {
+    distances above = {};
+    bool left = true;                                           ///< else values are not predicted at all
+    bool lists = true;                                          ///< may there be lists? (movement)
+    rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
+    std::size_t zero = 0;                                       ///< so many values are 0 at the beginning
+};
+
 /// What a kernel makes of a value that has no quantum.
 inline constexpr i32 hold_out = std::numeric_limits<i32>::min();
 
