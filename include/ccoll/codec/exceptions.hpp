@@ -40,8 +40,8 @@ inline constexpr std::size_t lanes = 32;
 template <class Words>
 CCOLL_INLINE u32 signs(const Words& v) noexcept
 {
-    if constexpr (sizeof v[0] == 4) return static_cast<u32>(_mm256_movemask_ps(reinterpret_cast<__m256>(v)));
-    else return static_cast<u32>(_mm256_movemask_pd(reinterpret_cast<__m256d>(v)));
+    if constexpr (sizeof v[0] == 4) return static_cast<u32>(_mm256_movemask_ps((__m256)v));
+    else return static_cast<u32>(_mm256_movemask_pd((__m256d)v));
 }
 #include <ccoll/codec/exceptions/loops.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2
@@ -54,8 +54,8 @@ inline constexpr std::size_t lanes = 64;
 template <class Words>
 CCOLL_INLINE u32 signs(const Words& v) noexcept
 {
-    if constexpr (sizeof v[0] == 4) return _mm512_movepi32_mask(reinterpret_cast<__m512i>(v));
-    else return _mm512_movepi64_mask(reinterpret_cast<__m512i>(v));
+    if constexpr (sizeof v[0] == 4) return _mm512_movepi32_mask((__m512i)v);
+    else return _mm512_movepi64_mask((__m512i)v);
 }
 #include <ccoll/codec/exceptions/loops.inl>
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512

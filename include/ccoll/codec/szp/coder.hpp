@@ -124,7 +124,8 @@ private:
         word most = largest_in(in);
         double lattice = 0;
         // Exceptional is what is not finite, and if the others have no lattice, what is too large for the bound.
-        for (const word limit : {fields::exponent, z.too_large}) {
+        const word limits[] = {fields::exponent, z.too_large};
+        for (const word limit : limits) {
             if (most >= limit || missing) {
                 split(limit, missing, at, copy);
                 ordinary = std::span<const T>(copy, in.size());
