@@ -4,7 +4,6 @@
 
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/szp/avx512_gfni.hpp>
-#include <ccoll/codec/szp/neon.hpp>
 #include <ccoll/codec/szp/portable.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
