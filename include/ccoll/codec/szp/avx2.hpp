@@ -54,8 +54,6 @@ CCOLL_INLINE __m256d times(__m256i q, double step) noexcept
 {
     return _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q, Half)), _mm256_set1_pd(step));
 }
-#include <ccoll/codec/szp/registers.inl>
-
 /// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
 CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
 {
@@ -201,7 +199,7 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     q.v[3] = sums_of_8<0xff>(before, triangle, bytes, one_word);
     r = _mm256_add_epi32(r, _mm256_shuffle_epi32(sums.total, 0xff));
 }
-#include <ccoll/codec/szp/restore.inl>
+#include <ccoll/codec/szp/registers.inl>
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
@@ -289,11 +287,9 @@ inline constexpr bool streams = false;  // putting lines together takes longer t
 template <class T>
 struct lines_of;
 
+#define CCOLL_FMA_TARGET CCOLL_AVX2_FMA
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/choose.inl>
-#define CCOLL_FMA_TARGET CCOLL_AVX2_FMA
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace avx2
 

@@ -93,8 +93,6 @@ CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 {
     return _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, Half)), _mm512_set1_pd(step));
 }
-#include <ccoll/codec/szp/registers.inl>
-
 /// The sign plane, the last of 16, in all words.
 CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
 /// With 0 in the last word, where it would be compared with itself.
@@ -174,16 +172,13 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     }
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(sums.total)));
 }
-#include <ccoll/codec/szp/restore.inl>
+#include <ccoll/codec/szp/registers.inl>
 
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;
 
 #include <ccoll/codec/szp/loops.inl>
-#define CCOLL_FMA_TARGET CCOLL_TARGET
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace avx512
 

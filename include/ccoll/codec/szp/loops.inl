@@ -72,24 +72,18 @@ CCOLL_TARGET inline void quantise_chunk(const T* x, std::size_t n, const grid<T>
 
 #include <ccoll/codec/szp/lists.inl>
 
-/// Packs the differences of a group.
-/// @param x            its values: later ones are fetched meanwhile, into the second cache alone
-/// @param lists        may there be lists?
-/// @param differences  (offset, quanta&)
-/// @return             the width of the widest block
-template <class T, class Differences>
-CCOLL_INLINE unsigned pack_group(writer& to, const T* x, std::size_t blocks, i32 base, bool lists, const Differences& differences) noexcept
+/// Writes the blocks of a group.
+/// @param put_block  (offset, where its planes go) -> width
+/// @param lists      may there be lists?
+/// @return           the width of the widest block
+template <class PutBlock>
+CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
 {
     group_widths w;
     u8* p = to.planes;
     unsigned lowest = widest_wide, highest = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
-        // Nothing else is gained by fetching. Where `p` goes may never have been touched (a stack, a new frame): a prefetch there walks
-        // through the page tables in vain, 0.1 us each.
-        fetch<2>(x + block_elements * b, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-        quanta d;
-        differences(block_elements * b, d);
-        const unsigned width = put_planes(d, p);
+        const unsigned width = put_block(block_elements * b, p);
         w.of[b] = static_cast<u8>(width);
         lowest = std::min(lowest, width);
         highest = std::max(highest, width);
@@ -126,7 +120,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
     const distances above = as.above;
-    const bool left = as.left, lists = as.lists;
+    const bool left = as.left;
     packed all;
     all.flat = !Above;
     writer to(chunk, n, false);
@@ -151,40 +145,46 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
             unsigned highest = 0;
             u32 most = 0;
             const writer before = to;
+            const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
+                const auto put_block = [&](std::size_t i, u8* p) CCOLL_TARGET __attribute__((always_inline)) {
+                    // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
+                    // touched (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
+                    fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                    quanta d;
+                    differences(i, d);
+                    return put_planes(d, p);
+                };
+                highest = pack_group(to, blocks, base, put_block, as.lists);
+            };
             if constexpr (Above) {
                 if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
                 const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
                 // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
-                base = g == 0 ? front : q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
-                const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-                    return pack_group(to, from, blocks, base, lists,
-                                      [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                                          difference(q + i, d);
-                                          quanta e;
-                                          difference(row + i, e);
-                                          subtract(e, d);
-                                          if constexpr (with_planes.value) {
-                                              difference(plane + i, e);
-                                              subtract(e, d);
-                                              difference(both + i, e);
-                                              add_to(e, d);
-                                          }
-                                      });
-                };
-                highest = above.plane != 0 ? pack(std::true_type{}) : pack(std::false_type{});
+                const auto at = [](const i32* number) CCOLL_TARGET { return static_cast<u32>(*number); };
+                const u32 residual = at(q - 1) - at(row - 1), of_planes = above.plane != 0 ? at(plane - 1) - at(both - 1) : 0;
+                base = g == 0 ? front : static_cast<i32>(residual - of_planes);
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    difference(q + i, d);
+                    quanta e;
+                    difference(row + i, e);
+                    subtract(e, d);
+                    if (above.plane == 0) return;
+                    difference(plane + i, e);
+                    subtract(e, d);
+                    difference(both + i, e);
+                    add_to(e, d);
+                });
                 most = largest_of(q, block_elements * blocks);
             } else if (left) {
                 q[-1] = base = q[0];
                 most = magnitude(base);
-                highest =
-                    pack_group(to, from, blocks, base, lists, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        difference(q + i, d);
-                        most = std::max(most, magnitude(q[i + block_elements - 1]));
-                    });
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    difference(q + i, d);
+                    most = std::max(most, magnitude(q[i + block_elements - 1]));
+                });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                highest = pack_group(to, from, blocks, 0, lists,
-                                     [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
                 most = highest > 0 ? u32{1} << (highest - 1) : 0;
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
@@ -232,3 +232,4 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, c
 }
 
 #include <ccoll/codec/szp/decode.inl>
+#include <ccoll/codec/szp/wide.inl>

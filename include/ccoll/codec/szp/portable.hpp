@@ -76,8 +76,6 @@ CCOLL_INLINE doubles times(words_128 q, double step) noexcept
 }
 CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept { *reinterpret_cast<floats_in_memory*>(to + at) = v; }
 CCOLL_INLINE void write(double* to, std::size_t at, doubles v) noexcept { *reinterpret_cast<doubles_in_memory*>(to + at) = v; }
-#include <ccoll/codec/szp/registers.inl>
-
 CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
 CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
 CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
@@ -234,7 +232,7 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
     }
     r = __builtin_shufflevector(q.v[7], q.v[7], 3, 3, 3, 3);
 }
-#include <ccoll/codec/szp/restore.inl>
+#include <ccoll/codec/szp/registers.inl>
 
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
 /// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
@@ -303,9 +301,6 @@ struct lines_of;
 
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/choose.inl>
-#define CCOLL_FMA_TARGET CCOLL_TARGET
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace portable
 

@@ -5,6 +5,9 @@
 //   nearest_in_double(x, z)     rint(x i) in double, and what quantise_in_double() makes of large values
 //   times(q, step)              q step in f32
 //   times<Half>(q, step)        q step in f64, of one half of the register
+//   get_planes(in, width, q)    differences
+//   scan(q, r)                  running sums of them
+//   scan_8_planes(in, width, q, r)   restore() for widths 1..8
 
 /// Registers that can be added.
 typedef i32 addable __attribute__((vector_size(lanes)));
@@ -76,4 +79,23 @@ CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
         write(to, in_register * i, times<0>(q.v[i], step));
         write(to, in_register * i + in_register / 2, times<1>(q.v[i], step));
     }
+}
+
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (width == 0) {
+        CCOLL_UNROLLED for (auto& v : q.v) v = r;
+    } else if (width <= 8) {
+        scan_8_planes(in, width, q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
+}
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
+{
+    quanta q;
+    restore(in, width, r, q);
+    dequantise(q, step, to);
 }
