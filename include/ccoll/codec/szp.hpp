@@ -7,7 +7,7 @@
 #include <span>
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/policy/tags.hpp>
 
 namespace ccoll::inline CCOLL_ABI {

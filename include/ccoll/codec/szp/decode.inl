@@ -74,7 +74,7 @@ template <class Each>
 CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Each& each) noexcept
 {
     const distances above = view.head.above;
-    const bool left = view.head.left, by_blocks = above.row >= block_elements && (above.plane == 0 || above.plane >= block_elements);
+    const bool left = view.head.left;
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view v;
         if (!view.open(g, v)) return status::corrupt;
@@ -97,24 +97,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
             else if (width > 0) get_planes(p, width, d);
             else load(zeros, d);
             p += 4 * width;
-            if (by_blocks) [[likely]] {
-                add_to(q - above.row, d);
-                if (above.plane != 0) {
-                    add_to(q - above.plane, d);
-                    subtract(q - above.reach(), d);
-                }
-                store(d, q);
-            } else {
-                store(d, q);
-                if (!above.none()) {
-                    for (std::size_t i = 0; i < block_elements; ++i) {
-                        u32 sum = static_cast<u32>(q[i]) + static_cast<u32>((q - above.row)[i]);
-                        if (above.plane != 0) sum += static_cast<u32>((q - above.plane)[i]) - static_cast<u32>((q - above.reach())[i]);
-                        q[i] = static_cast<i32>(sum);
-                    }
-                    load(q, d);
-                }
-            }
+            add_above(above, d, q);
             each(at, d);
         }
     }

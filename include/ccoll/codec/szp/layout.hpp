@@ -18,6 +18,7 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/codec/exceptions/layout.hpp>
 #include <ccoll/codec/integers.hpp>
 #include <ccoll/policy/strides.hpp>
 
@@ -107,6 +108,15 @@ constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
 {
     const std::size_t blocks = blocks_of(n), groups = groups_of(n);
     return front_bytes(groups, wide) + 4 * std::size_t{wide ? widest_wide : widest} * blocks + unit * groups;
+}
+
+/// Room for any addend of n values, and for what kernels write behind it.
+constexpr std::size_t most_addend_bytes(std::size_t n) noexcept { return most_bytes(n, true) + exceptions::most_addend_bytes(n) + slack; }
+/// Room in which every chunk of n values can be made. Chunks may be longer while they are made.
+template <element T>
+constexpr std::size_t most_room(std::size_t n) noexcept
+{
+    return std::max(most_bytes(n, true) + exceptions::most_bytes(n, sizeof(T)) + slack, most_addend_bytes(n));
 }
 
 /// The widths of the blocks of a group.

@@ -8,7 +8,8 @@
 //   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
-//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]; from: numbers, or quanta
+//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
+//   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
 //   put_planes(q, out) -> width                may write `slack` bytes
 //   put_all_planes(q, out)                     all 32
 //   get_planes(in, width, q)                   width 1..32

@@ -13,7 +13,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 /// The values of a block.
-typedef i32 words_128 __attribute__((vector_size(16)));
+typedef u32 words_128 __attribute__((vector_size(16)));
 struct values_128 {
     words_128 v[8];
 };
@@ -25,6 +25,7 @@ inline constexpr std::size_t lanes = 16;
 using quanta = values_128;
 using running = words_128;  // the last quantum in all words
 
+typedef i32 numbers __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
 typedef double doubles __attribute__((vector_size(16)));
 typedef i64 pairs __attribute__((vector_size(16)));
@@ -40,9 +41,9 @@ CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
 {
     CCOLL_EXACT_BODY
     const floats v = *reinterpret_cast<const floats_in_memory*>(x);
-    const auto q = (words_128)(v * z.inverse_in_t + rounder<float>)-static_cast<i32>(fields_of<float>::of(rounder<float>));
-    const auto out = ((words_128)v & 0x7fffffff) >= static_cast<i32>(z.usual);
-    return (q & ~out) | (out & hold_out);
+    const auto q = (words_128)(v * z.inverse_in_t + rounder<float>)-fields_of<float>::of(rounder<float>);
+    const auto out = (words_128)(((numbers)v & 0x7fffffff) >= static_cast<i32>(z.usual));
+    return (q & ~out) | (out & static_cast<u32>(hold_out));
 }
 CCOLL_INLINE doubles two_doubles(const double* x) noexcept { return *reinterpret_cast<const doubles_in_memory*>(x); }
 CCOLL_INLINE doubles two_doubles(const float* x) noexcept
@@ -67,11 +68,11 @@ CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
     const auto limit = static_cast<double>(narrow);
     return __builtin_shufflevector(two_nearest(x, z.inverse, limit), two_nearest(x + 2, z.inverse, limit), 0, 2, 4, 6);
 }
-CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector(q, floats) * step; }
+CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
 template <int Half>
 CCOLL_INLINE doubles times(words_128 q, double step) noexcept
 {
-    const two_words half = __builtin_shufflevector(q, q, 2 * Half, 2 * Half + 1);
+    const two_words half = __builtin_shufflevector((numbers)q, (numbers)q, 2 * Half, 2 * Half + 1);
     return __builtin_convertvector(half, doubles) * step;
 }
 CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept { *reinterpret_cast<floats_in_memory*>(to + at) = v; }
@@ -125,8 +126,9 @@ CCOLL_INLINE bytes_of_values get_8_planes(const u8* in, unsigned width) noexcept
     words_128 e, f;
     std::memcpy(&e, in, 16);
     std::memcpy(&f, in + 16, 16);
-    const words_128 number = {0, 1, 2, 3}, sign = words_128{} + get<i32>(in + 4 * (std::min(width, 8u) - 1));
-    const auto keep_e = number < static_cast<i32>(width), keep_f = number + 4 < static_cast<i32>(width);
+    const numbers number = {0, 1, 2, 3};
+    const words_128 sign = words_128{} + get<u32>(in + 4 * (std::min(width, 8u) - 1));
+    const auto keep_e = (words_128)(number < static_cast<i32>(width)), keep_f = (words_128)(number + 4 < static_cast<i32>(width));
     e = (e & keep_e) | (sign & ~keep_e);
     f = (f & keep_f) | (sign & ~keep_f);
     swap_bits<4>(e, f, 0x0f0f0f0f0f0f0f0fu);
@@ -156,7 +158,7 @@ CCOLL_INLINE bytes_of_values lowest_bytes(const quanta& d) noexcept
 CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
 {
     words_128 folded = {}, negative = {};
-    CCOLL_UNROLLED for (const words_128& v : d.v) folded |= v ^ (v >> 31), negative |= v;
+    CCOLL_UNROLLED for (const words_128& v : d.v) folded |= v ^ (words_128)((numbers)v >> 31), negative |= v;
     const auto all = (pairs)folded, any = (pairs)negative;
     const u64 both = static_cast<u64>(all[0] | all[1]), of_signs = static_cast<u64>(any[0] | any[1]);
     const u32 bits = static_cast<u32>(both | both >> 32);

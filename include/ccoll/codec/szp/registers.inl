@@ -10,7 +10,7 @@
 //   scan_8_planes(in, width, q, r)   restore() for widths 1..8
 
 /// Registers that can be added.
-typedef i32 addable __attribute__((vector_size(lanes)));
+typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
 
@@ -23,6 +23,7 @@ CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) no
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest_in_double(x + in_register * i, z);
 }
+CCOLL_INLINE addable number_at(const i32* from) noexcept { return *reinterpret_cast<const addable_in_memory*>(from); }
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) * reinterpret_cast<addable_in_memory*>(to + in_register * i) =
@@ -30,11 +31,7 @@ CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 }
 CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
 {
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
-    {
-        const addable v = *reinterpret_cast<const addable_in_memory*>(from + in_register * i);
-        q.v[i] = reinterpret_cast<running>(v);
-    }
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = reinterpret_cast<running>(number_at(from + in_register * i));
 }
 CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
 {
@@ -46,24 +43,27 @@ CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
         reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) + reinterpret_cast<addable>(from.v[i]));
 }
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
-{
-    quanta other;
-    load(from, other);
-    subtract(other, q);
-}
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
-{
-    quanta other;
-    load(from, other);
-    add_to(other, q);
-}
 CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 {
+    quanta before;
+    load(from - 1, before);
     load(from, q);
-    subtract(from - 1, q);
+    subtract(before, q);
 }
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + base); }
+/// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
+CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        i32* const at = to + in_register * i;
+        addable v = reinterpret_cast<addable>(q.v[i]);
+        if (above.row != 0) v += number_at(at - above.row);
+        if (above.plane != 0) v += number_at(at - above.plane) - number_at(at - above.reach());
+        *reinterpret_cast<addable_in_memory*>(at) = v;
+        q.v[i] = reinterpret_cast<running>(v);
+    }
+}
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + static_cast<u32>(base)); }
 
 /// @param to  a pointer, or a line writer
 template <class To>

@@ -7,7 +7,7 @@
 
 #include <ccoll/codec/exceptions/addends.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
-#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
