@@ -187,21 +187,11 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
 {
     const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
         T* const block = x + block_elements * k;
-        if (length_of(n, k) == block_elements) put(block, mask, bits);
+        if (mask == 0xffffffffu) put_all(block, bits);
+        else if (length_of(n, k) == block_elements) put(block, mask, bits);
         else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
     };
     run_cursor run(s);
-    if (run.left == s.place_count && run.at == run.end) {
-        if (run.entry >= s.entries) return false;
-        const auto bits = of[run.entry];
-        s.kinds.for_each(kind::all, [&](std::size_t k) CCOLL_TARGET {
-            if (length_of(n, k) == block_elements) put_all(x + block_elements * k, bits);
-            else put_in(k, s.masks[k], bits);
-        });
-        s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
-        s.kinds.for_each(kind::mask, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
-        return true;
-    }
     bool valid = true;
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {

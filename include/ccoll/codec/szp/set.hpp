@@ -59,26 +59,24 @@ inline u32 magnitude(i32 q) noexcept { return q < 0 ? u32{0} - static_cast<u32>(
 /// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
 inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
 
-/// Blocks narrower than `least` get more planes, which repeat the sign, from the end on: codes have four bits.
+/// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. @return the new end
 [[gnu::noinline]] inline u8* widen(u8* planes, group_widths& w, std::size_t blocks, unsigned least) noexcept
 {
-    std::size_t from = 0, to = 0;
+    u8 room[4 * group_blocks * widest_wide];
+    std::size_t words = 0;
+    for (std::size_t b = 0; b < blocks; ++b) words += w.of[b];
+    std::memcpy(room, planes, 4 * words);
+    const u8* from = room;
     for (std::size_t b = 0; b < blocks; ++b) {
-        from += w.of[b];
-        to += std::max<unsigned>(w.of[b], least);
-    }
-    u8* const end = planes + 4 * to;
-    for (std::size_t b = blocks; b-- > 0;) {
         const unsigned have = w.of[b], want = std::max(have, least);
-        from -= have;
-        to -= want;
-        u32 block[widest_wide];
-        std::memcpy(block, planes + 4 * from, 4 * have);
-        for (unsigned k = have; k < want; ++k) block[k] = have > 0 ? block[have - 1] : 0;
-        std::memcpy(planes + 4 * to, block, 4 * want);
+        std::memcpy(planes, from, 4 * have);
+        const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
+        for (unsigned k = have; k < want; ++k) put(planes + 4 * k, sign);
+        from += 4 * have;
+        planes += 4 * want;
         w.of[b] = static_cast<u8>(want);
     }
-    return end;
+    return planes;
 }
 
 /// Where the groups of a chunk go.
