@@ -193,6 +193,10 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
     };
     run_cursor run(s);
     bool valid = true;
+    if (run.left == s.place_count && run.at == run.end && run.entry < s.entries) {  // most sections have one value
+        s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
+        return true;
+    }
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();

@@ -151,9 +151,10 @@ CCOLL_EXACT_END
 
 /// The planes of a group.
 struct group_view {
-    const u8* planes = nullptr;
+    const u8 *planes = nullptr, *codes = nullptr;
     i64 base = 0;
-    std::size_t blocks = 0;
+    std::size_t blocks = 0, words = 0;  ///< words: of all planes
+    unsigned lowest = 0;
     bool flat = true;                    ///< all differences are 0
     bool lists = false;                  ///< `widths` are codes of a group with lists (lists.inl)
     std::size_t ahead = fetch_distance;  ///< where planes are prefetched; 0 if they are on the stack
@@ -194,13 +195,13 @@ struct chunk_view {
         }
         const u8* const place = bytes + places_at(groups) + 8 * g;
         const std::size_t at = unit * get<u16>(place);
-        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
-        const u8* const codes = bytes + head_bytes + 16 * g;
+        const unsigned lowest = v.lowest = place[2], most = head.wide ? widest_wide : widest;
+        v.codes = bytes + head_bytes + 16 * g;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
         if (place[3] > 1 || lowest > most) return false;
         v.lists = place[3] == 1;
         if (v.lists && (head.wide || lowest != 0)) return false;
-        const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
+        const std::size_t words = v.words = read_widths(v.codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         v.planes = bytes + at;
         v.ahead = at + 4 * words + fetch_distance <= size + behind ? fetch_distance : 0;

@@ -6,6 +6,7 @@
 //   quantise(x, z, q)                          rint(x i) in T, of f32; a value from z.usual on becomes hold_out, or anything that differs
 //                                              from its neighbours by 2^15 or more
 //   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
+//   quantise_each(x, z, q)                     in double from z.usual on, else in T, of f32
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
@@ -31,19 +32,13 @@ CCOLL_INLINE void quantise_block(const T* x, const grid<T>& z, rounding how, i32
 {
     quanta q;
     if constexpr (is_f32<T>) {
-        if (how != rounding::in_double) {
-            quantise(x, z, q);
-            store(q, to);
-        }
-        if (how == rounding::fast) return;
+        if (how == rounding::fast) quantise(x, z, q);
+        else if (how == rounding::mixed) quantise_each(x, z, q);
+        else quantise_in_double(x, z, q);
+    } else {
+        quantise_in_double(x, z, q);
     }
-    quantise_in_double(x, z, q);
-    if (!is_f32<T> || how == rounding::in_double) return store(q, to);
-    // In double from z.usual on, else in T.
-    const auto usual = static_cast<typename fields_of<T>::signed_word>(z.usual);
-    i32 in_double[block_elements];
-    store(q, in_double);
-    for (std::size_t i = 0; i < block_elements; ++i) to[i] = fields_of<T>::signed_magnitude(x[i]) < usual ? to[i] : in_double[i];
+    store(q, to);
 }
 /// The quanta of a group, the last block filled up with its last value.
 template <class T>
@@ -62,13 +57,6 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
     T tail[block_elements];
     for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, x + std::min(whole + i, n - 1), sizeof(T));
     quantise_block(tail, z, how, to + whole);
-}
-
-/// The quanta of a chunk of ordinary values. @param to  whole blocks
-template <class T>
-CCOLL_TARGET inline void quantise_chunk(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
-{
-    for (std::size_t g = 0; g < groups_of(n); ++g) quantise_group(x + group_elements * g, length_of(n, g), z, how, to + group_elements * g);
 }
 
 #include <ccoll/codec/szp/lists.inl>
@@ -158,24 +146,30 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
                 highest = pack_group(to, blocks, base, put_block, as.lists);
             };
             if constexpr (Above) {
+                most = largest_of(q, block_elements * blocks);
                 if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
                 const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
                 // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
                 const auto at = [](const i32* number) CCOLL_TARGET { return static_cast<u32>(*number); };
                 const u32 residual = at(q - 1) - at(row - 1), of_planes = above.plane != 0 ? at(plane - 1) - at(both - 1) : 0;
                 base = g == 0 ? front : static_cast<i32>(residual - of_planes);
-                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                    difference(q + i, d);
+                const auto residuals_of_rows = [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
                     quanta e;
+                    difference(q + i, d);
                     difference(row + i, e);
                     subtract(e, d);
-                    if (above.plane == 0) return;
-                    difference(plane + i, e);
-                    subtract(e, d);
-                    difference(both + i, e);
-                    add_to(e, d);
-                });
-                most = largest_of(q, block_elements * blocks);
+                };
+                const bool may_hold = most <= quantum_limit<T>(how);
+                if (may_hold && above.plane == 0) pack(residuals_of_rows);
+                else if (may_hold)
+                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        quanta e;
+                        residuals_of_rows(i, d);
+                        difference(plane + i, e);
+                        subtract(e, d);
+                        difference(both + i, e);
+                        add_to(e, d);
+                    });
             } else if (left) {
                 q[-1] = base = q[0];
                 most = magnitude(base);

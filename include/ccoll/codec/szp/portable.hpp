@@ -52,21 +52,30 @@ CCOLL_INLINE doubles two_doubles(const float* x) noexcept
 }
 /// Every other word is a quantum.
 template <class T>
-CCOLL_INLINE words_128 two_nearest(const T* x, double inverse, double limit) noexcept
+CCOLL_INLINE words_128 two_nearest(const T* x, double inverse) noexcept
 {
     CCOLL_EXACT_BODY
-    const doubles v = two_doubles(x);
-    const auto q = (pairs)(v * inverse + rounder<double>)-static_cast<i64>(fields_of<double>::of(rounder<double>));
-    const auto kept = (pairs)((doubles)((pairs)v & std::numeric_limits<i64>::max()) < limit);
-    return (words_128)((q & kept) | (~kept & i64{hold_out}));
+    static_assert(static_cast<u32>(fields_of<double>::of(rounder<double>)) == 0);
+    return (words_128)(two_doubles(x) * inverse + rounder<double>);
+}
+CCOLL_INLINE words_128 are_below(const float* x, u32 limit) noexcept
+{
+    const floats v = *reinterpret_cast<const floats_in_memory*>(x);
+    return (words_128)(((numbers)v & 0x7fffffff) < static_cast<i32>(limit));
+}
+CCOLL_INLINE words_128 are_below(const double* x, u64 limit) noexcept
+{
+    const auto magnitude = [](doubles v) { return (doubles)((pairs)v & std::numeric_limits<i64>::max()); };
+    const double least = std::bit_cast<double>(limit);
+    const auto low = magnitude(two_doubles(x)) < least, high = magnitude(two_doubles(x + 2)) < least;
+    return __builtin_shufflevector((words_128)low, (words_128)high, 0, 2, 4, 6);
 }
 template <class T>
 CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
-    T narrow;
-    std::memcpy(&narrow, &z.narrow, sizeof narrow);
-    const auto limit = static_cast<double>(narrow);
-    return __builtin_shufflevector(two_nearest(x, z.inverse, limit), two_nearest(x + 2, z.inverse, limit), 0, 2, 4, 6);
+    const words_128 q = __builtin_shufflevector(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse), 0, 2, 4, 6);
+    const words_128 kept = are_below(x, z.narrow);
+    return (q & kept) | (~kept & static_cast<u32>(hold_out));
 }
 CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
 template <int Half>
@@ -256,8 +265,13 @@ CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running
         last = k > 0 && sum != below ? k : last;
     };
     const u32 sign = get<u32>(narrow + 4 * (least - 1)), sign_of_other = get<u32>(other + 4 * (width - 1));
-    for (unsigned k = 0; k < least; ++k) add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k));
-    for (unsigned k = least; k < width; ++k) add(k, sign, get<u32>(other + 4 * k));
+    unsigned k = 0;
+    const auto add_both = [&] { add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k)); };
+    if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are foreseen
+        CCOLL_UNROLLED for (; k < 8; ++k) add_both();
+    }
+    for (; k < least; ++k) add_both();
+    for (; k < width; ++k) add(k, sign, get<u32>(other + 4 * k));
     if (width < most) add(width, sign, sign_of_other);
     return last > 0 ? last + 1 : sum != 0;
 }

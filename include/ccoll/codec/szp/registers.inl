@@ -23,6 +23,18 @@ CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) no
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest_in_double(x + in_register * i, z);
 }
+/// In double from z.usual on, else in T.
+CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        const float* const at = x + in_register * i;
+        const addable in_t = reinterpret_cast<addable>(nearest(at, z)), in_double = reinterpret_cast<addable>(nearest_in_double(at, z));
+        const addable bits = *reinterpret_cast<const addable_in_memory*>(at) & 0x7fffffffu,
+                      below = reinterpret_cast<addable>(bits < z.usual);
+        q.v[i] = reinterpret_cast<running>((in_t & below) | (in_double & ~below));
+    }
+}
 CCOLL_INLINE addable number_at(const i32* from) noexcept { return *reinterpret_cast<const addable_in_memory*>(from); }
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 {

@@ -103,6 +103,13 @@ struct writer {
     {
         close(end, codes_of_lists, blocks, 0, true, base);
     }
+    /// The planes of another group.
+    void copy(const group_view& from, i32 base) noexcept
+    {
+        std::memcpy(planes, from.planes, 4 * from.words);
+        std::memcpy(codes, from.codes, 16);
+        end_group(planes + 4 * from.words, from.lowest, false, base);
+    }
     void close_flat(i32 base) noexcept
     {
         std::memset(codes, 0, 16);
@@ -114,6 +121,10 @@ private:
     {
         for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
         write_widths(w, lowest, codes);
+        end_group(end, lowest, lists, base);
+    }
+    void end_group(u8* end, unsigned lowest, bool lists, i32 base) noexcept
+    {
         next(lowest, lists, base);
         std::memset(end, 0, unit);
         planes = chunk + in_units(static_cast<std::size_t>(end - chunk));
