@@ -79,8 +79,7 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
     }
     room[2].resize(most_addend_bytes(n));
     u8* const to = room[2].data();
-    std::vector<i64> qa = quanta, qb = quanta;
-    const merged sum = merge(of[0], of[1], n, qa.data(), qb.data(), to, to + room[2].size());
+    const merged sum = merge(of[0], of[1], n, to, to + room[2].size());
     REQUIRE(sum.code == ccoll::status::ok);
     const bytes section(to, sum.end);
     REQUIRE(read_addend(section.data(), section.size(), n, of[2]));

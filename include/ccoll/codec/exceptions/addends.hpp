@@ -122,12 +122,16 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
     });
 }
 
-/// Are the same quanta of two addends bridges? Then merge() needs no quanta.
+/// Are the same quanta of two addends bridges?
 inline bool have_same_bridges(const addend& a, const addend& b, std::size_t n) noexcept
 {
+    return std::memcmp(a.alone.masks, b.alone.masks, sizeof(u32) * blocks_of(n)) == 0;
+}
+/// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
+inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept
+{
     for (std::size_t k = 0; k < blocks_of(n); ++k)
-        if (a.alone.masks[k] != b.alone.masks[k]) return false;
-    return true;
+        each_bit(of.alone.masks[k] & ~other.alone.masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
 }
 
 CCOLL_EXACT_END

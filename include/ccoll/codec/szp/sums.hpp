@@ -109,20 +109,13 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
                       [&](u8* to, const u8* end) { return exceptions::merge_alike(from_x, x.size - at_x, from_y, n, to, end); });
     exceptions::addend a, b;
     if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
-    if (exceptions::have_same_bridges(a, b, n))
-        return append(sum_of_quanta(x, y, largest, out),
-                      [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, nullptr, nullptr, to, end); });
+    const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
+    if (exceptions::have_same_bridges(a, b, n)) return append(sum_of_quanta(x, y, largest, out), merge);
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
-    // The sections first, because they set bridges to 0.
-    alignas(64) u8 room[exceptions::most_addend_bytes(chunk_elements)];
-    const exceptions::merged m = exceptions::merge(a, b, n, p, q, room, room + sizeof room);
-    if (m.code != status::ok) return {0, m.code};
-    return append(pack_sum(p, q, n, out), [&](u8* to, const u8*) {
-        const auto bytes = static_cast<std::size_t>(m.end - room);
-        std::memcpy(to, room, bytes);
-        return exceptions::merged{to + bytes};
-    });
+    exceptions::clear_bridges(a, b, n, p);
+    exceptions::clear_bridges(b, a, n, q);
+    return append(pack_sum(p, q, n, out), merge);
 }
 
 inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noexcept
