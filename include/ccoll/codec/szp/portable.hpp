@@ -35,7 +35,11 @@ typedef floats floats_in_memory __attribute__((aligned(4), may_alias));
 typedef doubles doubles_in_memory __attribute__((aligned(8), may_alias));
 typedef float two_floats __attribute__((vector_size(8)));
 typedef two_floats two_floats_in_memory __attribute__((aligned(4), may_alias));
-typedef i32 two_words __attribute__((vector_size(8)));
+
+CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
+CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+CCOLL_INLINE words_128 high_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
 
 CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
 {
@@ -68,28 +72,25 @@ CCOLL_INLINE words_128 are_below(const double* x, u64 limit) noexcept
     const auto magnitude = [](doubles v) { return (doubles)((pairs)v & std::numeric_limits<i64>::max()); };
     const double least = std::bit_cast<double>(limit);
     const auto low = magnitude(two_doubles(x)) < least, high = magnitude(two_doubles(x + 2)) < least;
-    return __builtin_shufflevector((words_128)low, (words_128)high, 0, 2, 4, 6);
+    return even((words_128)low, (words_128)high);
 }
 template <class T>
 CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
-    const words_128 q = __builtin_shufflevector(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse), 0, 2, 4, 6);
-    const words_128 kept = are_below(x, z.narrow);
+    const words_128 q = even(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse)), kept = are_below(x, z.narrow);
     return (q & kept) | (~kept & static_cast<u32>(hold_out));
 }
 CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
 template <int Half>
 CCOLL_INLINE doubles times(words_128 q, double step) noexcept
 {
-    const two_words half = __builtin_shufflevector((numbers)q, (numbers)q, 2 * Half, 2 * Half + 1);
-    return __builtin_convertvector(half, doubles) * step;
+    CCOLL_EXACT_BODY
+    // Compilers convert two words one by one. As low words of numbers from 2^52 on, they are 2^52 + 2^31 too large.
+    const words_128 raised = q ^ 0x80000000u, above = words_128{} + 0x43300000u;
+    return ((doubles)(Half == 0 ? low_of(raised, above) : high_of(raised, above)) - 0x1.000008p52) * step;
 }
 CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept { *reinterpret_cast<floats_in_memory*>(to + at) = v; }
 CCOLL_INLINE void write(double* to, std::size_t at, doubles v) noexcept { *reinterpret_cast<doubles_in_memory*>(to + at) = v; }
-CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
-CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
-CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
-CCOLL_INLINE words_128 high_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
 CCOLL_INLINE words_128 low_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
 CCOLL_INLINE words_128 high_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
 CCOLL_INLINE shorts low_of(chars a, chars b) noexcept
