@@ -13,7 +13,7 @@
 #include "support/isa.hpp"
 #include "support/szp_chunks.hpp"
 
-#include <ccoll/codec/szp/coder.hpp>
+#include <ccoll/codec/szp.hpp>
 
 namespace szp_cases {
 

@@ -2,7 +2,7 @@
 // Frames of SZp 6 whose chunks the host's coder writes, reads and adds.
 #pragma once
 
-#include <ccoll/codec/szp/coder.hpp>
+#include <ccoll/codec/szp.hpp>
 
 #include "support/szp_reference.hpp"
 

@@ -5,15 +5,12 @@
 #include <cmath>
 #include <span>
 
-#include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
 #include <ccoll/codec/szp/sums.hpp>
 #include <ccoll/policy/field_facts.hpp>
-#include <ccoll/policy/reduce_op.hpp>
+#include <ccoll/wire/frame.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
-
-namespace detail::szp {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 /// Chunks of some values. Each function writes one to `out`, where there is room.
 template <element T>
@@ -245,78 +242,4 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     return status::ok;
 }
 
-}  // namespace detail::szp
-
-#define CCOLL_SZP(Result)     \
-    template <native_float T> \
-    Result codec_impl<policies::Codec::SZp, T, host_space>
-
-CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
-{
-    const detail::exact_environment<detail::denormals::flush> environment;
-    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) {
-        const encode_result r = detail::szp::encoder<T>{in, field}.movement(out);
-        if (r.code != status::ok || r.bytes < in.size_bytes()) return r;
-        // Only rows that were chosen by mistake make a chunk so long.
-        return detail::szp::encoder<T>{in, field_facts(field.eb, {}, field.missing)}.movement(out);
-    });
-}
-CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
-{
-    return detail::szp::with_view<T>(src, out.size(), false, [&](const detail::szp::chunk_view& v) {
-        const std::size_t at = v.head.exceptions;
-        const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
-        if (s != status::ok || at == 0) return s;
-        return detail::exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
-    });
-}
-CCOLL_SZP(double)::addend_step(double eb) noexcept
-{
-    const detail::szp::law<T> z(eb);
-    return z.usable ? z.common.step : 0;
-}
-CCOLL_SZP(bool)::can_add(double largest, double eb, std::size_t addends) noexcept
-{
-    CCOLL_EXACT_BODY
-    constexpr int exponent = detail::szp::addend_exponent;
-    const double step = addend_step(eb);
-    return step > 0 && addends <= std::size_t{1} << (62 - exponent) && largest < std::ldexp(step, exponent);
-}
-CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
-{
-    const detail::exact_environment<detail::denormals::flush> environment;
-    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) { return detail::szp::encoder<T>{in, field}.addend(out); });
-}
-CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
-{
-    using fields = detail::fields_of<T>;
-    return detail::szp::with_view<T>(src, out.size(), true, [&](const detail::szp::chunk_view& v) {
-        const bool any = v.head.exceptions != 0;
-        detail::exceptions::addend apart;
-        if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
-        alignas(64) std::int64_t q[chunk_elements];
-        const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
-        const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
-        if (s != status::ok) return s;
-        if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
-        // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
-        const auto missing =
-            facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
-        if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
-        return s;
-    });
-}
-CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept
-{
-    return detail::szp::join<T>(a, b, n, dst, detail::szp::sums::add);
-}
-CCOLL_SZP(encode_result)::combine_chunks(std::int32_t factor_a, const piece& a, std::int32_t factor_b, const piece& b, std::size_t n,
-                                         byte_span dst) noexcept
-{
-    return detail::szp::join<T>(a, b, n, dst, [=](const auto& x, const auto& y, detail::szp::u8* out) {
-        return detail::szp::sums::combine(factor_a, x, factor_b, y, out);
-    });
-}
-#undef CCOLL_SZP
-
-}  // namespace ccoll::inline CCOLL_ABI
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp

@@ -114,7 +114,7 @@ CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid
     all.flat = !Above;
     writer to(chunk, n, false);
     i32 front = 0;
-    rounding how = as.usual;
+    rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
     for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
