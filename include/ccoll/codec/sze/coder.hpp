@@ -12,6 +12,7 @@
 #include <ccoll/codec/sze/avx2.hpp>
 #include <ccoll/codec/sze/portable.hpp>
 #include <ccoll/codec/szp.hpp>
+#include <ccoll/codec/szp/coder.hpp>
 #include <ccoll/policy/field_facts.hpp>
 
 namespace ccoll::inline CCOLL_ABI {
