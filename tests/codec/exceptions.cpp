@@ -24,7 +24,7 @@ template <class T>
 bytes section_of(const std::vector<T>& x, const exceptions::places& at)
 {
     const exactly room(exceptions::most_bytes(x.size(), sizeof(T)));
-    const u8* const end = exceptions::write(x.data(), x.size(), at, room.data.get(), room.end());
+    const u8* const end = exceptions::write<T>(x.data(), x.size(), at, room.data.get(), room.end(), any_changes);
     REQUIRE(end != nullptr);
     return bytes(static_cast<const u8*>(room.data.get()), end);
 }
@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("exceptional values come back bit for bit, and no other value
                     CHECK(section_of(x, at) == section);
                     auto y = ordinary<T>(n);
                     const exactly copy(section, section.size());
-                    CHECK(exceptions::read(copy.data.get(), copy.size, y.data(), n));
+                    CHECK(exceptions::read<T>(copy.data.get(), copy.size, y.data(), n));
                     CHECK(std::memcmp(x.data(), y.data(), n * sizeof(T)) == 0);
                 });
             }
@@ -96,11 +96,11 @@ TEMPLATE_TEST_CASE("a section needs exactly its room, and is refused with less",
                 std::size_t written = 0;
                 for (std::size_t room = 0; room < size; room += room + 40 < size ? 37 : 1) {
                     const exactly less(room);
-                    written += exceptions::write(x.data(), n, at, less.data.get(), less.end()) != nullptr;
+                    written += exceptions::write<T>(x.data(), n, at, less.data.get(), less.end(), any_changes) != nullptr;
                 }
                 CHECK(written == 0);
                 const exactly enough(size);
-                CHECK(exceptions::write(x.data(), n, at, enough.data.get(), enough.end()) == enough.end());
+                CHECK(exceptions::write<T>(x.data(), n, at, enough.data.get(), enough.end(), any_changes) == enough.end());
             });
         }
 }
@@ -117,8 +117,8 @@ TEMPLATE_TEST_CASE("a chunk whose exceptional values change too often has no sec
         with_each_isa([&] {
             std::vector<u8> room(exceptions::most_bytes(n, sizeof(T)));
             u8* const to = room.data();
-            CHECK(exceptions::write(x.data(), n, at, to, to + room.size(), changes) != nullptr);
-            if (changes > 0) CHECK(exceptions::write(x.data(), n, at, to, to + room.size(), changes - 1) == nullptr);
+            CHECK(exceptions::write<T>(x.data(), n, at, to, to + room.size(), changes) != nullptr);
+            if (changes > 0) CHECK(exceptions::write<T>(x.data(), n, at, to, to + room.size(), changes - 1) == nullptr);
         });
     }
 }
@@ -138,18 +138,18 @@ TEMPLATE_TEST_CASE("a section with a changed byte is refused or read, and one th
                     for (const unsigned flip : {0x01u, 0x10u, 0x80u, 0xffu}) {
                         exactly other(section, section.size());
                         other.data[i] = static_cast<u8>(other.data[i] ^ flip);
-                        ++(exceptions::read(other.data.get(), other.size, y.data(), n) ? read : refused);
+                        ++(exceptions::read<T>(other.data.get(), other.size, y.data(), n) ? read : refused);
                     }
                 CHECK(refused > 4);
                 CHECK(read > 0);
                 read = 0;
                 for (std::size_t size = 0; size < section.size(); ++size) {
                     const exactly cut(section, size);
-                    read += exceptions::read(cut.data.get(), size, y.data(), n);
+                    read += exceptions::read<T>(cut.data.get(), size, y.data(), n);
                 }
                 CHECK(read == 0);
                 const exactly whole(section, section.size());
-                CHECK(exceptions::read(whole.data.get(), section.size(), y.data(), n));
+                CHECK(exceptions::read<T>(whole.data.get(), section.size(), y.data(), n));
             });
         }
 }
@@ -173,12 +173,12 @@ TEST_CASE("a section may say things in other ways than the library does", "[code
     section.resize(48);
     with_each_isa([&] {
         std::vector<float> y(n, 1.f);
-        REQUIRE(exceptions::read(section.data(), section.size(), y.data(), n));
+        REQUIRE(exceptions::read<float>(section.data(), section.size(), y.data(), n));
         for (std::size_t i = 0; i < n; ++i) CHECK(y[i] == (i < 32 || i == 36 || i == 64 ? 1e20f : i == 69 ? 5.f : 1.f));
         const auto refuses = [&](std::size_t i, u8 b) {
             bytes other = section;
             other[i] = b;
-            CHECK_FALSE(exceptions::read(other.data(), other.size(), y.data(), n));
+            CHECK_FALSE(exceptions::read<float>(other.data(), other.size(), y.data(), n));
         };
         refuses(0, 1);  // an entry that there is not
         refuses(1, 1);  // own, with entries

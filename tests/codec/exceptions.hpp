@@ -20,6 +20,7 @@ namespace exceptions_cases {
 
 namespace exceptions = ccoll::detail::exceptions;
 using exceptions::u32, exceptions::u64, exceptions::u8;
+inline constexpr std::size_t any_changes = ~std::size_t{0};
 using bytes = std::vector<u8>;
 
 constexpr std::size_t sizes[] = {1, 2, 31, 32, 33, 64, 95, 1000, 8191, 8192};

@@ -47,10 +47,10 @@ void movement(std::ostringstream& text, const std::string& name, std::size_t n, 
     for (std::size_t i = 0; i < n; ++i)
         if (has(at, i)) fields::set_bits(x[i], many<T>(k++ % different));
     std::vector<u8> room(most_bytes(n, sizeof(T)));
-    const u8* const end = write(x.data(), n, at, room.data(), room.data() + room.size());
+    const u8* const end = exceptions::write<T>(x.data(), n, at, room.data(), room.data() + room.size(), any_changes);
     REQUIRE(end != nullptr);
     const bytes section(static_cast<const u8*>(room.data()), end);
-    REQUIRE(read(section.data(), section.size(), y.data(), n));
+    REQUIRE(exceptions::read<T>(section.data(), section.size(), y.data(), n));
     print(text, name, n, 0, 1, y, section);
 }
 
@@ -73,14 +73,13 @@ void addends(std::ostringstream& text, const std::string& name, std::size_t n, c
             if (has(at, i)) x[i] = ++k % 11 == 3 ? from_bits<T>(many<T>(1 + k % 2)) : k % 7 == 1 ? T(-9999) : T(1e20) * T(k % 3 + 1);
         room[r].resize(most_addend_bytes(n));
         u8* const to = room[r].data();
-        const u8* const end = write_addend(x.data(), n, at, step, &missing, to, to + room[r].size());
+        const u8* const end = write_addend<T>(x.data(), n, at, step, &missing, to, to + room[r].size());
         REQUIRE(end != nullptr);
         REQUIRE(read_addend(to, static_cast<std::size_t>(end - to), n, of[r]));
     }
     room[2].resize(most_addend_bytes(n));
     u8* const to = room[2].data();
-    std::vector<i64> qa = quanta, qb = quanta;
-    const merged sum = merge(of[0], of[1], n, qa.data(), qb.data(), to, to + room[2].size());
+    const merged sum = merge(of[0], of[1], n, to, to + room[2].size());
     REQUIRE(sum.code == ccoll::status::ok);
     const bytes section(to, sum.end);
     REQUIRE(read_addend(section.data(), section.size(), n, of[2]));

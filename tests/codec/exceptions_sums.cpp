@@ -35,7 +35,7 @@ encoded encode(const std::vector<T>& x, double step)
         e.quanta.push_back(has(at, i) ? 1234567 : static_cast<i64>(std::nearbyint(static_cast<double>(x[i]) / step)));
     if (at.values == 0) return e;
     const exactly room(most_addend_bytes(n));
-    const u8* const end = write_addend(x.data(), n, at, step, &marker<T>, room.data.get(), room.end());
+    const u8* const end = write_addend<T>(x.data(), n, at, step, &marker<T>, room.data.get(), room.end());
     REQUIRE(end != nullptr);
     e.sections.assign(static_cast<const u8*>(room.data.get()), end);
     return e;
@@ -51,8 +51,11 @@ encoded sum(encoded a, encoded b)
     const std::size_t n = a.quanta.size();
     const exactly room(most_addend_bytes(n));
     const addend x = opened(a.sections, n), y = opened(b.sections, n);
-    const bool same = have_same_bridges(x, y, n);
-    const merged m = merge(x, y, n, same ? nullptr : a.quanta.data(), same ? nullptr : b.quanta.data(), room.data.get(), room.end());
+    if (!have_same_bridges(x, y, n)) {
+        clear_bridges(x, y, n, a.quanta.data());
+        clear_bridges(y, x, n, b.quanta.data());
+    }
+    const merged m = merge(x, y, n, room.data.get(), room.end());
     REQUIRE(m.code == status::ok);
     encoded s;
     s.sections.assign(room.data.get(), m.end);
@@ -271,7 +274,8 @@ TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 2
     u8* const to = room.data();
     const u8* const end = to + room.size();
     const auto write = [&](const std::vector<double>& x) {
-        return write_addend(x.data(), x.size(), places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr, to, end) != nullptr;
+        return write_addend<double>(x.data(), x.size(), places_where(x.size(), [](std::size_t) { return true; }), 1.0, nullptr, to, end) !=
+               nullptr;
     };
     CHECK(write({0x1.fffffffffffffp189, -0x1.fffffffffffffp189}));
     CHECK_FALSE(write({1e20, 0x1p190}));
@@ -290,10 +294,10 @@ TEST_CASE("what an addend cannot hold is too large: 2^190 steps, and more than 2
         c[i] = static_cast<double>(16 * (i / 16 % 17) + 1) * 0x1p50;
     }
     const encoded x = encode(a, 1.0), y = encode(b, 1.0), z = encode(c, 1.0);
-    CHECK(merge(opened(x.sections, n), opened(y.sections, n), n, nullptr, nullptr, to, end).code == status::ok);
-    CHECK(merge(opened(x.sections, n), opened(z.sections, n), n, nullptr, nullptr, to, end).code == status::too_large);
+    CHECK(merge(opened(x.sections, n), opened(y.sections, n), n, to, end).code == status::ok);
+    CHECK(merge(opened(x.sections, n), opened(z.sections, n), n, to, end).code == status::too_large);
     const encoded top = encode(std::vector<double>{0x1p189}, 1.0);
-    CHECK(merge(opened(top.sections, 1), opened(top.sections, 1), 1, nullptr, nullptr, to, end).code == status::too_large);
+    CHECK(merge(opened(top.sections, 1), opened(top.sections, 1), 1, to, end).code == status::too_large);
     CHECK(are_alike(top.sections.data(), top.sections.size(), top.sections.data(), top.sections.size(), 1));
     CHECK(merge_alike(top.sections.data(), top.sections.size(), top.sections.data(), 1, to, end).code == status::too_large);
 }
@@ -314,9 +318,8 @@ TEST_CASE("most_addend_bytes is enough for two sections of masks, whose values c
         if (n >= 8191) CHECK(s.sections.size() + 6400 > most_addend_bytes(n));
         std::vector<u8> room(s.sections.size());
         const addend p = opened(a.sections, n), q = opened(b.sections, n);
-        auto qa = a.quanta, qb = b.quanta;
-        CHECK(merge(p, q, n, qa.data(), qb.data(), room.data(), room.data() + room.size()).code == status::ok);
-        CHECK(merge(p, q, n, qa.data(), qb.data(), room.data(), room.data() + room.size() - 1).code == status::too_large);
+        CHECK(merge(p, q, n, room.data(), room.data() + room.size()).code == status::ok);
+        CHECK(merge(p, q, n, room.data(), room.data() + room.size() - 1).code == status::too_large);
     }
 }
 
@@ -345,10 +348,9 @@ TEST_CASE("sections of an addend with a changed byte are refused or add up, and 
                     continue;
                 }
                 ++read;
-                auto qa = e.quanta, qb = other.quanta;
-                merge(x, y, n, qa.data(), qb.data(), to, to + room.size());
+                merge(x, y, n, to, to + room.size());
                 std::vector<double> values(n);
-                apply(x, step, 3, marker<double>, qa.data(), values.data(), n);
+                apply(x, step, 3, marker<double>, e.quanta.data(), values.data(), n);
             }
         CHECK(refused > 20);
         CHECK(read > 20);

@@ -13,7 +13,7 @@
 #include "support/isa.hpp"
 #include "support/szp_chunks.hpp"
 
-#include <ccoll/codec/szp/coder.hpp>
+#include <ccoll/codec/szp.hpp>
 
 namespace szp_cases {
 
@@ -21,17 +21,23 @@ namespace {
 
 using ccoll::status;
 using bytes = std::vector<std::byte>;
+using view = ccoll::const_byte_span;
 template <class T>
-using coder = ccoll::detail::szp::chunk_coder<T>;
-template <class T>
-using facts = typename coder<T>::facts;
+using coder = ccoll::codec_impl<ccoll::policies::Codec::SZp, T, ccoll::host_space>;
+/// What an encoder is told beside the values and the bound.
+struct facts {
+    ccoll::field_strides strides = {};
+    ccoll::missing_value missing = {};
+
+    ccoll::field_facts with(double eb) const { return {eb, strides, missing}; }
+};
 
 /// The chunk, or nothing if it travels raw. It is written where there is room, and where there is just as much as the values need.
 template <class T>
-bytes moved(const std::vector<T>& x, double eb, const facts<T>& known = {})
+bytes moved(const std::vector<T>& x, double eb, const facts& known = {})
 {
     bytes wide(200000), tight(x.size() * sizeof(T));
-    const ccoll::encode_result r = coder<T>::encode_chunk(x, wide, eb, known), s = coder<T>::encode_chunk(x, tight, eb, known);
+    const ccoll::encode_result r = coder<T>::encode_chunk(x, wide, known.with(eb)), s = coder<T>::encode_chunk(x, tight, known.with(eb));
     if (r.code != status::ok) {
         CHECK(s.code != status::ok);
         return {};
@@ -50,14 +56,14 @@ template <class T>
 std::vector<T> decoded(const bytes& chunk, std::size_t n, double eb, ccoll::stores how = ccoll::stores::cached)
 {
     std::vector<T> y(n);
-    REQUIRE(coder<T>::decode_chunk(chunk, y, eb, 0, how) == status::ok);
+    REQUIRE(coder<T>::decode_chunk(view(chunk), y, eb, {how}) == status::ok);
     return y;
 }
 template <class T>
-bytes addend(const std::vector<T>& x, double eb, const facts<T>& known = {})
+bytes addend(const std::vector<T>& x, double eb, const facts& known = {})
 {
     bytes chunk(coder<T>::max_addend_bytes(x.size()));
-    const ccoll::encode_result r = coder<T>::encode_addend(x, chunk, eb, known);
+    const ccoll::encode_result r = coder<T>::encode_addend(x, chunk, known.with(eb));
     chunk.resize(r.code == status::ok ? r.bytes : 0);
     return chunk;
 }
@@ -66,7 +72,7 @@ bytes sum(const bytes& a, const bytes& b, std::size_t n)
 {
     if (a.empty() || b.empty()) return {};
     bytes chunk(coder<T>::max_addend_bytes(n));
-    const ccoll::encode_result r = coder<T>::add_chunks(a, 0, b, 0, n, chunk);
+    const ccoll::encode_result r = coder<T>::add_chunks(view(a), view(b), n, chunk);
     REQUIRE((r.code == status::ok || r.code == status::too_large));
     chunk.resize(r.code == status::ok ? r.bytes : 0);
     return chunk;
@@ -75,7 +81,7 @@ template <class T>
 std::vector<T> decoded_sum(const bytes& chunk, std::size_t n, double eb, int divisor = 1, fields::word<T> missing = 0)
 {
     std::vector<T> y(n);
-    REQUIRE(coder<T>::decode_addend(chunk, y, eb, 0, ccoll::stores::cached, divisor, missing) == status::ok);
+    REQUIRE(coder<T>::decode_addend(view(chunk), y, eb, {ccoll::stores::cached, divisor, {missing, true}}) == status::ok);
     return y;
 }
 using szp_reference::bits_of;
@@ -218,7 +224,7 @@ TEMPLATE_TEST_CASE("a missing value of any bits is kept in SZp, and disturbs no 
             INFO("missing " << v << ", bound " << eb);
             const std::vector<T> plain = fields::smooth<T>(n, 3), x = with_land(plain, v);
             const auto missing = bits_of(v);
-            const facts<T> known{{}, {missing, true}};
+            const facts known{{}, {missing, true}};
             const bytes chunk = moved(x, eb, known);
             REQUIRE(!chunk.empty());
             CHECK(equal(decoded<T>(chunk, n, eb), law_values<T>(x, eb, missing)));
@@ -252,7 +258,7 @@ TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of 
                 x[r] = all[which].second;
                 if (r % 2 == 1) x[r] = with_land(x[r], T(1e20), 10 * r);
                 if (r == 4) x[r][77] = std::numeric_limits<T>::infinity(), x[r][78] = std::numeric_limits<T>::quiet_NaN();
-                const facts<T> known{r % 3 == 0 ? ccoll::field_strides(96) : ccoll::field_strides{}};
+                const facts known{r % 3 == 0 ? ccoll::field_strides(96) : ccoll::field_strides{}};
                 addends.push_back(addend(x[r], eb, known));
                 REQUIRE(!addends.back().empty());
             }
@@ -350,9 +356,9 @@ TEMPLATE_TEST_CASE("addends of SZp have no lists", "[codec][szp]", float, double
     REQUIRE(page.scale == 0);  // as an addend has it
     with_each_isa([&] {
         bytes to(coder<T>::max_addend_bytes(n));
-        const auto sum_of = [&](const bytes& a, const bytes& b) { return coder<T>::add_chunks(a, 0, b, 0, n, to).code; };
-        CHECK(coder<T>::decode_chunk(chunk, y, eb, 0, ccoll::stores::cached) == status::ok);
-        CHECK(coder<T>::decode_addend(chunk, y, eb, 0, ccoll::stores::cached) == status::corrupt);
+        const auto sum_of = [&](const bytes& a, const bytes& b) { return coder<T>::add_chunks(view(a), view(b), n, to).code; };
+        CHECK(coder<T>::decode_chunk(view(chunk), y, eb) == status::ok);
+        CHECK(coder<T>::decode_addend(view(chunk), y, eb) == status::corrupt);
         for (const bytes& other : {usual, flat, filled}) {
             CHECK(sum_of(usual, other) == status::ok);
             CHECK(sum_of(chunk, other) == status::corrupt);
@@ -418,7 +424,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is re
     constexpr std::size_t n = 1100;
     for (const auto& [name, x] : all_fields<T>(n, 9)) {
         const bool in_rows = name == "smooth" || name == "land";
-        const facts<T> known{in_rows ? ccoll::field_strides(40, 400) : ccoll::field_strides{}};
+        const facts known{in_rows ? ccoll::field_strides(40, 400) : ccoll::field_strides{}};
         for (const double eb : {0.1, 1e-3, 1e-9}) {
             INFO(name << ", bound " << eb);
             const bytes chunk = moved(x, eb, known), sums = addend(x, eb, known);
@@ -428,20 +434,20 @@ TEMPLATE_TEST_CASE("a chunk of SZp with any byte changed, or cut anywhere, is re
                 for (const unsigned flip : {0x01u, 0x80u, 0xffu}) {
                     bytes other = chunk;
                     other[i] ^= static_cast<std::byte>(flip);
-                    const status s = coder<T>::decode_chunk(other, y, eb, 0, ccoll::stores::cached);
+                    const status s = coder<T>::decode_chunk(view(other), y, eb);
                     if (s != status::ok && s != status::corrupt) FAIL("byte " << i);
                 }
             for (std::size_t i = 0; i < sums.size(); i += sums.size() > 600 && i > 64 ? 7 : 1)
                 for (const unsigned flip : {0x01u, 0x80u, 0xffu}) {
                     bytes other = sums;
                     other[i] ^= static_cast<std::byte>(flip);
-                    const status s = coder<T>::decode_addend(other, y, eb, 0, ccoll::stores::cached);
-                    const status t = coder<T>::add_chunks(other, 0, sums, 0, n, room).code;
+                    const status s = coder<T>::decode_addend(view(other), y, eb);
+                    const status t = coder<T>::add_chunks(view(other), view(sums), n, room).code;
                     if (s != status::ok && s != status::corrupt) FAIL("byte " << i);
                     if (t != status::ok && t != status::corrupt && t != status::too_large) FAIL("byte " << i);
                 }
             for (std::size_t size = 0; size < chunk.size(); size += 1 + size / 50)
-                if (coder<T>::decode_chunk(ccoll::const_byte_span(chunk).first(size), y, eb, 0, ccoll::stores::cached) == status::ok)
+                if (coder<T>::decode_chunk(ccoll::const_byte_span(chunk).first(size), y, eb) == status::ok)
                     CHECK(size + 16 > chunk.size());  // only zeros that fill a unit were cut
         }
     }

@@ -179,8 +179,7 @@ std::string decoding_fault(random& r, const any_chunk& chunk, const std::vector<
     for (const ccoll::isa i : sets())
         for (const ccoll::stores how : {ccoll::stores::cached, ccoll::stores::streamed}) {
             std::vector<T> x(before + chunk.n + 64, T(-7));
-            const auto kernel = view.head.above.none() ? decoders<T>[i] : decoders_above<T>[i];
-            if (kernel(view, step, x.data() + before, how) != ccoll::status::ok) return std::string(name_of(i)) + ": a status";
+            if (decoders<T>[i](view, step, x.data() + before, how) != ccoll::status::ok) return std::string(name_of(i)) + ": a status";
             if (!equal(x.data() + before, expected)) return std::string(name_of(i)) + ": values";
             for (std::size_t k = 0; k < x.size(); ++k)
                 if ((k < before || k >= before + chunk.n) && x[k] != T(-7)) return std::string(name_of(i)) + ": values beside the chunk";
@@ -230,7 +229,7 @@ TEST_CASE(EVERY_SET " adds blocks of any two widths", "[codec][szp]")
                 for (const ccoll::isa i : sets()) {
                     chunk_bytes c(most_bytes(n, false) + slack);
                     a.head.write(c.data());
-                    const packed all = adders[i](a.view(), b.view(), false, c.data());
+                    const packed all = adders[i](a.view(), b.view(), {}, false, c.data());
                     REQUIRE(all.end != nullptr);
                     INFO(name_of(i) << ", widths from " << first << " and " << second);
                     REQUIRE(quanta_of(c.data(), n) == sum);
@@ -339,8 +338,7 @@ void check_encoders(rounding usual, rounding unusual, bool own)
                         const std::size_t zero = zero_counters<T>[i](x.data(), n);
                         REQUIRE(std::all_of(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(zero), [](T v) { return v == 0; }));
                         head.above = left ? above : distances{};
-                        const packed all = head.above.none() ? encoders<T>[i](x.data(), n, z, left, lists, usual, unusual, zero, c.data())
-                                                             : encoders_above<T>[i](x.data(), n, z, above, lists, unusual, c.data());
+                        const packed all = encoders<T>[i](x.data(), n, z, {head.above, left, lists, usual, unusual, zero}, c.data());
                         INFO(name_of(i) << ", " << n << " values, kind " << kind << ", up to 2^" << exponent << ", left " << left);
                         REQUIRE(all.held == fits);
                         if (!fits) continue;

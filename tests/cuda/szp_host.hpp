@@ -2,7 +2,7 @@
 // Frames of SZp 6 whose chunks the host's coder writes, reads and adds.
 #pragma once
 
-#include <ccoll/codec/szp/coder.hpp>
+#include <ccoll/codec/szp.hpp>
 
 #include "support/szp_reference.hpp"
 
@@ -12,7 +12,7 @@ namespace reference = szp_reference;
 using reference::bytes;
 
 template <class T>
-using coder = ccoll::detail::szp::chunk_coder<T>;
+using coder = ccoll::codec_impl<ccoll::policies::Codec::SZp, T, ccoll::host_space>;
 
 struct frame_result {
     bytes frame;
@@ -48,7 +48,7 @@ frame_result encode(const std::vector<T>& x, double eb, const std::optional<refe
 {
     return frame_of<T>(x.size(), eb, false, [&](std::size_t i, ccoll::byte_span to) {
         const std::span<const T> part(x.data() + 8192 * i, length_of(x.size(), i));
-        const ccoll::encode_result r = coder<T>::encode_chunk(part, to, eb, {{}, {missing.value_or(0), missing.has_value()}});
+        const ccoll::encode_result r = coder<T>::encode_chunk(part, to, {eb, {}, {missing.value_or(0), missing.has_value()}});
         if (r.code == ccoll::status::ok) return r;
         std::memcpy(to.data(), part.data(), part.size_bytes());
         return ccoll::encode_result{~std::size_t{0}};
@@ -58,8 +58,8 @@ template <class T>
 frame_result encode_addend(const std::vector<T>& x, double eb, const std::optional<reference::word<T>>& missing = {})
 {
     return frame_of<T>(x.size(), eb, true, [&](std::size_t i, ccoll::byte_span to) {
-        return coder<T>::encode_addend({x.data() + 8192 * i, length_of(x.size(), i)}, to, eb,
-                                       {{}, {missing.value_or(0), missing.has_value()}});
+        return coder<T>::encode_addend({x.data() + 8192 * i, length_of(x.size(), i)}, to,
+                                       {eb, {}, {missing.value_or(0), missing.has_value()}});
     });
 }
 template <class T>
@@ -67,7 +67,7 @@ frame_result add(const bytes& a, const bytes& b)
 {
     const reference::frame f = reference::read_frame<T>(a), g = reference::read_frame<T>(b);
     return frame_of<T>(f.n, f.bound, true, [&](std::size_t i, ccoll::byte_span to) {
-        return coder<T>::add_chunks(span_of(f.chunks[i].data), 0, span_of(g.chunks[i].data), 0, length_of(f.n, i), to);
+        return coder<T>::add_chunks(span_of(f.chunks[i].data), span_of(g.chunks[i].data), length_of(f.n, i), to);
     });
 }
 /// A frame for movement, or an addend. Any bytes are safe.
@@ -89,11 +89,11 @@ values_result<T> decode(const bytes& from, const std::optional<reference::word<T
             if (f.flags != 0 || c.size() != to.size_bytes()) s = ccoll::status::corrupt;
             else std::memcpy(to.data(), c.data(), c.size());
         } else if (f.flags == 0) {
-            s = coder<T>::decode_chunk(span_of(c), to, f.bound, 0, ccoll::stores::cached);
+            s = coder<T>::decode_chunk(span_of(c), to, f.bound);
         } else if (missing) {
-            s = coder<T>::decode_addend(span_of(c), to, f.bound, 0, ccoll::stores::cached, 1, *missing);
+            s = coder<T>::decode_addend(span_of(c), to, f.bound, {ccoll::stores::cached, 1, {*missing, true}});
         } else {
-            s = coder<T>::decode_addend(span_of(c), to, f.bound, 0, ccoll::stores::cached);
+            s = coder<T>::decode_addend(span_of(c), to, f.bound);
         }
         if (s != ccoll::status::ok) r.code = s;
     }

@@ -88,6 +88,13 @@
 #define CCOLL_INLINE CCOLL_TARGET inline
 #endif
 
+/// In front of a loop over up to 8 registers: else g++ 12 keeps arrays of registers in memory.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
+#define CCOLL_UNROLLED _Pragma("GCC unroll 8")
+#else
+#define CCOLL_UNROLLED
+#endif
+
 /// An opaque call: g++ 12 otherwise concludes, through functions that take structs of pointers by value (-fipa-modref,
 /// -fipa-pure-const), that a call does not write to a buffer on the caller's stack, and keeps the old values in registers.
 /// tests/collectives/buffers.cpp fails without it.

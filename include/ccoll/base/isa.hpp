@@ -129,14 +129,15 @@ inline isa use_isa(isa wish) noexcept
 
 namespace detail {
 
-/// One kernel per instruction set, and the choice among them. Every codec has a table for each of its loops, and calls
-/// `table.in_use()(arguments)` once per chunk or block; no other code asks which set is in use.
+/// One kernel per instruction set, and the choice among them. Every codec has a table for each of its loops, and calls it as a kernel,
+/// `table(arguments)`, once per chunk or block; no other code asks which set is in use.
 template <class Kernel>
 struct by_isa {
     Kernel of[std::size(every_isa)];
 
     constexpr Kernel operator[](isa i) const noexcept { return of[static_cast<std::size_t>(i)]; }
     Kernel in_use() const noexcept { return (*this)[isa_in_use()]; }
+    operator Kernel() const noexcept { return in_use(); }
 };
 template <class Kernel, class... Others>
 by_isa(Kernel, Others...) -> by_isa<Kernel>;

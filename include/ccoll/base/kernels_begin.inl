@@ -12,4 +12,5 @@ CCOLL_EXACT_BEGIN
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wuseless-cast"  // some sets have the registers that compilers make
 #endif

@@ -1,56 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions.hpp - floor 2. Sections of exceptional values in wire version 6: what a lossy codec takes out of a chunk and sends
-// beside it. In movement they survive bit for bit; in addends they are wide integers
-// (exceptions/addends.hpp). docs/wire_format.md has the law and the bytes.
+// codec/exceptions.hpp - floor 2. Sections of exceptional values: what a lossy codec takes out of a chunk and sends beside it. In movement
+// they survive bit for bit; in addends they are wide integers (exceptions/addends.hpp). docs/wire_format.md has the law and the bytes.
 #pragma once
 
-#include <ccoll/codec/exceptions/kernels.hpp>
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include <ccoll/base/isa.hpp>
+#include <ccoll/base/memory.hpp>
+#include <ccoll/codec/exceptions/layout.hpp>
+
+#if defined(CCOLL_X86_KERNELS)
+#include <immintrin.h>
+#endif
+
+#define CCOLL_TARGET CCOLL_PLAIN
+#include <ccoll/base/kernels_begin.inl>
+namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable {
+inline constexpr std::size_t lanes = 16;
+template <class Words>
+CCOLL_INLINE u32 signs(const Words& v) noexcept
+{
+    u32 mask = 0;
+    for (std::size_t k = 0; k < lanes / sizeof v[0]; ++k) mask |= u32{v[k] < 0} << k;
+    return mask;
+}
+#include <ccoll/codec/exceptions/loops.inl>
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::portable
+#include <ccoll/base/kernels_end.inl>
+
+#if defined(CCOLL_X86_KERNELS)
+
+#define CCOLL_TARGET CCOLL_AVX2
+#include <ccoll/base/kernels_begin.inl>
+namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2 {
+inline constexpr std::size_t lanes = 32;
+template <class Words>
+CCOLL_INLINE u32 signs(const Words& v) noexcept
+{
+    if constexpr (sizeof v[0] == 4) return static_cast<u32>(_mm256_movemask_ps((__m256)v));
+    else return static_cast<u32>(_mm256_movemask_pd((__m256d)v));
+}
+#include <ccoll/codec/exceptions/loops.inl>
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx2
+#include <ccoll/base/kernels_end.inl>
+
+#define CCOLL_TARGET CCOLL_AVX512
+#include <ccoll/base/kernels_begin.inl>
+namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512 {
+inline constexpr std::size_t lanes = 64;
+template <class Words>
+CCOLL_INLINE u32 signs(const Words& v) noexcept
+{
+    if constexpr (sizeof v[0] == 4) return _mm512_movepi32_mask((__m512i)v);
+    else return _mm512_movepi64_mask((__m512i)v);
+}
+#include <ccoll/codec/exceptions/loops.inl>
+}  // namespace ccoll::inline CCOLL_ABI::detail::exceptions::avx512
+#include <ccoll/base/kernels_end.inl>
+
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+namespace avx512_gfni = avx512;
+}
+
+#elif defined(CCOLL_NEON_KERNELS)
+namespace ccoll::inline CCOLL_ABI::detail::exceptions {
+namespace neon = portable;  // compilers make NEON of it
+}
+#endif
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-template <element T>
-inline constexpr by_isa bit_finders{CCOLL_EACH_ISA(has_bits<T>)};
-template <element T>
-inline constexpr by_isa splitters{CCOLL_EACH_ISA(split<T>)};
-template <element T>
-inline constexpr by_isa bridges{CCOLL_EACH_ISA(bridge<T>)};
-template <element T>
-inline constexpr by_isa writers{CCOLL_EACH_ISA(write<T>)};
-template <element T>
-inline constexpr by_isa readers{CCOLL_EACH_ISA(read<T>)};
-template <element T>
-inline constexpr by_isa wide_writers{CCOLL_EACH_ISA(write_wide<T>)};
-template <element T>
-inline constexpr by_isa entry_putters{CCOLL_EACH_ISA(put_entries<T>)};
-inline constexpr by_isa openers{CCOLL_EACH_ISA(open)};
-
 // What these do, exceptions/bridges.inl and loops.inl say.
-
 template <element T>
-bool has_bits(const T* x, std::size_t n, typename fields_of<T>::word bits) noexcept
-{
-    return bit_finders<T>.in_use()(x, n, bits);
-}
+inline constexpr by_isa has_bits{CCOLL_EACH_ISA(has_bits<T>)};
 template <element T>
-void split(const T* x, std::size_t n, const rule<T>& is, places& found, T* to) noexcept
-{
-    splitters<T>.in_use()(x, n, is, found, to);
-}
+inline constexpr by_isa split{CCOLL_EACH_ISA(split<T>)};
 template <element T>
-void bridge(T* x, std::size_t n, const places& at) noexcept
-{
-    bridges<T>.in_use()(x, n, at);
-}
-/// most_bytes(n, sizeof(T)) is always enough room.
+inline constexpr by_isa bridge{CCOLL_EACH_ISA(bridge<T>)};
 template <element T>
-u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end, std::size_t most_changes = ~std::size_t{0}) noexcept
-{
-    return writers<T>.in_use()(x, n, at, most_changes, to, end);
-}
+inline constexpr by_isa write{CCOLL_EACH_ISA(write<T>)};
 template <element T>
-bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
-{
-    return readers<T>.in_use()(from, bytes, x, n);
-}
+inline constexpr by_isa read{CCOLL_EACH_ISA(read<T>)};
+template <element T>
+inline constexpr by_isa write_addend{CCOLL_EACH_ISA(write_addend<T>)};
+template <element T>
+inline constexpr by_isa put_entries{CCOLL_EACH_ISA(put_entries<T>)};
+inline constexpr by_isa open{CCOLL_EACH_ISA(open)};
+inline constexpr by_isa merge{CCOLL_UP_TO_AVX2(merge)};
 
 }  // namespace ccoll::inline CCOLL_ABI::detail::exceptions

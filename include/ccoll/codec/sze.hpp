@@ -6,7 +6,7 @@
 #include <span>
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/policy/field_facts.hpp>
 #include <ccoll/policy/tags.hpp>
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it

@@ -7,83 +7,126 @@
 #include <span>
 
 #include <ccoll/codec/codec_impl.hpp>
-#include <ccoll/codec/szp/sizes.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 #include <ccoll/policy/tags.hpp>
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 #include <ccoll/codec/szp/coder.hpp>
+#include <ccoll/policy/reduce_op.hpp>
 #endif
 
 namespace ccoll::inline CCOLL_ABI {
 
-/// detail::szp::chunk_coder (codec/szp/coder.hpp) describes the codec.
+/// Error-bounded quantisation, differences to neighbours, one width per 32 values.
+///
+/// What a value becomes is law (szp/grid.hpp): every decoded value is within eb of the original. How quanta are packed is the encoder's own
+/// affair, and nothing that is decoded depends on it.
+///
+/// Sources: Huang, Di, et al., "ghZCCL: Advancing GPU-aware Collective Communications with Homomorphic Compression", ICS 2025, for
+/// the sums, on fixed-length bit planes as in Huang, Di, et al., "cuSZp2", SC 2024. Differs in:
+/// - Rounds instead of truncating, on a step slightly below 2 eb, so that the bound is a guarantee in T.
+/// - The predecessor of a block's first value is the value before it, not 0: data with an offset cost no more than others.
+/// - Two's complement instead of signs and magnitudes: the same widths, and planes can be added as they are.
+/// - Widths together in front of a chunk, 4 bits each; 24 bytes for a constant chunk.
+/// - Rows and planes of a field take part in the prediction, where they pay.
 template <native_float T>
 struct codec_impl<policies::Codec::SZp, T, host_space> {
+    using piece = frame_view::piece;
+
     static constexpr std::size_t chunk_elements = detail::szp::chunk_elements;
     static constexpr bool pipelined = true;
     static constexpr std::size_t elements_between_polls = 131072;  // 30 us of encoding and adding with AVX-512
     static constexpr bool adds_non_finite = true;
 
     static constexpr std::size_t room_bytes(std::size_t n) noexcept { return detail::szp::most_room<T>(n); }
+    /// Values of a chunk for movement come back as the law has it: within eb, or bit for bit.
+    /// @return unsupported, or out_of_space: the chunk is kept and would not be shorter. It travels raw
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept;
-    static status decode_chunk(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept;
-    static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        return decode_chunk({src, 0, false}, out, eb, {});
-    }
+    static status decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts = {}) noexcept;
 
     static constexpr std::size_t max_addend_bytes(std::size_t n) noexcept { return detail::szp::most_addend_bytes(n); }
+    /// So many quanta below this limit have a sum whose `largest` is below 2^62.
     static bool can_add(double largest, double eb, std::size_t addends) noexcept;
     static double addend_step(double eb) noexcept;
+    /// @return too_large: the values are no addend, because they have too many different exceptional values or one is too large
     static encode_result encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept;
-    static status decode_addend(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept;
-    static status decode_addend(const_byte_span src, std::span<T> out, double eb) noexcept
-    {
-        return decode_addend({src, 0, false}, out, eb, {});
-    }
-    static encode_result add_chunks(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept;
-    static encode_result add_chunks(const_byte_span a, const_byte_span b, std::size_t n, byte_span dst) noexcept
-    {
-        return add_chunks({a, 0, false}, {b, 0, false}, n, dst);
-    }
-    static encode_result combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,
+    /// @param facts  exceptional values are divided before they are rounded, so the mean of 1e20 on 20 ranks is 1e20
+    static status decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts = {}) noexcept;
+    /// @return too_large: the sum has too many different exceptional values, or one is too large
+    static encode_result add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept;
+    static encode_result combine_chunks(std::int32_t factor_a, const piece& a, std::int32_t factor_b, const piece& b, std::size_t n,
                                         byte_span dst) noexcept;
 };
 
 #if !defined(CCOLL_COMPILED)  // else ccoll::compiled has it
 #define CCOLL_SZP(Result)     \
     template <native_float T> \
-    [[gnu::always_inline]] inline Result codec_impl<policies::Codec::SZp, T, host_space>
-// Always inlined, so that a chunk costs no call more than if the coder were used directly.
+    Result codec_impl<policies::Codec::SZp, T, host_space>
+
 CCOLL_SZP(encode_result)::encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
-    return detail::szp::chunk_coder<T>::encode_chunk(in, dst, field.eb, {field.strides, field.missing});
+    const detail::exact_environment<detail::denormals::flush> environment;
+    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) {
+        const encode_result r = detail::szp::encoder<T>{in, field}.movement(out);
+        if (r.code != status::ok || r.bytes < in.size_bytes()) return r;
+        // Only rows that were chosen by mistake make a chunk so long.
+        return detail::szp::encoder<T>{in, field_facts(field.eb, {}, field.missing)}.movement(out);
+    });
 }
-CCOLL_SZP(status)::decode_chunk(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
+CCOLL_SZP(status)::decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
-    return detail::szp::chunk_coder<T>::decode_chunk(src.data, out, eb, src.readable, facts.how);
+    return detail::szp::with_view<T>(src, out.size(), false, [&](const detail::szp::chunk_view& v) {
+        const std::size_t at = v.head.exceptions;
+        const status s = detail::szp::decode_quanta(v, out, eb, at == 0 ? facts.how : stores::cached, nullptr);
+        if (s != status::ok || at == 0) return s;
+        return detail::exceptions::read<T>(v.bytes + at, v.size - at, out.data(), out.size()) ? status::ok : status::corrupt;
+    });
+}
+CCOLL_SZP(double)::addend_step(double eb) noexcept
+{
+    const detail::szp::law<T> z(eb);
+    return z.usable ? z.common.step : 0;
 }
 CCOLL_SZP(bool)::can_add(double largest, double eb, std::size_t addends) noexcept
 {
-    return detail::szp::chunk_coder<T>::can_add(largest, eb, addends);
+    CCOLL_EXACT_BODY
+    constexpr int exponent = detail::szp::addend_exponent;
+    const double step = addend_step(eb);
+    return step > 0 && addends <= std::size_t{1} << (62 - exponent) && largest < std::ldexp(step, exponent);
 }
-CCOLL_SZP(double)::addend_step(double eb) noexcept { return detail::szp::chunk_coder<T>::addend_step(eb); }
 CCOLL_SZP(encode_result)::encode_addend(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
 {
-    return detail::szp::chunk_coder<T>::encode_addend(in, dst, field.eb, {field.strides, field.missing});
+    const detail::exact_environment<detail::denormals::flush> environment;
+    return detail::szp::in_room<T>(in.size(), dst, [&](detail::szp::u8* out) { return detail::szp::encoder<T>{in, field}.addend(out); });
 }
-CCOLL_SZP(status)::decode_addend(const frame_view::piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
+CCOLL_SZP(status)::decode_addend(const piece& src, std::span<T> out, double eb, const decoded_facts& facts) noexcept
 {
-    return detail::szp::chunk_coder<T>::decode_addend(src.data, out, eb, src.readable, facts.how, facts.divisor,
-                                                      detail::szp::chunk_coder<T>::bits_of_missing(facts.missing));
+    using fields = detail::fields_of<T>;
+    return detail::szp::with_view<T>(src, out.size(), true, [&](const detail::szp::chunk_view& v) {
+        const bool any = v.head.exceptions != 0;
+        detail::exceptions::addend apart;
+        if (any && !detail::szp::read_exceptions(v, apart)) return status::corrupt;
+        alignas(64) std::int64_t q[chunk_elements];
+        const stores how = any || facts.divisor != 1 ? stores::cached : facts.how;
+        const status s = detail::szp::decode_quanta(v, out, eb, how, apart.counts() ? q : nullptr);
+        if (s != status::ok) return s;
+        if (facts.divisor != 1) divide_by_ranks(out.data(), facts.divisor, out.size());
+        // A sum may have missing values that nobody has declared, if its bytes are foreign. They are NaN.
+        const auto missing =
+            facts.missing.declared ? static_cast<typename fields::word>(facts.missing.bits) : fields::exponent | fields::exponent_one >> 1;
+        if (any) detail::exceptions::apply(apart, addend_step(eb), facts.divisor, missing, q, out.data(), out.size());
+        return s;
+    });
 }
-CCOLL_SZP(encode_result)::add_chunks(const frame_view::piece& a, const frame_view::piece& b, std::size_t n, byte_span dst) noexcept
+CCOLL_SZP(encode_result)::add_chunks(const piece& a, const piece& b, std::size_t n, byte_span dst) noexcept
 {
-    return detail::szp::chunk_coder<T>::add_chunks(a.data, a.readable, b.data, b.readable, n, dst);
+    return detail::szp::join<T>(a, b, n, dst, detail::szp::sums::add);
 }
-CCOLL_SZP(encode_result)::combine_chunks(std::int32_t factor_a, const_byte_span a, std::int32_t factor_b, const_byte_span b, std::size_t n,
+CCOLL_SZP(encode_result)::combine_chunks(std::int32_t factor_a, const piece& a, std::int32_t factor_b, const piece& b, std::size_t n,
                                          byte_span dst) noexcept
 {
-    return detail::szp::chunk_coder<T>::combine_chunks(factor_a, a, factor_b, b, n, dst);
+    return detail::szp::join<T>(a, b, n, dst, [=](const auto& x, const auto& y, detail::szp::u8* out) {
+        return detail::szp::sums::combine(factor_a, x, factor_b, y, out);
+    });
 }
 #undef CCOLL_SZP
 #endif

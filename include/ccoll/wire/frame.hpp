@@ -90,6 +90,10 @@ struct frame_view {
         const_byte_span data;  ///< the bytes of the chunk
         std::size_t readable;  ///< bytes after `data` that belong to the frame, too
         bool raw;
+
+        constexpr piece(const_byte_span bytes, std::size_t behind = 0, bool is_raw = false) noexcept
+            : data(bytes), readable(behind), raw(is_raw)
+        {}
     };
 
     frame_header header;

@@ -12,18 +12,6 @@ namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
-/// Writes the section of an addend that is no sum. most_addend_bytes(n) is always enough room.
-/// @param at       the exceptional values of a chunk, at least one
-/// @param missing  the bits of a missing value; null: there is none
-/// @return         the end of the section, a multiple of 16 bytes behind `to`. Null: too large, which is a W from 2^190 on or the 257th
-///                 different one; or no room
-template <element T>
-u8* write_addend(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing, u8* to,
-                 const u8* end) noexcept
-{
-    return wide_writers<T>.in_use()(x, n, at, step, missing, to, end);
-}
-
 /// Reads the sections of an addend. Total: any bytes are safe. The addend refers to them.
 /// @param bytes  that there are; sections may end before. 0: there are none
 [[gnu::noinline]] inline bool read_addend(const u8* from, std::size_t bytes, std::size_t n, addend& to) noexcept
@@ -33,7 +21,7 @@ u8* write_addend(const T* x, std::size_t n, const places& at, double step, const
     for (bool more = bytes > 0; more;) {
         if (bytes < head_bytes) return false;
         section& s = (from[1] & counts_bit) != 0 ? to.counted : to.alone;
-        if (s.place_count > 0 || !openers.in_use()(from, bytes, n, sizeof(wide), s) || s.entries == 0 || !has_valid_runs(s)) return false;
+        if (s.place_count > 0 || !open(from, bytes, n, sizeof(wide), s) || s.entries == 0 || !has_valid_runs(s)) return false;
         for (std::size_t i = 0; i < s.entries; ++i)
             if (!entry_of(s, i).is_valid()) return false;
         more = s.more();
@@ -56,7 +44,7 @@ template <element T>
     if (a.alone.place_count > 0) {
         typename fields_of<T>::word of[most_entries];
         for (std::size_t i = 0; i < a.alone.entries; ++i) of[i] = value_of<T>(entry_of(a.alone, i), 0, exact, divisor, missing);
-        entry_putters<T>.in_use()(a.alone, of, x, n);
+        put_entries<T>(a.alone, of, x, n);
     }
     if (!a.counts()) return;
     run_cursor run(a.counted);
@@ -134,20 +122,16 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
     });
 }
 
-/// Are the same quanta of two addends bridges? Then merge() needs no quanta.
+/// Are the same quanta of two addends bridges?
 inline bool have_same_bridges(const addend& a, const addend& b, std::size_t n) noexcept
 {
-    for (std::size_t k = 0; k < blocks_of(n); ++k)
-        if (a.alone.masks[k] != b.alone.masks[k]) return false;
-    return true;
+    return std::memcmp(a.alone.masks, b.alone.masks, sizeof(u32) * blocks_of(n)) == 0;
 }
-
-inline constexpr by_isa mergers{CCOLL_UP_TO_AVX2(merge)};
-
-/// The sections of a sum, as exceptions/merge.inl says.
-inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to, const u8* end) noexcept
+/// Sets the bridges of an addend to 0 where they meet a quantum of the other one.
+inline void clear_bridges(const addend& of, const addend& other, std::size_t n, i64* quanta) noexcept
 {
-    return mergers.in_use()(a, b, n, quanta_a, quanta_b, to, end);
+    for (std::size_t k = 0; k < blocks_of(n); ++k)
+        each_bit(of.alone.masks[k] & ~other.alone.masks[k], [&](std::size_t i) { quanta[block_elements * k + i] = 0; });
 }
 
 CCOLL_EXACT_END

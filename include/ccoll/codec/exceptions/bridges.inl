@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/bridges.inl - floor 2. Exceptional values are found, and values that cost few bits take their places: one text, compiled
-// once for each instruction set, of which it uses the instructions that count bits.
-//
-// The namespace that includes this file, and those that follow, has these primitives on 32 values:
-//   part(x, rule, any_missing, to) -> mask  which values are exceptional; copies the others, and 0 for these
-//   equal(x, word) -> mask                  which values have these bits
-//   put(x, mask, word), put_all(x, word)    puts a value in the places of the mask, and in all
-//   ramp(block, mask, before, count, a, b)  value i of the mask, which is a run, becomes number i - before of `count` that lead from a to
-//                                           b, of which neither is counted
-//   between(a, b)                           the number of a ramp that has only one
-//   copy_block(x, to), copy_with(x, mask, value, to)   a block, and one with another value in the places of the mask
+// once for each instruction set, of which it uses the instructions that count bits. It follows exceptions/blocks.inl.
 
 /// Do some values have these bits?
 template <class T>
@@ -37,16 +28,12 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
         values += static_cast<std::size_t>(std::popcount(mask));
     }
     if (all_whole < found.blocks) {
-        u32 mask = 0;
-        for (std::size_t i = block_elements * all_whole; i < n; ++i) {
-            const auto w = bits_at(x, i);
-            const u8 exceptional = r.holds(w);
-            const auto kept = exceptional != 0 ? decltype(w){0} : w;
-            std::memcpy(to + i, &kept, sizeof kept);
-            mask |= u32{exceptional} << i % block_elements;
-        }
-        found.masks[all_whole] = mask;
-        values += static_cast<std::size_t>(std::popcount(mask));
+        const std::size_t at = block_elements * all_whole, bytes = (n - at) * sizeof(T);
+        T last[block_elements] = {}, kept[block_elements];
+        std::memcpy(last, x + at, bytes);
+        found.masks[all_whole] = part(last, r, any_missing, kept) & whole(n, all_whole);
+        std::memcpy(to + at, kept, bytes);
+        values += static_cast<std::size_t>(std::popcount(found.masks[all_whole]));
     }
     found.values = values;
 }
@@ -55,27 +42,18 @@ CCOLL_TARGET inline void split(const T* x, std::size_t n, const rule<T>& is, pla
 /// exceptional values, and in the block of the value behind the run it rises or falls to that in equal steps. So no block depends on later
 /// ones, and all blocks that it fills stay constant. A run at an end of the chunk repeats its only neighbour; 0 if there is none.
 /// @param mask    the exceptional values    @param all  those that there are; others repeat the last one
-/// @param before  the value in front of the block, or of a bridge that ends there    @param copy  gets the block, or is the block
+/// @param before  the value in front of the block, or of a bridge that ends there
 template <element T>
-CCOLL_INLINE void bridge_block(const T* block, u32 mask, u32 all, T before, T* copy) noexcept
+CCOLL_INLINE void bridge_block(T* block, u32 mask, u32 all, T before) noexcept
 {
     constexpr u32 every = 0xffffffffu;
-    const auto first = static_cast<unsigned>(std::countr_zero(mask));
-    if ((mask & (mask - 1)) == 0 && (all & ~mask) >> first != 0) {
-        copy_with(block, mask, between(first > 0 ? block[first - 1] : before, block[first + 1]), copy);
-        return;
-    }
-    copy_block(block, copy);
     for (u32 left = mask; left != 0;) {
         const auto begin = static_cast<unsigned>(std::countr_zero(left));
         const u32 behind = all & ~mask & every << begin;
         const T start = begin > 0 ? block[begin - 1] : before;
-        if (behind == 0) {
-            copy_with(copy, every << begin, start, copy);
-            return;
-        }
+        if (behind == 0) return put(block, every << begin, bits_at(&start, 0));
         const auto end = static_cast<unsigned>(std::countr_zero(behind));
-        ramp(copy, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
+        ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
         left &= every << end;
     }
 }
@@ -99,7 +77,7 @@ CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
             put_all(block, bits_at(&before, 0));
             continue;
         }
-        if (mask != 0) bridge_block(block, mask, all, before, block);
+        if (mask != 0) bridge_block(block, mask, all, before);
         before = block[length_of(n, k) - 1];
     }
 }

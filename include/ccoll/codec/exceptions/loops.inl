@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/loops.inl - floor 2. The loops over a section of exceptional values: one text, compiled once for each instruction set.
-// It follows exceptions/bridges.inl, which says what primitives it needs.
+// blocks.inl says what the namespace that includes it has.
+
+#include <ccoll/codec/exceptions/blocks.inl>
+#include <ccoll/codec/exceptions/bridges.inl>
 
 /// Which blocks have places?
 CCOLL_TARGET inline block_set with_places(const u32* masks, std::size_t n) noexcept
@@ -46,12 +49,6 @@ CCOLL_TARGET inline u8* put_places(const u32* masks, const block_set& some, std:
     return to + bytes;
 }
 
-/// The same for masks alone.
-CCOLL_TARGET inline u8* begin_section(const u32* masks, std::size_t n, u8* to, const u8* end) noexcept
-{
-    return put_places(masks, with_places(masks, n), n, to, end);
-}
-
 /// Which values of a mask have these bits? Only the last block of a chunk may have less than 32 values.
 template <element T>
 CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename fields_of<T>::word bits) noexcept
@@ -88,12 +85,12 @@ CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, co
     run(current, count);
 }
 
-/// Writes the section of a chunk for movement.
+/// Writes the section of a chunk for movement. most_bytes(n, sizeof(T)) is always enough room.
 /// @param x             the chunk, n values    @param at  its exceptional values, at least one
 /// @param most_changes  of values that differ from the exceptional value before them
 /// @return              the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or are more changes
 template <element T>
-CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::size_t most_changes, u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end, std::size_t most_changes) noexcept
 {
     using word = typename fields_of<T>::word;
     const block_set some = with_places(at.masks, n);
@@ -126,10 +123,13 @@ CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, std::
     return to + all;
 }
 
-/// Writes the section of a chunk for addends. @return as write(); null also if a wide integer is too large, or there are too many
+/// Writes the section of an addend that is no sum. most_addend_bytes(n) is always enough room.
+/// @param at       the exceptional values of a chunk, at least one
+/// @param missing  the bits of a missing value; null: there is none
+/// @return         as write(). Null also if it is too large, which is a W from 2^190 on or the 257th different one
 template <element T>
-CCOLL_TARGET inline u8* write_wide(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing,
-                                   u8* to, const u8* end) noexcept
+CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing,
+                                     u8* to, const u8* end) noexcept
 {
     using word = typename fields_of<T>::word;
     const block_set some = with_places(at.masks, n);
@@ -187,22 +187,16 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
 {
     const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
         T* const block = x + block_elements * k;
-        if (length_of(n, k) == block_elements) put(block, mask, bits);
+        if (mask == 0xffffffffu) put_all(block, bits);
+        else if (std::popcount(mask) > 4 && length_of(n, k) == block_elements) put(block, mask, bits);
         else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
     };
     run_cursor run(s);
-    if (run.left == s.place_count && run.at == run.end) {
-        if (run.entry >= s.entries) return false;
-        const auto bits = of[run.entry];
-        s.kinds.for_each(kind::all, [&](std::size_t k) CCOLL_TARGET {
-            if (length_of(n, k) == block_elements) put_all(x + block_elements * k, bits);
-            else put_in(k, s.masks[k], bits);
-        });
-        s.kinds.for_each(kind::run, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
-        s.kinds.for_each(kind::mask, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], bits); });
+    bool valid = true;
+    if (run.left == s.place_count && run.at == run.end && run.entry < s.entries) {  // most sections have one value
+        s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
         return true;
     }
-    bool valid = true;
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
@@ -217,8 +211,7 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
                 piece = left & ~behind;
             }
             const auto bits = of[run.entry];
-            if (count > 4) put_in(k, piece, bits);
-            else each_bit(piece, [&](std::size_t i) { std::memcpy(x + block_elements * k + i, &bits, sizeof bits); });
+            put_in(k, piece, bits);
             run.left -= count;
         }
     });
@@ -246,3 +239,5 @@ CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size
     });
     return true;
 }
+
+#include <ccoll/codec/exceptions/merge.inl>

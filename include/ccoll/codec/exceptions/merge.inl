@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/merge.inl - floor 2. The sections of the sum of two addends: one text, compiled once for each instruction set, of which
-// it uses the instructions that count bits. It follows exceptions/loops.inl.
+// it uses the instructions that count bits.
 
 /// The entries of an operand of a sum, by its places in order.
 class operand {
@@ -51,7 +51,7 @@ private:
 CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::size_t n, const u32* masks, u8 form, u8* to,
                                       const u8* end) noexcept
 {
-    u8* const runs = begin_section(masks, n, to, end);
+    u8* const runs = put_places(masks, with_places(masks, n), n, to, end);
     if (runs == nullptr) return nullptr;
     value_writer<wide> values(to, runs, end);
     operand x(a), y(b);
@@ -85,12 +85,10 @@ CCOLL_TARGET inline u8* merge_section(const addend& a, const addend& b, std::siz
     return values.add(entry, pending) ? values.finish(form) : nullptr;
 }
 
-/// Writes the sections of a sum, and sets the bridges that meet a quantum to 0.
-/// @param quanta_a, quanta_b  of the operands, which the caller adds afterwards; null if have_same_bridges()
-/// @return                    ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256
-///                            different ones, or no room
-CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n, i64* quanta_a, i64* quanta_b, u8* to,
-                                 const u8* end) noexcept
+/// Writes the sections of a sum.
+/// @return  ok, and the end, which is `to` if no place is exceptional; or too_large: a W from 2^190 on, more than 256 different ones, or no
+///          room
+CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n, u8* to, const u8* end) noexcept
 {
     u32 alone[most_blocks], counted[most_blocks], any_alone = 0, any_counted = 0;
     for (std::size_t k = 0; k < blocks_of(n); ++k) {
@@ -99,8 +97,6 @@ CCOLL_TARGET inline merged merge(const addend& a, const addend& b, std::size_t n
         counted[k] = (in_a ^ in_b) | a.counted.masks[k] | b.counted.masks[k];
         any_alone |= alone[k];
         any_counted |= counted[k];
-        each_bit(in_a & ~in_b, [&](std::size_t i) { quanta_a[block_elements * k + i] = 0; });
-        each_bit(in_b & ~in_a, [&](std::size_t i) { quanta_b[block_elements * k + i] = 0; });
     }
     if (any_alone != 0) to = merge_section(a, b, n, alone, any_counted != 0 ? more_bit : 0, to, end);
     if (any_counted != 0 && to != nullptr) to = merge_section(a, b, n, counted, counts_bit, to, end);

@@ -11,6 +11,7 @@
 #include <ccoll/codec/exceptions.hpp>
 #include <ccoll/codec/sze/avx2.hpp>
 #include <ccoll/codec/sze/portable.hpp>
+#include <ccoll/codec/szp.hpp>
 #include <ccoll/codec/szp/coder.hpp>
 #include <ccoll/policy/field_facts.hpp>
 
@@ -26,7 +27,7 @@ inline constexpr by_isa decoders{CCOLL_UP_TO_AVX2(decode_coded<T>)};
 /// gains nothing stays a chunk of SZp.
 template <native_float T>
 struct chunk_coder {
-    using inner = szp::chunk_coder<T>;
+    using inner = codec_impl<policies::Codec::SZp, T, host_space>;
 
     /// Rows are also looked for, because the field may repeat otherwise than its strides say: these make no chunk longer.
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
@@ -35,13 +36,13 @@ struct chunk_coder {
         if (plain.code != status::ok) return plain;
         const bool has_rows = szp::distances{get<u16>(address(dst) + 2)}.row != 0;
         const std::size_t row = field.strides.first_from(least_row);
-        const encode_result r = recode(in, dst, field.eb, plain, row < in.size() ? row : 0);
+        const encode_result r = recode(in, dst, plain, row < in.size() ? row : 0);
         return has_rows ? without_rows(in, dst, field, r) : r;
     }
 
     static status decode_chunk(const_byte_span src, std::span<T> out, double eb) noexcept
     {
-        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb, 0, stores::cached);
+        if (src.empty() || (static_cast<u8>(src[0]) & coded) != coded) return inner::decode_chunk(src, out, eb);
         return decode_coded(src, out, eb);
     }
 
@@ -50,7 +51,7 @@ private:
 
     static encode_result encode_plain(std::span<const T> in, byte_span dst, const field_facts& field) noexcept
     {
-        return inner::encode_chunk(in, dst, field.eb, {field.strides, field.missing});
+        return inner::encode_chunk(in, dst, field);
     }
     /// @param found  a chunk in dst
     [[gnu::noinline]] static encode_result without_rows(std::span<const T> in, byte_span dst, field_facts field,
@@ -78,49 +79,32 @@ private:
         }
         if (const status s = decoders<T>.in_use()(view, step, out); s != status::ok || view.section.empty()) return s;
         const auto* const section = reinterpret_cast<const u8*>(view.section.data());
-        return exceptions::read(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
-    /// @param chunk  of SZp, for these values    @return its quanta; null: there are none that could be coded
-    static const i32* quanta_of(std::span<const T> in, double eb, const_byte_span chunk, std::size_t readable, szp::chunk_head& head,
-                                szp::chunk_quanta& room) noexcept
+    /// @param chunk  of SZp    @param q  gets its quanta    @return has it quanta that could be coded?
+    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head, i32* q) noexcept
     {
-        szp::chunk_view view;
-        if (szp::read_chunk(chunk, in.size(), view) != status::ok) return nullptr;
-        head = view.head;
-        if (head.flat || head.wide || head.scale == szp::scale::bits) return nullptr;
-        const bool is_own = head.scale == szp::scale::own;
-        i32* const q = room.first(head.above);
-        if (head.exceptions == 0 && (!is_own || szp::is_f32<T>)) {  // takes less time than to read planes
-            const exact_environment<denormals::flush> environment;
-            const szp::grid<T> z = is_own ? szp::grid<T>(view.step(), true) : szp::law<T>(eb).common;
-            szp::quantisers<T>.in_use()(in.data(), in.size(), z, is_own ? szp::rounding::in_double : szp::rounding::fast, q);
-            return q;
-        }
-        if (readable < szp::slack) return read_with_slack(view, q);
-        return szp::readers_of_32.in_use()(view, q) == status::ok ? q : nullptr;
-    }
-    [[gnu::noinline]] static const i32* read_with_slack(szp::chunk_view view, i32* q) noexcept
-    {
-        alignas(64) u8 copied[sizeof(T) * chunk_elements + szp::slack];
-        if (view.size > sizeof copied - szp::slack) return nullptr;
-        std::memcpy(copied, view.bytes, view.size);
-        std::memset(copied + view.size, 0, szp::slack);
-        view.bytes = copied;
-        return szp::readers_of_32.in_use()(view, q) == status::ok ? q : nullptr;
+        const auto read = [&](szp::chunk_view& view) {
+            head = view.head;
+            if (head.flat || head.wide || head.scale == szp::scale::bits) return status::unsupported;
+            alignas(64) std::int64_t wide[chunk_elements];
+            const status s = szp::read_quanta(view, wide);
+            if (s == status::ok) std::transform(wide, wide + n, q, [](std::int64_t one) { return static_cast<i32>(one); });
+            return s;
+        };
+        return szp::with_view<T>({chunk, readable}, n, false, read) == status::ok;
     }
 
     /// Puts a coded chunk in the place of one of SZp if it is shorter.
     /// @param row  the length of the rows, if it is known; 0: they are only looked for
-    [[gnu::noinline]] static encode_result recode(std::span<const T> in, byte_span dst, double eb, encode_result plain,
-                                                  std::size_t row) noexcept
+    [[gnu::noinline]] static encode_result recode(std::span<const T> in, byte_span dst, encode_result plain, std::size_t row) noexcept
     {
         if (in.size() < least_values) return plain;
         const byte_span chunk = dst.first(plain.bytes);
         szp::chunk_head head;
-        szp::chunk_quanta room;
-        const i32* const q = quanta_of(in, eb, chunk, dst.size() - plain.bytes, head, room);
-        if (q == nullptr) return plain;
+        i32 q[chunk_elements];
+        if (!read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, q)) return plain;
         const exact_environment environment;  // costs of distances are rounded
         double own_step;
         std::memcpy(&own_step, &head.largest, sizeof own_step);

@@ -11,12 +11,6 @@
 #include <ccoll/codec/szp/portable.hpp>
 #include <ccoll/codec/szp/x86.hpp>
 
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#define CCOLL_ALL_FOUR _Pragma("GCC unroll 4")  // else g++ 12 keeps arrays of registers in memory
-#else
-#define CCOLL_ALL_FOUR
-#endif
-
 #define CCOLL_TARGET CCOLL_AVX2
 #include <ccoll/base/kernels_begin.inl>
 
@@ -42,53 +36,24 @@ CCOLL_INLINE __m256i halves(__m128i low, __m128i high) noexcept { return _mm256_
 // Conversions make hold_out of what does not fit. What is beyond z.usual and fits is far from its neighbours, or so large that the loops
 // look at the values.
 
-CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE __m256i nearest(const float* x, const grid<float>& z) noexcept
 {
-    const __m256 by = _mm256_set1_ps(z.inverse_in_t);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8 * i), by));
+    return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), _mm256_set1_ps(z.inverse_in_t)));
 }
-CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept
-{
-    const __m256d by = _mm256_set1_pd(z.inverse);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i), by)),
-                                                               _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_loadu_pd(x + 8 * i + 4), by)));
-}
-CCOLL_INLINE void quantise_in_double(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE __m256d four_doubles(const float* x) noexcept { return _mm256_cvtps_pd(_mm_loadu_ps(x)); }
+CCOLL_INLINE __m256d four_doubles(const double* x) noexcept { return _mm256_loadu_pd(x); }
+template <class T>
+CCOLL_INLINE __m256i nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
     const __m256d by = _mm256_set1_pd(z.inverse);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] =
-        halves(_mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i)), by)),
-               _mm256_cvtpd_epi32(_mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(x + 8 * i + 4)), by)));
+    return halves(_mm256_cvtpd_epi32(_mm256_mul_pd(four_doubles(x), by)), _mm256_cvtpd_epi32(_mm256_mul_pd(four_doubles(x + 4), by)));
 }
-CCOLL_INLINE void quantise_in_double(const double* x, const grid<double>& z, quanta& q) noexcept { quantise(x, z, q); }
-CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise(x, z, q); }
-CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE __m256 times(__m256i q, float step) noexcept { return _mm256_mul_ps(_mm256_cvtepi32_ps(q), _mm256_set1_ps(step)); }
+template <int Half>
+CCOLL_INLINE __m256d times(__m256i q, double step) noexcept
 {
-    quantise(x, z, q);
-    __m256i large[4], any = _mm256_setzero_si256();
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
-    {
-        large[i] = _mm256_cmpgt_epi32(_mm256_and_si256(load_256(x + 8 * i), all_32(0x7fffffffu)), all_32(z.usual - 1));
-        any = _mm256_or_si256(any, large[i]);
-    }
-    if (_mm256_testz_si256(any, any) != 0) return;
-    quanta in_double;
-    quantise_in_double(x, z, in_double);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_blendv_epi8(q.v[i], in_double.v[i], large[i]);
+    return _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q, Half)), _mm256_set1_pd(step));
 }
-
-CCOLL_INLINE void store(const quanta& q, i32* to) noexcept { CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) store_256(to + 8 * i, q.v[i]); }
-CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = load_256(from + 8 * i); }
-CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
-{
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_sub_epi32(q.v[i], from.v[i]);
-}
-CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
-{
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) q.v[i] = _mm256_add_epi32(q.v[i], from.v[i]);
-}
-#include <ccoll/codec/szp/registers.inl>
-
 /// Maps 0, -1, 1, -2, 2 to 0, 1, 2, 3, 4, which have as many bits as there are planes.
 CCOLL_INLINE __m256i zigzag(__m256i words) noexcept
 {
@@ -139,7 +104,7 @@ CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
     // Packing saturates, so all that has more than 15 bits comes here.
     put_all_planes(d, out);
     __m256i folded = _mm256_setzero_si256();
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) folded = _mm256_or_si256(folded, _mm256_xor_si256(d.v[i], _mm256_srai_epi32(d.v[i], 31)));
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i) folded = _mm256_or_si256(folded, _mm256_xor_si256(d.v[i], _mm256_srai_epi32(d.v[i], 31)));
     __m128i f = _mm_or_si128(_mm256_castsi256_si128(folded), _mm256_extracti128_si256(folded, 1));
     f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0x4e));
     f = _mm_or_si128(f, _mm_shuffle_epi32(f, 0xb1));
@@ -180,17 +145,15 @@ CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
         return;
     quanta high;
     get_16_planes(in + 64, width - 16, high);
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i) d.v[i] = _mm256_blend_epi16(d.v[i], _mm256_slli_epi32(high.v[i], 16), 0xaa);
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i) d.v[i] = _mm256_blend_epi16(d.v[i], _mm256_slli_epi32(high.v[i], 16), 0xaa);
 }
-
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm256_set1_epi32(base); }
 
 /// Prefix sum of 32 differences on top of `r`.
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
     const __m256i last = _mm256_set1_epi32(7);
     __m256i total = _mm256_setzero_si256();
-    CCOLL_ALL_FOUR for (int i = 0; i < 4; ++i)
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i)
     {
         __m256i v = _mm256_add_epi32(d.v[i], _mm256_slli_si256(d.v[i], 4));
         v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8));
@@ -209,53 +172,34 @@ CCOLL_INLINE __m256i sums_of_8(__m256i before, __m256i triangle, __m256i bytes, 
     const __m256i products = _mm256_maddubs_epi16(triangle, _mm256_shuffle_epi32(bytes, Which));
     return _mm256_add_epi32(_mm256_shuffle_epi32(before, Which), _mm256_madd_epi16(products, one_word));
 }
-/// The same for bytes as they were packed, values 0..3, 8..11, 16..19, 24..27 in the low half. By dot products: four values against a
-/// triangle of ones, on top of the running total of groups of four, of which there are only eight.
-CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
+/// Of bytes as they were packed, values 0..3, 8..11, 16..19, 24..27 in the low half: sums in front of each four values, and at their end.
+struct sums_of_fours {
+    __m256i before, total;
+
+    CCOLL_INLINE explicit sums_of_fours(__m256i bytes) noexcept
+    {
+        const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(_mm256_set1_epi8(1), bytes), _mm256_set1_epi16(1));
+        const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
+        total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
+        total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+        before = _mm256_add_epi32(_mm256_sub_epi32(total, eight), _mm256_permute2x128_si256(four, four, 0x08));
+    }
+};
+/// By dot products: four values against a triangle of ones, on top of the running total of groups of four, of which there are only eight.
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
-    const __m256i one_byte = _mm256_set1_epi8(1), one_word = _mm256_set1_epi16(1);
-    const __m256i group = _mm256_madd_epi16(_mm256_maddubs_epi16(one_byte, bytes), one_word);
-    const __m256i pair = _mm256_add_epi32(group, _mm256_permute2x128_si256(group, group, 0x01));  // sums of 8, in both halves
-    __m256i total = _mm256_add_epi32(pair, _mm256_slli_si256(pair, 4));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m256i even = _mm256_permute2x128_si256(group, group, 0x08);
-    const __m256i before = _mm256_add_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, pair), even), r);
+    const __m256i bytes = get_8_planes(in, width), one_word = _mm256_set1_epi16(1);
+    const sums_of_fours sums(bytes);
+    const __m256i before = _mm256_add_epi32(sums.before, r);
     const __m256i triangle =
         _mm256_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101, 0x00000001, 0x00000101, 0x00010101, 0x01010101);
     q.v[0] = sums_of_8<0x00>(before, triangle, bytes, one_word);
     q.v[1] = sums_of_8<0x55>(before, triangle, bytes, one_word);
     q.v[2] = sums_of_8<0xaa>(before, triangle, bytes, one_word);
     q.v[3] = sums_of_8<0xff>(before, triangle, bytes, one_word);
-    r = _mm256_add_epi32(r, _mm256_shuffle_epi32(total, 0xff));
+    r = _mm256_add_epi32(r, _mm256_shuffle_epi32(sums.total, 0xff));
 }
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
-{
-    if (width == 0) {
-        q = {{r, r, r, r}};
-    } else if (width <= 8) {
-        scan_bytes(get_8_planes(in, width), q, r);
-    } else {
-        get_planes(in, width, q);
-        scan(q, r);
-    }
-}
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
-{
-    const __m256 by = _mm256_set1_ps(step);
-    CCOLL_ALL_FOUR for (std::size_t i = 0; i < 4; ++i) write(to, 8 * i, _mm256_mul_ps(_mm256_cvtepi32_ps(q.v[i]), by));
-}
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
-{
-    const __m256d by = _mm256_set1_pd(step);
-    CCOLL_ALL_FOUR for (std::size_t i = 0; i < 4; ++i)
-    {
-        write(to, 8 * i, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_castsi256_si128(q.v[i])), by));
-        write(to, 8 * i + 4, _mm256_mul_pd(_mm256_cvtepi32_pd(_mm256_extracti128_si256(q.v[i], 1)), by));
-    }
-}
-#include <ccoll/codec/szp/restore.inl>
+#include <ccoll/codec/szp/registers.inl>
 
 /// Bit k: plane k differs from the sign plane; bit 7: that is not 0.
 CCOLL_INLINE u8 other_than_sign(__m256i planes) noexcept
@@ -343,11 +287,9 @@ inline constexpr bool streams = false;  // putting lines together takes longer t
 template <class T>
 struct lines_of;
 
+#define CCOLL_FMA_TARGET CCOLL_AVX2_FMA
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/choose.inl>
-#define CCOLL_FMA_TARGET CCOLL_AVX2_FMA
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace avx2
 

@@ -17,7 +17,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 
 /// The values of a block.
 struct values_512 {
-    __m512i a, b;  // 0..15, 16..31
+    __m512i v[2];
 };
 
 /// Numbers of words, for permutations of them.
@@ -75,49 +75,24 @@ CCOLL_INLINE __m512i low_half(__m256i v) noexcept
 #endif
 }
 
-CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE __m512i nearest(const float* x, const grid<float>& z) noexcept
 {
-    const __m512 by = _mm512_set1_ps(z.inverse_in_t);
-    q.a = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), by));
-    q.b = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16), by));
+    return _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), _mm512_set1_ps(z.inverse_in_t)));
 }
-CCOLL_INLINE __m256i rounded(const double* x, __m512d by) noexcept { return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_loadu_pd(x), by)); }
-CCOLL_INLINE __m256i rounded(const float* x, __m512d by) noexcept
-{
-    return _mm512_cvtpd_epi32(_mm512_mul_pd(_mm512_cvtps_pd(_mm256_loadu_ps(x)), by));
-}
+CCOLL_INLINE __m512d eight_doubles(const float* x) noexcept { return _mm512_cvtps_pd(_mm256_loadu_ps(x)); }
+CCOLL_INLINE __m512d eight_doubles(const double* x) noexcept { return _mm512_loadu_pd(x); }
 template <class T>
-CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
+CCOLL_INLINE __m512i nearest_in_double(const T* x, const grid<T>& z) noexcept
 {
     const __m512d by = _mm512_set1_pd(z.inverse);
-    q.a = halves(rounded(x, by), rounded(x + 8, by));
-    q.b = halves(rounded(x + 16, by), rounded(x + 24, by));
+    return halves(_mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x), by)), _mm512_cvtpd_epi32(_mm512_mul_pd(eight_doubles(x + 8), by)));
 }
-CCOLL_INLINE void quantise(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
-CCOLL_INLINE void quantise_each(const double* x, const grid<double>& z, quanta& q) noexcept { quantise_in_double(x, z, q); }
-CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+CCOLL_INLINE __m512 times(__m512i q, float step) noexcept { return _mm512_mul_ps(_mm512_cvtepi32_ps(q), _mm512_set1_ps(step)); }
+template <int Half>
+CCOLL_INLINE __m512d times(__m512i q, double step) noexcept
 {
-    quantise(x, z, q);
-    const __m512i magnitude = all_32(0x7fffffffu), least = all_32(z.usual);
-    const __mmask16 a = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x), magnitude), least),
-                    b = _mm512_cmpge_epu32_mask(_mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude), least);
-    if ((a | b) == 0) return;
-    quanta in_double;
-    quantise_in_double(x, z, in_double);
-    q.a = _mm512_mask_mov_epi32(q.a, a, in_double.a);
-    q.b = _mm512_mask_mov_epi32(q.b, b, in_double.b);
+    return _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q, Half)), _mm512_set1_pd(step));
 }
-
-CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
-{
-    _mm512_storeu_si512(to, q.a);
-    _mm512_storeu_si512(to + 16, q.b);
-}
-CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { q = {_mm512_loadu_si512(from), _mm512_loadu_si512(from + 16)}; }
-CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept { q = {_mm512_sub_epi32(q.a, from.a), _mm512_sub_epi32(q.b, from.b)}; }
-CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept { q = {_mm512_add_epi32(q.a, from.a), _mm512_add_epi32(q.b, from.b)}; }
-#include <ccoll/codec/szp/registers.inl>
-
 /// The sign plane, the last of 16, in all words.
 CCOLL_INLINE __m512i sign_of(__m512i planes) noexcept { return _mm512_permutexvar_epi32(all(words().last), planes); }
 /// With 0 in the last word, where it would be compared with itself.
@@ -165,8 +140,6 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = _mm512_set1_epi32(base); }
-
 /// Prefix sum of 16 words: within 128 bits, then the totals of those.
 CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
 {
@@ -180,70 +153,32 @@ CCOLL_INLINE __m512i scan_16(__m512i v) noexcept
 /// Prefix sum of 32 differences on top of `r`.
 CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
-    const __m512i last = all(words().last), a = scan_16(d.a), b = _mm512_add_epi32(scan_16(d.b), _mm512_permutexvar_epi32(last, a));
-    d = {_mm512_add_epi32(a, r), _mm512_add_epi32(b, r)};
+    const __m512i last = all(words().last), a = scan_16(d.v[0]), b = _mm512_add_epi32(scan_16(d.v[1]), _mm512_permutexvar_epi32(last, a));
+    d = {{_mm512_add_epi32(a, r), _mm512_add_epi32(b, r)}};
     r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(last, b));
 }
-/// The same for bytes as they were packed, by dot products as in AVX2.
-CCOLL_INLINE void scan_bytes(__m256i bytes, quanta& q, running& r) noexcept
+/// By dot products, as in AVX2.
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
-    const __m256i one_byte = _mm256_set1_epi8(1), one_word = _mm256_set1_epi16(1);
-    const __m256i four = _mm256_madd_epi16(_mm256_maddubs_epi16(one_byte, bytes), one_word);
-    const __m256i eight = _mm256_add_epi32(four, _mm256_permute2x128_si256(four, four, 0x01));  // in both halves
-    __m256i total = _mm256_add_epi32(eight, _mm256_slli_si256(eight, 4));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m256i first_four = _mm256_permute2x128_si256(four, four, 0x08);
-    const __m256i before = _mm256_add_epi32(_mm256_add_epi32(_mm256_sub_epi32(total, eight), first_four), _mm512_castsi512_si256(r));
+    const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
+    const __m256i bytes = _mm512_castsi512_si256(turned(low_half(planes)));
+    const avx2::sums_of_fours sums(bytes);
+    const __m256i before = _mm256_add_epi32(sums.before, _mm512_castsi512_si256(r));
     const __m512i triangle = _mm512_broadcast_i32x4(_mm_setr_epi32(0x00000001, 0x00000101, 0x00010101, 0x01010101));
-    const auto sums = [&](const u32(&which)[16]) CCOLL_TARGET __attribute__((always_inline)) {
-        const __m512i fours = _mm512_permutexvar_epi32(all(which), low_half(bytes));
+    for (int h = 0; h < 2; ++h) {
+        const __m512i which = all(words().fours[h]), fours = _mm512_permutexvar_epi32(which, low_half(bytes));
         const __m512i products = _mm512_madd_epi16(_mm512_maddubs_epi16(triangle, fours), _mm512_set1_epi16(1));
-        return _mm512_add_epi32(_mm512_permutexvar_epi32(all(which), low_half(before)), products);
-    };
-    q.a = sums(words().fours[0]);
-    q.b = sums(words().fours[1]);
-    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(total)));
-}
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
-{
-    if (width == 0) {
-        q = {r, r};
-    } else if (width <= 8) {
-        const __m256i planes = _mm256_permutevar8x32_epi32(avx2::load_256(in), avx2::load_256(kept_planes.of[width]));
-        scan_bytes(_mm512_castsi512_si256(turned(low_half(planes))), q, r);
-    } else {
-        get_planes(in, width, q);
-        scan(q, r);
+        q.v[h] = _mm512_add_epi32(_mm512_permutexvar_epi32(which, low_half(before)), products);
     }
+    r = _mm512_add_epi32(r, _mm512_permutexvar_epi32(all(words().three), low_half(sums.total)));
 }
+#include <ccoll/codec/szp/registers.inl>
 
 inline constexpr bool streams = true;
 template <class T>
 using lines_of = line_writer_512;
 
-/// @param to  a pointer, or a line writer
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
-{
-    const __m512 by = _mm512_set1_ps(step);
-    write(to, 0, _mm512_mul_ps(_mm512_cvtepi32_ps(q.a), by));
-    write(to, 16, _mm512_mul_ps(_mm512_cvtepi32_ps(q.b), by));
-}
-template <class To>
-CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
-{
-    const __m512d by = _mm512_set1_pd(step);
-    write(to, 0, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.a)), by));
-    write(to, 8, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.a, 1)), by));
-    write(to, 16, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_castsi512_si256(q.b)), by));
-    write(to, 24, _mm512_mul_pd(_mm512_cvtepi32_pd(_mm512_extracti64x4_epi64(q.b, 1)), by));
-}
-#include <ccoll/codec/szp/restore.inl>
-
 #include <ccoll/codec/szp/loops.inl>
-#define CCOLL_FMA_TARGET CCOLL_TARGET
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace avx512
 

@@ -83,26 +83,19 @@ namespace avx512_gfni {
 using avx2::choose_above;
 using avx2::fill;
 using avx2::is_noise;
-using avx512::add_to;
 using avx512::all_32;
-using avx512::dequantise;
-using avx512::difference;
 using avx512::lanes;
 using avx512::lines_of;
-using avx512::load;
 using avx512::low_half;
+using avx512::nearest;
+using avx512::nearest_in_double;
 using avx512::put_16_planes;
 using avx512::put_32_planes;
 using avx512::quanta;
-using avx512::quantise;
-using avx512::quantise_each;
-using avx512::quantise_in_double;
 using avx512::running;
 using avx512::scan;
-using avx512::start;
-using avx512::store;
 using avx512::streams;
-using avx512::subtract;
+using avx512::times;
 
 CCOLL_INLINE const byte_orders& orders() noexcept { return in_memory(byte_orders_table); }
 CCOLL_INLINE __m512i all(const byte_order& o) noexcept { return _mm512_load_si512(&o); }
@@ -140,6 +133,27 @@ CCOLL_INLINE __m512i words_of(const u8* in, unsigned width) noexcept
 }
 #include <ccoll/codec/szp/planes_512.inl>
 
+/// The prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total of groups of four, of
+/// which there are only eight.
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
+{
+    const byte_orders& o = orders();
+    const __m256i groups = get_8_groups(o, in, width, o.transpose);
+    __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), permuted(o.values, groups));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 4));
+    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
+    const __m512i bytes = low_half(groups), triangle = all(o.triangle);
+    // The first half's groups, on top of which the second one's are.
+    const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
+    const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
+    const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
+    q.v[0] = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, permuted(o.fours[0], bytes));
+    q.v[1] =
+        _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
+    r = _mm512_permutexvar_epi32(all(o.last[1]), high);
+}
+#include <ccoll/codec/szp/registers.inl>
+
 /// Widths up to 7: sums are bytes. Widths up to 15: sums fit 16 bits. Low bytes stand in the lower half of a register, high bytes in
 /// the upper one, so that carries move by 32 bytes.
 CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
@@ -167,35 +181,7 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
     return put_planes(y, out);
 }
 
-/// The prefix sum is two dot products of bytes. Four values against a triangle of ones, on top of the running total of groups of four, of
-/// which there are only eight.
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
-{
-    if (width > 8) {
-        get_planes(in, width, q);
-        scan(q, r);
-        return;
-    }
-    const byte_orders& o = orders();
-    const __m256i groups = get_8_groups(o, in, width, o.transpose);
-    __m256i total = _mm256_dpbusd_epi32(_mm256_setzero_si256(), half(o.ones), permuted(o.values, groups));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 4));
-    total = _mm256_add_epi32(total, _mm256_slli_si256(total, 8));
-    const __m512i bytes = low_half(groups), triangle = all(o.triangle);
-    // The first half's groups, on top of which the second one's are.
-    const __m512i low = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(r)));
-    const __m512i middle = _mm512_permutexvar_epi32(all(o.last[0]), low);
-    const __m512i high = low_half(_mm256_add_epi32(total, _mm512_castsi512_si256(middle)));
-    q.a = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(r, 0xfff0, all(o.before[0]), low), triangle, permuted(o.fours[0], bytes));
-    q.b = _mm512_dpbusd_epi32(_mm512_mask_permutexvar_epi32(middle, 0xfff0, all(o.before[1]), high), triangle, permuted(o.fours[1], bytes));
-    r = _mm512_permutexvar_epi32(all(o.last[1]), high);
-}
-#include <ccoll/codec/szp/restore.inl>
-
 #include <ccoll/codec/szp/loops.inl>
-#define CCOLL_FMA_TARGET CCOLL_TARGET
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
 }  // namespace avx512_gfni
 

@@ -38,10 +38,10 @@ CCOLL_TARGET inline void add_costs(const T* from, distances above, T inverse, pr
     for (std::size_t i = 0; i < block_elements; ++i) costs.planes[i] += std::fabs(r[i + 1] - r[i]);
 }
 
-/// Is the value before worse than nothing as a prediction in most of eight blocks of these values?
-/// @param until  as soon as so many have been looked at and say that it is not, that is the answer
+/// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.
+/// Is the value before worse than nothing as a prediction in eight blocks of a chunk? Most data are not noise, which the first block says.
 template <class T>
-CCOLL_TARGET inline bool seems_noise(const T* x, std::size_t n, T inverse, std::size_t until) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, T inverse) noexcept
 {
     CCOLL_EXACT_BODY
     constexpr std::size_t samples = 8;
@@ -49,26 +49,15 @@ CCOLL_TARGET inline bool seems_noise(const T* x, std::size_t n, T inverse, std::
     const std::size_t blocks = n / block_elements;
     if (blocks < 2) return false;
     prediction_costs<T> costs;
+    double both = 0;
     for (std::size_t s = 0; s < samples; ++s) {
-        add_costs(x + block_elements * (1 + (blocks - 1) * (5 * s % samples) / samples), {}, inverse, costs);
-        if (s + 1 != until && s != 3) continue;
+        add_costs(x + block_elements * (1 + (blocks - 1) * s / samples), {}, inverse, costs);
         const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
-        if (!(alone + left < 1e9)) return false;  // NaN, infinities and whatever is not noise
-        if (alone + left == 0 || (alone + left >= enough && 8 * left <= 9 * alone)) return false;
+        both = alone + left;
+        if (!(both > 0 && both < 1e9)) return false;                // zeros, NaN, infinities and whatever is not noise
+        if (both >= enough && 8 * left <= 9 * alone) return false;  // a sixth of a bit: less would not pay for a wrong guess
     }
-    const double alone = costs.sum(costs.alone), left = costs.sum(costs.left);
-    return alone + left >= enough && 8 * left > 9 * alone;  // a sixth of a bit: less would not pay for a wrong guess
-}
-/// Of noise around 0, gradients of neural networks for one, differences are longer than the values by a factor of sqrt(2): half a bit each.
-/// Most data are not, which one block says. What seems to be noise in the first 8 KiB, which are read next, must be so everywhere.
-template <class T>
-[[gnu::noinline]] CCOLL_TARGET inline bool is_noise(const T* x, std::size_t n, T inverse) noexcept
-{
-    constexpr std::size_t first = 8192 / sizeof(T), parts = 4;
-    if (!seems_noise(x, std::min(n, first), inverse, 1)) return false;
-    for (std::size_t i = 1; i < parts && n > first; ++i)
-        if (!seems_noise(x + n * i / parts, n / parts, inverse, 2)) return false;
-    return true;
+    return both >= enough;
 }
 
 /// What a chunk of a field is predicted from.

@@ -67,22 +67,6 @@ CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T s
     else restore_group<false>(v, count, step, to, behind, how);
 }
 
-/// Values of a narrow chunk without distances: q step in T.
-template <class T>
-CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
-{
-    CCOLL_EXACT_BODY
-    for (std::size_t g = 0; g < view.groups; ++g) {
-        group_view v;
-        if (!view.open(g, v)) return status::corrupt;
-        T* const to = x + group_elements * g;
-        const std::size_t count = length_of(view.n, g);
-        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
-    }
-    return status::ok;
-}
-
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
 /// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
 /// @param each   (number of the first value of the block, quanta&)
@@ -90,7 +74,7 @@ template <class Each>
 CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Each& each) noexcept
 {
     const distances above = view.head.above;
-    const bool left = view.head.left, by_blocks = above.row >= block_elements && (above.plane == 0 || above.plane >= block_elements);
+    const bool left = view.head.left;
     for (std::size_t g = 0; g < view.groups; ++g) {
         group_view v;
         if (!view.open(g, v)) return status::corrupt;
@@ -113,24 +97,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
             else if (width > 0) get_planes(p, width, d);
             else load(zeros, d);
             p += 4 * width;
-            if (by_blocks) [[likely]] {
-                add_to(q - above.row, d);
-                if (above.plane != 0) {
-                    add_to(q - above.plane, d);
-                    subtract(q - above.reach(), d);
-                }
-                store(d, q);
-            } else {
-                store(d, q);
-                if (!above.none()) {
-                    for (std::size_t i = 0; i < block_elements; ++i) {
-                        u32 sum = static_cast<u32>(q[i]) + static_cast<u32>((q - above.row)[i]);
-                        if (above.plane != 0) sum += static_cast<u32>((q - above.plane)[i]) - static_cast<u32>((q - above.reach())[i]);
-                        q[i] = static_cast<i32>(sum);
-                    }
-                    load(q, d);
-                }
-            }
+            add_above(above, d, q);
             each(at, d);
         }
     }
@@ -139,7 +106,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
 
 /// Values of a narrow chunk with distances: q step in T.
 template <class T>
-CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, stores) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x) noexcept
 {
     CCOLL_EXACT_BODY
     chunk_quanta room;
@@ -156,10 +123,21 @@ CCOLL_TARGET inline status decode_above(const chunk_view& view, T step, T* x, st
     });
 }
 
-/// The quanta of a narrow chunk. @param first  @see for_each_block
-CCOLL_TARGET inline status read_quanta_of_32(const chunk_view& view, i32* first) noexcept
+/// Values of a narrow chunk: q step in T.
+template <class T>
+CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores how) noexcept
 {
-    return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
+    CCOLL_EXACT_BODY
+    if (!view.head.above.none()) return decode_above(view, step, x);
+    for (std::size_t g = 0; g < view.groups; ++g) {
+        group_view v;
+        if (!view.open(g, v)) return status::corrupt;
+        T* const to = x + group_elements * g;
+        const std::size_t count = length_of(view.n, g);
+        if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
+        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
+    }
+    return status::ok;
 }
 
 /// The quanta of a narrow chunk as 64-bit integers. @param to  whole blocks
@@ -172,40 +150,34 @@ CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
     });
 }
 
-/// The sum of two chunks that are predicted alike, of which neither is flat or has lists.
+/// The sum of two chunks that are predicted alike, of which neither has lists. A flat one is predicted as the other.
 /// @param wide  else no quantum of the sum has more than 31 bits, and both are narrow
 /// @return      end: null if one of them is corrupt
-CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, bool wide, u8* chunk) noexcept
+CCOLL_TARGET inline packed add(const chunk_view& a, const chunk_view& b, distances above, bool wide, u8* chunk) noexcept
 {
     packed all;
     writer to(chunk, a.n, wide);
     for (std::size_t g = 0; g < a.groups; ++g) {
         group_view x, y;
         if (!a.open(g, x) || !b.open(g, y)) return {};
-        const i64 base = static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base));
+        const auto base_of = [&](const chunk_view& c, const group_view& v) CCOLL_TARGET {
+            return static_cast<u64>(c.head.flat && g > 0 && !above.none() ? 0 : v.base);  // bases of later groups are differences
+        };
+        const i64 base = static_cast<i64>(base_of(a, x) + base_of(b, y));
         if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
         const i32 narrow_base = wide ? 0 : static_cast<i32>(base);
         if (x.flat && y.flat) {
             to.close_flat(narrow_base);
             continue;
         }
-        group_widths w;
-        u8* p = to.planes;
-        unsigned lowest = widest_wide, highest = 0;
         if (x.flat || y.flat) {
-            const group_view& other = x.flat ? y : x;
-            w = other.widths;
-            std::size_t words = 0;
-            for (std::size_t k = 0; k < other.blocks; ++k) {
-                words += w.of[k];
-                lowest = std::min<unsigned>(lowest, w.of[k]);
-                highest = std::max<unsigned>(highest, w.of[k]);
-            }
-            std::memcpy(p, other.planes, 4 * words);
-            to.close(p + 4 * words, w, other.blocks, lowest, highest, narrow_base);
+            to.copy(x.flat ? y : x, narrow_base);
             continue;
         }
+        group_widths w;
         const u8 *pa = x.planes, *pb = y.planes;
+        u8* p = to.planes;
+        unsigned lowest = widest_wide, highest = 0;
         for (std::size_t k = 0; k < x.blocks; ++k) {
             fetch(pa, x.ahead, 1);  // a sixth faster in memory
             fetch(pb, y.ahead, 1);

@@ -4,7 +4,6 @@
 
 #include <ccoll/base/isa.hpp>
 #include <ccoll/codec/szp/avx512_gfni.hpp>
-#include <ccoll/codec/szp/neon.hpp>
 #include <ccoll/codec/szp/portable.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
@@ -13,11 +12,7 @@ namespace ccoll::inline CCOLL_ABI::detail::szp {
 template <element T>
 inline constexpr by_isa encoders{CCOLL_EACH_ISA(encode<T>)};
 template <element T>
-inline constexpr by_isa encoders_above{CCOLL_EACH_ISA(encode_above<T>)};
-template <element T>
 inline constexpr by_isa decoders{CCOLL_EACH_ISA(decode<T>)};
-template <element T>
-inline constexpr by_isa decoders_above{CCOLL_EACH_ISA(decode_above<T>)};
 template <element T>
 inline constexpr by_isa fillers{CCOLL_EACH_ISA(fill<T>)};
 template <element T>
@@ -31,9 +26,6 @@ inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
 template <element T>
 inline constexpr by_isa zero_counters{CCOLL_EACH_ISA(leading_zeros<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
-template <element T>
-inline constexpr by_isa quantisers{CCOLL_EACH_ISA(quantise_chunk<T>)};
-inline constexpr by_isa readers_of_32{CCOLL_EACH_ISA(read_quanta_of_32)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};
 inline constexpr by_isa packers{CCOLL_EACH_ISA(pack)};

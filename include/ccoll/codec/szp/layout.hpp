@@ -18,6 +18,7 @@
 #include <ccoll/base/config.hpp>
 #include <ccoll/base/error.hpp>
 #include <ccoll/base/memory.hpp>
+#include <ccoll/codec/exceptions/layout.hpp>
 #include <ccoll/codec/integers.hpp>
 #include <ccoll/policy/strides.hpp>
 
@@ -109,6 +110,15 @@ constexpr std::size_t most_bytes(std::size_t n, bool wide) noexcept
     return front_bytes(groups, wide) + 4 * std::size_t{wide ? widest_wide : widest} * blocks + unit * groups;
 }
 
+/// Room for any addend of n values, and for what kernels write behind it.
+constexpr std::size_t most_addend_bytes(std::size_t n) noexcept { return most_bytes(n, true) + exceptions::most_addend_bytes(n) + slack; }
+/// Room in which every chunk of n values can be made. Chunks may be longer while they are made.
+template <element T>
+constexpr std::size_t most_room(std::size_t n) noexcept
+{
+    return std::max(most_bytes(n, true) + exceptions::most_bytes(n, sizeof(T)) + slack, most_addend_bytes(n));
+}
+
 /// The widths of the blocks of a group.
 struct group_widths {
     alignas(16) u8 of[group_blocks];
@@ -141,9 +151,10 @@ CCOLL_EXACT_END
 
 /// The planes of a group.
 struct group_view {
-    const u8* planes = nullptr;
+    const u8 *planes = nullptr, *codes = nullptr;
     i64 base = 0;
-    std::size_t blocks = 0;
+    std::size_t blocks = 0, words = 0;  ///< words: of all planes
+    unsigned lowest = 0;
     bool flat = true;                    ///< all differences are 0
     bool lists = false;                  ///< `widths` are codes of a group with lists (lists.inl)
     std::size_t ahead = fetch_distance;  ///< where planes are prefetched; 0 if they are on the stack
@@ -183,13 +194,13 @@ struct chunk_view {
             return true;
         }
         const u8* const place = bytes + places_at(groups) + 8 * g;
-        const unsigned lowest = place[2], most = head.wide ? widest_wide : widest;
-        const u8* const codes = bytes + head_bytes + 16 * g;
+        const unsigned lowest = v.lowest = place[2], most = head.wide ? widest_wide : widest;
+        v.codes = bytes + head_bytes + 16 * g;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
         if (place[3] > 1 || lowest > most) return false;
         v.lists = place[3] == 1;
         if (v.lists && (head.wide || lowest != 0)) return false;
-        const std::size_t words = read_widths(codes, lowest, v.blocks, v.widths);
+        const std::size_t words = v.words = read_widths(v.codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
         // Without planes the place means nothing, but kernels load planes before they look at the width.
         const std::size_t at = v.flat ? 0 : unit * get<u16>(place);

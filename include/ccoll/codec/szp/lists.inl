@@ -10,7 +10,7 @@ inline constexpr unsigned usual_listed = 4;
 
 CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
 {
-    return get<u32>(planes + 4 * (k < width ? k : width - 1));
+    return width > 0 ? get<u32>(planes + 4 * (k < width ? k : width - 1)) : 0;
 }
 
 /// Turns planes into lists if that makes them a quarter shorter: lists take longer to write and to read.
@@ -23,23 +23,21 @@ CCOLL_INLINE u32 plane_of(const u8* planes, unsigned width, unsigned k) noexcept
         narrow += w.of[b] <= widest_listed ? w.of[b] : 0;
     }
     if (2 * narrow < words || words < blocks / 2) return nullptr;
-    u8 ones[group_blocks];
-    std::size_t bytes = 0, at = 0;
+    u8 ones[group_blocks];  // entries of a list; more than most_listed: planes
+    std::size_t bytes = 0;
+    const u8* from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = w.of[b];
-        const u8* const from = planes + 4 * at;
-        at += width;
-        ones[b] = most_listed + 1;
-        if (width == 0) ones[b] = 0;
-        else if (width <= widest_listed)
-            ones[b] = static_cast<u8>(std::min<int>(
-                std::popcount(plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2)), most_listed + 1));
-        if (ones[b] > most_listed || ones[b] >= 4 * width) ones[b] = width == 0 ? 0 : most_listed + 1;
-        bytes += ones[b] <= most_listed ? ones[b] : 4 * width;
+        const u32 differ = plane_of(from, width, 0) | plane_of(from, width, 1) | plane_of(from, width, 2);
+        const auto count = static_cast<unsigned>(std::popcount(differ));
+        const bool listed = width == 0 || (width <= widest_listed && count <= most_listed && count < 4 * width);
+        ones[b] = static_cast<u8>(listed ? count : most_listed + 1);
+        bytes += listed ? count : 4 * width;
+        from += 4 * width;
     }
     if (4 * bytes > 3 * 4 * words) return nullptr;
     u8 lists[group_blocks * most_listed + usual_listed], *list = lists, *p = planes;
-    const u8* from = planes;
+    from = planes;
     for (std::size_t b = 0; b < blocks; ++b) {
         const unsigned width = w.of[b];
         if (ones[b] > most_listed) {

@@ -3,13 +3,14 @@
 //
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, q)                          rint(x i) in T; a value from z.usual on becomes hold_out, or anything that differs from its
-//                                              neighbours by 2^15 or more
+//   quantise(x, z, q)                          rint(x i) in T, of f32; a value from z.usual on becomes hold_out, or anything that differs
+//                                              from its neighbours by 2^15 or more
 //   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
-//   quantise_each(x, z, q)                     in double from z.usual on, else in T
+//   quantise_each(x, z, q)                     in double from z.usual on, else in T, of f32
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
-//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]; from: numbers, or quanta
+//   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
+//   add_above(above, q, to)                    to[i] = q[i] += to[i - row] + to[i - plane] - to[i - reach]
 //   put_planes(q, out) -> width                may write `slack` bytes
 //   put_all_planes(q, out)                     all 32
 //   get_planes(in, width, q)                   width 1..32
@@ -30,9 +31,13 @@ template <class T>
 CCOLL_INLINE void quantise_block(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
 {
     quanta q;
-    if (how == rounding::fast) quantise(x, z, q);
-    else if (how == rounding::mixed) quantise_each(x, z, q);
-    else quantise_in_double(x, z, q);
+    if constexpr (is_f32<T>) {
+        if (how == rounding::fast) quantise(x, z, q);
+        else if (how == rounding::mixed) quantise_each(x, z, q);
+        else quantise_in_double(x, z, q);
+    } else {
+        quantise_in_double(x, z, q);
+    }
     store(q, to);
 }
 /// The quanta of a group, the last block filled up with its last value.
@@ -54,33 +59,20 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
     quantise_block(tail, z, how, to + whole);
 }
 
-/// The quanta of a chunk of ordinary values. @param to  whole blocks
-template <class T>
-CCOLL_TARGET inline void quantise_chunk(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
-{
-    for (std::size_t g = 0; g < groups_of(n); ++g) quantise_group(x + group_elements * g, length_of(n, g), z, how, to + group_elements * g);
-}
-
 #include <ccoll/codec/szp/lists.inl>
 
-/// Packs the differences of a group.
-/// @param x            its values: later ones are fetched meanwhile, into the second cache alone
-/// @param lists        may there be lists?
-/// @param differences  (offset, quanta&)
-/// @return             the width of the widest block
-template <class T, class Differences>
-CCOLL_INLINE unsigned pack_group(writer& to, const T* x, std::size_t blocks, i32 base, bool lists, const Differences& differences) noexcept
+/// Writes the blocks of a group.
+/// @param put_block  (offset, where its planes go) -> width
+/// @param lists      may there be lists?
+/// @return           the width of the widest block
+template <class PutBlock>
+CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const PutBlock& put_block, bool lists = false) noexcept
 {
     group_widths w;
     u8* p = to.planes;
     unsigned lowest = widest_wide, highest = 0;
     for (std::size_t b = 0; b < blocks; ++b) {
-        // Nothing else is gained by fetching. Where `p` goes may never have been touched (a stack, a new frame): a prefetch there walks
-        // through the page tables in vain, 0.1 us each.
-        fetch<2>(x + block_elements * b, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
-        quanta d;
-        differences(block_elements * b, d);
-        const unsigned width = put_planes(d, p);
+        const unsigned width = put_block(block_elements * b, p);
         w.of[b] = static_cast<u8>(width);
         lowest = std::min(lowest, width);
         highest = std::max(highest, width);
@@ -95,61 +87,99 @@ CCOLL_INLINE unsigned pack_group(writer& to, const T* x, std::size_t blocks, i32
     return highest;
 }
 
-/// Packs a chunk whose values are predicted from their left neighbour, or (!left) not at all.
-/// @param x      n values, 1..chunk_elements
-/// @param lists  may there be lists? (movement)
-/// @param zero   so many values are 0 at the beginning
-/// @param chunk  most_bytes() and `slack` bytes
-/// @return       held: false if a value has no quantum of this kind: in movement |x| from z.usual on, else from z.narrow on
+/// Can a group be written as equal quanta? Then it is.
+/// @param most  of |q|
 template <class T>
-CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid_of_chunk, bool left, bool lists, rounding usual,
-                                  rounding unusual, std::size_t zero, u8* chunk) noexcept
+CCOLL_INLINE bool put_flat(writer& to, const T* x, std::size_t count, const grid<T>& z, u32 most, i32& base) noexcept
+{
+    const T least = static_cast<T>(0.4999 * z.step);
+    if (count != group_elements || !may_be_flat(x, least)) [[likely]]
+        return false;
+    const i64 q = fields_of<T>::magnitude(x[0]) < z.narrow ? z.quantum(x[0]) : i64{1} << narrow_exponent;
+    if (q >= most || -q >= most || !is_flat(x, count, least)) return false;
+    base = static_cast<i32>(q);
+    to.close_flat(base);
+    return true;
+}
+
+/// @param q  where quanta go: those of the chunk, behind room for reach() + 1; without distances, those of a group
+template <bool Above, class T>
+CCOLL_INLINE packed encode_groups(const T* x, std::size_t n, const grid<T>& grid_of_chunk, const packing& as, i32* q, u8* chunk) noexcept
 {
     CCOLL_EXACT_BODY
     const grid<T> z = grid_of_chunk;
-    const T least = static_cast<T>(0.4999 * z.step);
-    alignas(64) i32 space[16 + group_elements];
-    i32* const q = space + 16;
+    const distances above = as.above;
+    const bool left = as.left;
     packed all;
-    all.flat = true;
+    all.flat = !Above;
     writer to(chunk, n, false);
-    i32 first = 0;
-    rounding how = usual;
-    for (std::size_t g = 0; g < to.groups; ++g) {
+    i32 front = 0;
+    rounding how = fields_of<T>::magnitude(x[0]) < z.usual ? as.usual : as.unusual;
+    for (std::size_t g = 0; g < to.groups; ++g, q += Above ? group_elements : 0) {
         const T* const from = x + group_elements * g;
         const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        if (left && group_elements * (g + 1) <= zero) [[unlikely]] {
+        i32 base = 0;
+        if (!Above && left && group_elements * (g + 1) <= as.zero) [[unlikely]] {
             to.close_flat(0);
             continue;
         }
-        if (left && count == group_elements && may_be_flat(from, least)) [[unlikely]] {
-            const i64 q0 = fields_of<T>::magnitude(from[0]) < z.narrow ? z.quantum(from[0]) : i64{1} << narrow_exponent;
-            if (q0 < quantum_limit<T>(unusual) && -q0 < quantum_limit<T>(unusual) && is_flat(from, count, least)) {
-                const i32 base = static_cast<i32>(q0);
-                to.close_flat(base);
-                all.largest = std::max<u64>(all.largest, magnitude(base));
-                if (g == 0) first = base;
-                all.flat = all.flat && base == first;
-                continue;
-            }
+        if (!Above && left && put_flat(to, from, count, z, quantum_limit<T>(as.unusual), base)) [[unlikely]] {
+            all.largest = std::max<u64>(all.largest, magnitude(base));
+            if (g == 0) front = base;
+            all.flat = all.flat && base == front;
+            continue;
         }
         for (;;) {
             quantise_group(from, count, z, how, q);
-            const i32 base = left ? q[0] : 0;
-            q[-1] = base;
             unsigned highest = 0;
-            u32 most = magnitude(base);
+            u32 most = 0;
             const writer before = to;
-            if (left) {
-                highest =
-                    pack_group(to, from, blocks, base, lists, [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                        difference(q + i, d);
-                        most = std::max(most, magnitude(q[i + block_elements - 1]));
+            const auto pack = [&](const auto& differences) CCOLL_TARGET __attribute__((always_inline)) {
+                const auto put_block = [&](std::size_t i, u8* p) CCOLL_TARGET __attribute__((always_inline)) {
+                    // Later values, into the second cache alone. Nothing else is gained by fetching. Where `p` goes may never have been
+                    // touched (a stack, a new frame): a prefetch there walks through the page tables in vain, 0.1 us each.
+                    fetch<2>(from + i, 8192 + group_elements * sizeof(T), block_elements * sizeof(T));
+                    quanta d;
+                    differences(i, d);
+                    return put_planes(d, p);
+                };
+                highest = pack_group(to, blocks, base, put_block, as.lists);
+            };
+            if constexpr (Above) {
+                most = largest_of(q, block_elements * blocks);
+                if (g == 0) std::fill_n(q - above.reach() - 1, above.reach() + 1, front = q[0]);
+                const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
+                // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
+                const auto at = [](const i32* number) CCOLL_TARGET { return static_cast<u32>(*number); };
+                const u32 residual = at(q - 1) - at(row - 1), of_planes = above.plane != 0 ? at(plane - 1) - at(both - 1) : 0;
+                base = g == 0 ? front : static_cast<i32>(residual - of_planes);
+                const auto residuals_of_rows = [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    quanta e;
+                    difference(q + i, d);
+                    difference(row + i, e);
+                    subtract(e, d);
+                };
+                const bool may_hold = most <= quantum_limit<T>(how);
+                if (may_hold && above.plane == 0) pack(residuals_of_rows);
+                else if (may_hold)
+                    pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                        quanta e;
+                        residuals_of_rows(i, d);
+                        difference(plane + i, e);
+                        subtract(e, d);
+                        difference(both + i, e);
+                        add_to(e, d);
                     });
+            } else if (left) {
+                q[-1] = base = q[0];
+                most = magnitude(base);
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
+                    difference(q + i, d);
+                    most = std::max(most, magnitude(q[i + block_elements - 1]));
+                });
                 most = most + above_last(highest) < most ? u32{1} << 31 : most + above_last(highest);
             } else {
-                highest = pack_group(to, from, blocks, base, lists,
-                                     [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
+                pack([&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) { load(q + i, d); });
                 most = highest > 0 ? u32{1} << (highest - 1) : 0;
             }
             if (most >= quantum_limit<T>(how)) [[unlikely]] {
@@ -158,77 +188,43 @@ CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& grid
                 const bool is_held =
                     most < quantum_limit<T>(how) ||
                     (most == quantum_limit<T>(how) && largest_magnitude(from, count) < (how == rounding::fast ? z.usual : z.narrow));
-                if (!is_held && how == unusual) {
+                if (!is_held && how == as.unusual) {
                     all.held = false;
                     return all;
                 }
                 if (!is_held) {
                     to = before;
-                    how = unusual;
+                    how = as.unusual;
                     continue;
                 }
             }
             all.largest = std::max<u64>(all.largest, most);
-            if (g == 0) first = base;
-            all.flat = all.flat && highest == 0 && (left ? base == first : true);
-            how = usual != unusual && most < quantum_limit<T>(usual) ? usual : how;
+            if (g == 0) front = base;
+            all.flat = all.flat && highest == 0 && base == front;
+            how = most < quantum_limit<T>(as.usual) ? as.usual : how;
             break;
         }
     }
     all.end = to.planes;
     return all;
 }
-
-/// The same with rows, and planes.
 template <class T>
-CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& grid_of_chunk, distances above, bool lists, rounding how,
-                                        u8* chunk) noexcept
+[[gnu::noinline]] CCOLL_TARGET inline packed encode_above(const T* x, std::size_t n, const grid<T>& z, const packing& as,
+                                                          u8* chunk) noexcept
 {
-    CCOLL_EXACT_BODY
-    const grid<T> z = grid_of_chunk;
     chunk_quanta room;
-    i32* const first = room.first(above);
-    packed all;
-    writer to(chunk, n, false);
-    i32 front = 0;
-    for (std::size_t g = 0; g < to.groups; ++g) {
-        const T* const from = x + group_elements * g;
-        const std::size_t count = length_of(n, g), blocks = blocks_of(count);
-        i32* const q = first + group_elements * g;
-        quantise_group(from, count, z, how, q);
-        if (g == 0) {
-            front = q[0];
-            for (std::size_t i = 0; i < above.reach() + 1; ++i) q[-1 - static_cast<std::ptrdiff_t>(i)] = front;
-        }
-        const u32 most = largest_of(q, block_elements * blocks);
-        if (most >= quantum_limit<T>(how)) {
-            all.held = false;
-            return all;
-        }
-        all.largest = std::max<u64>(all.largest, most);
-        const i32 *const row = q - above.row, *const plane = q - above.plane, *const both = q - above.reach();
-        // The base stands for the residual before the group. In the first group it stands for the quanta before the chunk.
-        const i32 before = q[-1] - row[-1] - (above.plane != 0 ? plane[-1] - both[-1] : 0);
-        const auto pack = [&](auto with_planes) CCOLL_TARGET __attribute__((always_inline)) {
-            pack_group(to, from, blocks, g == 0 ? front : before, lists,
-                       [&](std::size_t i, quanta& d) CCOLL_TARGET __attribute__((always_inline)) {
-                           difference(q + i, d);
-                           quanta e;
-                           difference(row + i, e);
-                           subtract(e, d);
-                           if constexpr (with_planes.value) {
-                               difference(plane + i, e);
-                               subtract(e, d);
-                               difference(both + i, e);
-                               add_to(e, d);
-                           }
-                       });
-        };
-        if (above.plane != 0) pack(std::true_type{});
-        else pack(std::false_type{});
-    }
-    all.end = to.planes;
-    return all;
+    return encode_groups<true>(x, n, z, as, room.first(as.above), chunk);
+}
+/// Packs a chunk of n values, 1..chunk_elements.
+/// @param chunk  most_bytes() and `slack` bytes
+/// @return       held: false if a value has no quantum of these kinds
+template <class T>
+CCOLL_TARGET inline packed encode(const T* x, std::size_t n, const grid<T>& z, const packing& as, u8* chunk) noexcept
+{
+    if (!as.above.none()) return encode_above(x, n, z, as, chunk);
+    alignas(64) i32 space[16 + group_elements];
+    return encode_groups<false>(x, n, z, as, space + 16, chunk);
 }
 
 #include <ccoll/codec/szp/decode.inl>
+#include <ccoll/codec/szp/wide.inl>

@@ -6,11 +6,11 @@
 CCOLL_INLINE __m512i low_planes(const quanta& d) noexcept
 {
     const __m512i low = all_32(0xffff);
-    return planes_of(_mm512_packus_epi32(_mm512_and_si512(d.a, low), _mm512_and_si512(d.b, low)));
+    return planes_of(_mm512_packus_epi32(_mm512_and_si512(d.v[0], low), _mm512_and_si512(d.v[1], low)));
 }
 CCOLL_INLINE __m512i high_planes(const quanta& d) noexcept
 {
-    return planes_of(_mm512_packs_epi32(_mm512_srai_epi32(d.a, 16), _mm512_srai_epi32(d.b, 16)));
+    return planes_of(_mm512_packs_epi32(_mm512_srai_epi32(d.v[0], 16), _mm512_srai_epi32(d.v[1], 16)));
 }
 CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
 {
@@ -19,7 +19,7 @@ CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
 }
 CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
 {
-    const unsigned width = put_16_planes(planes_of(_mm512_packs_epi32(d.a, d.b)), out);
+    const unsigned width = put_16_planes(planes_of(_mm512_packs_epi32(d.v[0], d.v[1])), out);
     if (width < 16) [[likely]]
         return width;
     // Packing saturates, so all that has more than 15 bits comes here.
@@ -28,11 +28,11 @@ CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
 CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept
 {
     const __m512i low = words_of(in, std::min(width, 16u));
-    d.a = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(low));
-    d.b = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(low, 1));
+    d.v[0] = _mm512_cvtepi16_epi32(_mm512_castsi512_si256(low));
+    d.v[1] = _mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(low, 1));
     if (width <= 16) [[likely]]
         return;
     const __m512i high = words_of(in + 64, width - 16);  // over the low words' repeated signs
-    d.a = _mm512_mask_blend_epi16(0xaaaaaaaau, d.a, _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_castsi512_si256(high)), 16));
-    d.b = _mm512_mask_blend_epi16(0xaaaaaaaau, d.b, _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(high, 1)), 16));
+    d.v[0] = _mm512_mask_blend_epi16(0xaaaaaaaau, d.v[0], _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_castsi512_si256(high)), 16));
+    d.v[1] = _mm512_mask_blend_epi16(0xaaaaaaaau, d.v[1], _mm512_slli_epi32(_mm512_cvtepi16_epi32(_mm512_extracti64x4_epi64(high, 1)), 16));
 }

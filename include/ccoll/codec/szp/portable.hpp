@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/portable.hpp - floor 2. The kernels of SZp in plain C++, shaped for a compiler that vectorises.
+// codec/szp/portable.hpp - floor 2. The kernels of SZp over registers of 16 bytes that compilers make: SSE2 and NEON, or plain code.
 #pragma once
 
 #include <ccoll/codec/szp/set.hpp>
@@ -10,264 +10,270 @@
 #pragma GCC optimize("align-loops=32")  // else f64 is encoded at 6 or at 8 GB/s, by where its loop happens to begin
 #endif
 
-namespace ccoll::inline CCOLL_ABI::detail::szp::portable {
+namespace ccoll::inline CCOLL_ABI::detail::szp {
+
+/// The values of a block.
+typedef u32 words_128 __attribute__((vector_size(16)));
+struct values_128 {
+    words_128 v[8];
+};
+
+namespace portable {
 
 inline constexpr std::size_t lanes = 16;
 
-struct quanta {
-    i32 of[block_elements];
+using quanta = values_128;
+using running = words_128;  // the last quantum in all words
+
+typedef i32 numbers __attribute__((vector_size(16)));
+typedef float floats __attribute__((vector_size(16)));
+typedef double doubles __attribute__((vector_size(16)));
+typedef i64 pairs __attribute__((vector_size(16)));
+typedef std::int16_t shorts __attribute__((vector_size(16)));
+typedef signed char chars __attribute__((vector_size(16)));
+typedef floats floats_in_memory __attribute__((aligned(4), may_alias));
+typedef doubles doubles_in_memory __attribute__((aligned(8), may_alias));
+typedef float two_floats __attribute__((vector_size(8)));
+typedef two_floats two_floats_in_memory __attribute__((aligned(4), may_alias));
+
+CCOLL_INLINE words_128 even(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 2, 4, 6); }
+CCOLL_INLINE words_128 odd(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 1, 3, 5, 7); }
+CCOLL_INLINE words_128 low_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 0, 4, 1, 5); }
+CCOLL_INLINE words_128 high_of(words_128 a, words_128 b) noexcept { return __builtin_shufflevector(a, b, 2, 6, 3, 7); }
+
+CCOLL_INLINE words_128 nearest(const float* x, const grid<float>& z) noexcept
+{
+    CCOLL_EXACT_BODY
+    const floats v = *reinterpret_cast<const floats_in_memory*>(x);
+    const auto q = (words_128)(v * z.inverse_in_t + rounder<float>)-fields_of<float>::of(rounder<float>);
+    const auto out = (words_128)(((numbers)v & 0x7fffffff) >= static_cast<i32>(z.usual));
+    return (q & ~out) | (out & static_cast<u32>(hold_out));
+}
+CCOLL_INLINE doubles two_doubles(const double* x) noexcept { return *reinterpret_cast<const doubles_in_memory*>(x); }
+CCOLL_INLINE doubles two_doubles(const float* x) noexcept
+{
+    return __builtin_convertvector(*reinterpret_cast<const two_floats_in_memory*>(x), doubles);
+}
+/// Every other word is a quantum.
+template <class T>
+CCOLL_INLINE words_128 two_nearest(const T* x, double inverse) noexcept
+{
+    CCOLL_EXACT_BODY
+    static_assert(static_cast<u32>(fields_of<double>::of(rounder<double>)) == 0);
+    return (words_128)(two_doubles(x) * inverse + rounder<double>);
+}
+CCOLL_INLINE words_128 are_below(const float* x, u32 limit) noexcept
+{
+    const floats v = *reinterpret_cast<const floats_in_memory*>(x);
+    return (words_128)(((numbers)v & 0x7fffffff) < static_cast<i32>(limit));
+}
+CCOLL_INLINE words_128 are_below(const double* x, u64 limit) noexcept
+{
+    const auto magnitude = [](doubles v) { return (doubles)((pairs)v & std::numeric_limits<i64>::max()); };
+    const double least = std::bit_cast<double>(limit);
+    const auto low = magnitude(two_doubles(x)) < least, high = magnitude(two_doubles(x + 2)) < least;
+    return even((words_128)low, (words_128)high);
+}
+template <class T>
+CCOLL_INLINE words_128 nearest_in_double(const T* x, const grid<T>& z) noexcept
+{
+    const words_128 q = even(two_nearest(x, z.inverse), two_nearest(x + 2, z.inverse)), kept = are_below(x, z.narrow);
+    return (q & kept) | (~kept & static_cast<u32>(hold_out));
+}
+CCOLL_INLINE floats times(words_128 q, float step) noexcept { return __builtin_convertvector((numbers)q, floats) * step; }
+template <int Half>
+CCOLL_INLINE doubles times(words_128 q, double step) noexcept
+{
+    CCOLL_EXACT_BODY
+    // Compilers convert two words one by one. As low words of numbers from 2^52 on, they are 2^52 + 2^31 too large.
+    const words_128 raised = q ^ 0x80000000u, above = words_128{} + 0x43300000u;
+    return ((doubles)(Half == 0 ? low_of(raised, above) : high_of(raised, above)) - 0x1.000008p52) * step;
+}
+CCOLL_INLINE void write(float* to, std::size_t at, floats v) noexcept { *reinterpret_cast<floats_in_memory*>(to + at) = v; }
+CCOLL_INLINE void write(double* to, std::size_t at, doubles v) noexcept { *reinterpret_cast<doubles_in_memory*>(to + at) = v; }
+CCOLL_INLINE words_128 low_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11); }
+CCOLL_INLINE words_128 high_of(shorts a, shorts b) noexcept { return (words_128)__builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15); }
+CCOLL_INLINE shorts low_of(chars a, chars b) noexcept
+{
+    return (shorts)__builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+}
+CCOLL_INLINE shorts high_of(chars a, chars b) noexcept
+{
+    return (shorts)__builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+}
+CCOLL_INLINE chars even(chars a, chars b) noexcept
+{
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+}
+
+/// An 8x8 bit transpose between 8 words, in each of their 4 bytes, swaps bits between words that are 4, 2 and 1 apart. A step of it: `a`
+/// keeps the bits of `low`, and gets the others from its partners in `b`.
+template <int By>
+CCOLL_INLINE void swap_bits(words_128& a, words_128& b, u64 low) noexcept
+{
+    const auto keep = pairs{} + static_cast<i64>(low), p = (pairs)a, q = (pairs)b;
+    a = (words_128)((p & keep) | ((q << By) & ~keep));
+    b = (words_128)(((p >> By) & keep) | (q & ~keep));
+}
+/// Bytes of 32 values: words 0, 4, 1, 5 of the transpose, and 2, 6, 3, 7.
+struct bytes_of_values {
+    chars low, high;
 };
-using running = i32;
-
-CCOLL_INLINE i32 minus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) - static_cast<u32>(b)); }
-CCOLL_INLINE i32 plus(i32 a, i32 b) noexcept { return static_cast<i32>(static_cast<u32>(a) + static_cast<u32>(b)); }
-
-template <class T, class In>
-CCOLL_INLINE i32 rounded(In t) noexcept
+CCOLL_INLINE void put_8_planes(const bytes_of_values& of, u8* out) noexcept
 {
-    return static_cast<i32>(static_cast<u32>(fields_of<T>::of(t + rounder<T>)) - static_cast<u32>(fields_of<T>::of(rounder<T>)));
+    auto a = (words_128)of.low, b = (words_128)of.high;
+    swap_bits<2>(a, b, 0x3333333333333333u);
+    auto c = low_of(a, b), d = high_of(a, b);  // 0, 2, 4, 6 and 1, 3, 5, 7
+    swap_bits<1>(c, d, 0x5555555555555555u);
+    auto e = low_of(c, d), f = high_of(c, d);
+    swap_bits<4>(e, f, 0x0f0f0f0f0f0f0f0fu);
+    std::memcpy(out, &e, 16);
+    std::memcpy(out + 16, &f, 16);
 }
-/// The quantum, or hold_out if |x| reaches the limit.
-template <class T>
-CCOLL_INLINE i32 kept_below(T x, typename fields_of<T>::word limit, i32 q) noexcept
+/// 8 planes, of which those from `width` on repeat the sign.
+CCOLL_INLINE bytes_of_values get_8_planes(const u8* in, unsigned width) noexcept
 {
-    using number = typename fields_of<T>::signed_word;  // SSE2 compares only signed integers
-    const auto out = static_cast<i32>(-static_cast<number>(fields_of<T>::signed_magnitude(x) >= static_cast<number>(limit)));
-    return (q & ~out) | (hold_out & out);
-}
-template <class T>
-CCOLL_INLINE void quantise(const T* x, const grid<T>& z, quanta& q) noexcept
-{
-    CCOLL_EXACT_BODY
-    const T inverse = z.inverse_in_t;
-    const auto limit = is_f32<T> ? z.usual : z.narrow;
-    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = kept_below(x[i], limit, rounded<T>(x[i] * inverse));
-}
-template <class T>
-CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double inverse = z.inverse;
-    const auto limit = z.narrow;
-    for (std::size_t i = 0; i < block_elements; ++i)
-        q.of[i] = kept_below(x[i], limit, rounded<double>(static_cast<double>(x[i]) * inverse));
-}
-template <class T>
-CCOLL_INLINE void quantise_each(const T* x, const grid<T>& z, quanta& q) noexcept
-{
-    quantise_in_double(x, z, q);
-    if constexpr (is_f32<T>) {
-        quanta in_t;
-        quantise(x, z, in_t);
-        for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = in_t.of[i] == hold_out ? q.of[i] : in_t.of[i];
-    }
+    words_128 e, f;
+    std::memcpy(&e, in, 16);
+    std::memcpy(&f, in + 16, 16);
+    const numbers number = {0, 1, 2, 3};
+    const words_128 sign = words_128{} + get<u32>(in + 4 * (std::min(width, 8u) - 1));
+    const auto keep_e = (words_128)(number < static_cast<i32>(width)), keep_f = (words_128)(number + 4 < static_cast<i32>(width));
+    e = (e & keep_e) | (sign & ~keep_e);
+    f = (f & keep_f) | (sign & ~keep_f);
+    swap_bits<4>(e, f, 0x0f0f0f0f0f0f0f0fu);
+    auto c = even(e, f), d = odd(e, f);
+    swap_bits<1>(c, d, 0x5555555555555555u);
+    auto a = even(c, d), b = odd(c, d);
+    swap_bits<2>(a, b, 0x3333333333333333u);
+    return {(chars)a, (chars)b};
 }
 
-CCOLL_INLINE void store(const quanta& q, i32* to) noexcept { std::memcpy(to, q.of, sizeof q.of); }
-CCOLL_INLINE void load(const i32* from, quanta& q) noexcept { std::memcpy(q.of, from, sizeof q.of); }
-CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
+/// The lowest bytes of 32 numbers.
+CCOLL_INLINE bytes_of_values lowest_bytes(const quanta& d) noexcept
 {
-    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = minus(from[i], from[static_cast<std::ptrdiff_t>(i) - 1]);
-}
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
-{
-    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = minus(q.of[i], from[i]);
-}
-CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept { subtract(from.of, q); }
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
-{
-    for (std::size_t i = 0; i < block_elements; ++i) q.of[i] = plus(q.of[i], from[i]);
-}
-CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept { add_to(from.of, q); }
-
-CCOLL_INLINE void swap_bits(u64& a, u64& b, int shift, u64 mask) noexcept
-{
-    const u64 t = ((a >> shift) ^ b) & mask;
-    b ^= t;
-    a ^= t << shift;
-}
-/// 8x8 bit transposes between 8 words, in each of their 4 bytes; word j in the low half of v[j % 4], word j + 4 in the high one.
-CCOLL_INLINE void transpose(u64 v[4]) noexcept
-{
-    swap_bits(v[0], v[1], 1, 0x5555555555555555u);
-    swap_bits(v[2], v[3], 1, 0x5555555555555555u);
-    swap_bits(v[0], v[2], 2, 0x3333333333333333u);
-    swap_bits(v[1], v[3], 2, 0x3333333333333333u);
-    for (int j = 0; j < 4; ++j) {
-        const u64 t = (v[j] ^ (v[j] >> 28)) & 0x00000000F0F0F0F0u;
-        v[j] ^= t ^ (t << 28);
-    }
-}
-
-/// Planes shift .. shift + 7 of 32 numbers.
-CCOLL_INLINE void put_8_planes(const i32* d, int shift, u8* out) noexcept
-{
-    u8 bytes[block_elements];
-    for (std::size_t i = 0; i < block_elements; ++i) bytes[i] = static_cast<u8>(static_cast<u32>(d[i]) >> shift);
-    u64 v[4];
-    std::memcpy(v, bytes, sizeof v);
-    transpose(v);
-    for (std::size_t j = 0; j < 4; ++j) {
-        put(out + 4 * j, static_cast<u32>(v[j]));
-        put(out + 4 * j + 16, static_cast<u32>(v[j] >> 32));
-    }
+    chars two[4];
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i) two[i] = even((chars)d.v[2 * i], (chars)d.v[2 * i + 1]);
+    return {even(two[0], two[1]), even(two[2], two[3])};
 }
 /// Planes 8 and up. Not inlined: rare, and there would be many copies to compile.
-[[gnu::noinline]] inline void put_more_planes(const i32* d, unsigned width, u8* out) noexcept
+[[gnu::noinline]] inline void put_more_planes(const quanta& d, unsigned width, u8* out) noexcept
 {
-    for (unsigned at = 8; at < width; at += 8) put_8_planes(d, static_cast<int>(at), out + 4 * at);
+    quanta above = d;
+    for (unsigned at = 8; at < width; at += 8) {
+        CCOLL_UNROLLED for (words_128& v : above.v) v >>= 8;
+        put_8_planes(lowest_bytes(above), out + 4 * at);
+    }
 }
 CCOLL_INLINE unsigned put_planes(const quanta& d, u8* out) noexcept
 {
-    u32 folded = 0, negative = 0;
-    for (const i32 v : d.of) {
-        folded |= static_cast<u32>(v ^ (v >> 31));
-        negative |= static_cast<u32>(v);
-    }
-    const unsigned width = folded != 0 ? 33u - static_cast<unsigned>(std::countl_zero(folded)) : negative >> 31;
-    if (width > 0) put_8_planes(d.of, 0, out);
-    if (width > 8) put_more_planes(d.of, width, out);
+    words_128 folded = {}, negative = {};
+    CCOLL_UNROLLED for (const words_128& v : d.v) folded |= v ^ (words_128)((numbers)v >> 31), negative |= v;
+    const auto all = (pairs)folded, any = (pairs)negative;
+    const u64 both = static_cast<u64>(all[0] | all[1]), of_signs = static_cast<u64>(any[0] | any[1]);
+    const u32 bits = static_cast<u32>(both | both >> 32);
+    const unsigned width = bits != 0 ? 33u - static_cast<unsigned>(std::countl_zero(bits)) : (of_signs >> 63 | of_signs >> 31) & 1;
+    if (width > 0) put_8_planes(lowest_bytes(d), out);
+    if (width > 8) put_more_planes(d, width, out);
     return width;
 }
 CCOLL_INLINE void put_all_planes(const quanta& d, u8* out) noexcept
 {
-    put_8_planes(d.of, 0, out);
-    put_more_planes(d.of, widest, out);
+    put_8_planes(lowest_bytes(d), out);
+    put_more_planes(d, widest, out);
 }
 
-/// 8 planes to the bytes of 32 numbers. Planes from `width` on repeat the sign.
-CCOLL_INLINE void get_8_planes(const u8* in, unsigned width, u64 v[4]) noexcept
+/// 32 numbers of 16 bits.
+struct shorts_of_values {
+    shorts v[4];
+};
+CCOLL_INLINE shorts_of_values with_sign(const bytes_of_values& low, const bytes_of_values& high) noexcept
 {
-    const auto plane = [&](unsigned k) { return get<u32>(in + 4 * (k < width ? k : width - 1)); };
-    for (unsigned j = 0; j < 4; ++j) v[j] = plane(j) | u64{plane(j + 4)} << 32;
-    transpose(v);
+    return {{low_of(low.low, high.low), high_of(low.low, high.low), low_of(low.high, high.high), high_of(low.high, high.high)}};
 }
-[[gnu::noinline]] inline void get_many_planes(const u8* in, unsigned width, i32* d) noexcept
+CCOLL_INLINE bytes_of_values signs_of(const bytes_of_values& v) noexcept { return {v.low < 0, v.high < 0}; }
+/// Up to 16 planes.
+CCOLL_INLINE shorts_of_values get_shorts(const u8* in, unsigned width) noexcept
 {
-    for (unsigned at = 0; at < width; at += 8) {
-        u64 v[4];
-        get_8_planes(in + 4 * at, width - at, v);
-        signed char bytes[block_elements];
-        std::memcpy(bytes, v, sizeof bytes);
-        for (std::size_t i = 0; i < block_elements; ++i) {
-            const u32 low = at == 0 ? 0 : static_cast<u32>(d[i]) & ((u32{1} << at) - 1);
-            d[i] = static_cast<i32>(low | static_cast<u32>(static_cast<i32>(bytes[i])) << at);
-        }
+    const bytes_of_values low = get_8_planes(in, width);
+    return with_sign(low, width > 8 ? get_8_planes(in + 32, width - 8) : signs_of(low));
+}
+[[gnu::noinline]] inline void get_planes(const u8* in, unsigned width, quanta& d) noexcept
+{
+    const shorts_of_values low = get_shorts(in, width);
+    shorts_of_values high;
+    if (width > 16) high = get_shorts(in + 64, width - 16);
+    else CCOLL_UNROLLED for (int i = 0; i < 4; ++i) high.v[i] = low.v[i] < 0;
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i)
+    {
+        d.v[2 * i] = low_of(low.v[i], high.v[i]);
+        d.v[2 * i + 1] = high_of(low.v[i], high.v[i]);
     }
 }
-CCOLL_INLINE void get_planes(const u8* in, unsigned width, quanta& d) noexcept { get_many_planes(in, width, d.of); }
 
-CCOLL_INLINE void start(running& r, i32 base) noexcept { r = base; }
-
-/// The running sum stays in a register and its conversion inside the loop: in an array it would be read before it is there.
-/// @param each  (place, sum)
-template <class Each>
-CCOLL_INLINE void for_each_sum(const u8* in, unsigned width, running& r, const Each& each) noexcept
+/// Prefix sum of 32 differences on top of `r`.
+CCOLL_INLINE void scan(quanta& d, running& r) noexcept
 {
-    u32 sum = static_cast<u32>(r);
-    if (width <= 8) {
-        u64 v[4];
-        get_8_planes(in, width, v);
-        for (unsigned j = 0; j < 4; ++j)
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-            for (unsigned i = 0; i < 8; ++i) {
-                sum += static_cast<u32>(static_cast<i32>(static_cast<signed char>(v[j] >> 8 * i)));
-                each(8 * j + i, static_cast<i32>(sum));
-            }
-    } else {
-        i32 d[block_elements];
-        get_many_planes(in, width, d);
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-        for (unsigned i = 0; i < block_elements; ++i) {
-            sum += static_cast<u32>(d[i]);
-            each(i, static_cast<i32>(sum));
-        }
+    const words_128 zero = {};
+    words_128 total = {};
+    CCOLL_UNROLLED for (words_128& v : d.v)
+    {
+        v += __builtin_shufflevector(zero, v, 3, 4, 5, 6);
+        v += __builtin_shufflevector(zero, v, 2, 3, 4, 5) + total;
+        total = __builtin_shufflevector(v, v, 3, 3, 3, 3);
+        v += r;
     }
-    r = static_cast<i32>(sum);
+    r += total;
 }
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+/// Sums of bytes fit 16 bits.
+CCOLL_INLINE void scan_8_planes(const u8* in, unsigned width, quanta& q, running& r) noexcept
 {
-    if (width == 0) {
-        for (i32& v : q.of) v = r;
-        return;
+    const bytes_of_values differences = get_8_planes(in, width);
+    const shorts_of_values of = with_sign(differences, signs_of(differences));
+    const shorts zero = {};
+    shorts total = {};
+    CCOLL_UNROLLED for (int i = 0; i < 4; ++i)
+    {
+        shorts v = of.v[i] + __builtin_shufflevector(zero, of.v[i], 7, 8, 9, 10, 11, 12, 13, 14);
+        v += __builtin_shufflevector(zero, v, 6, 7, 8, 9, 10, 11, 12, 13);
+        v += __builtin_shufflevector(zero, v, 4, 5, 6, 7, 8, 9, 10, 11) + total;
+        total = __builtin_shufflevector(v, v, 7, 7, 7, 7, 7, 7, 7, 7);
+        const shorts sign = v < 0;
+        q.v[2 * i] = low_of(v, sign) + r;
+        q.v[2 * i + 1] = high_of(v, sign) + r;
     }
-    for_each_sum(in, width, r, [&](unsigned i, i32 sum) { q.of[i] = sum; });
+    r = __builtin_shufflevector(q.v[7], q.v[7], 3, 3, 3, 3);
 }
-template <class T>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, T* x) noexcept
-{
-    CCOLL_EXACT_BODY
-    if (width == 0) {
-        const T value = static_cast<T>(r) * step;
-        for (std::size_t i = 0; i < block_elements; ++i) x[i] = value;
-        return;
-    }
-    for_each_sum(in, width, r, [=](unsigned i, i32 sum) { x[i] = static_cast<T>(sum) * step; });
-}
-template <class T>
-CCOLL_INLINE void dequantise(const quanta& q, T step, T* x) noexcept
-{
-    CCOLL_EXACT_BODY
-    for (std::size_t i = 0; i < block_elements; ++i) x[i] = static_cast<T>(q.of[i]) * step;
-}
+#include <ccoll/codec/szp/registers.inl>
 
 /// Bit-sliced addition of two blocks of two's-complement planes: 32 numbers at once in a word. Planes that repeat the sign are dropped.
 /// @param most  planes of the sum: it is made modulo 2^most    @return the width of the sum
 [[gnu::noinline]] inline unsigned add_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, unsigned most, u8* out) noexcept
 {
-    if (wa == 0 || wb == 0) {
-        std::memcpy(out, wa == 0 ? b : a, 4 * (wa | wb));
-        return wa | wb;
+    const u8 *const narrow = wa < wb ? a : b, *const other = wa < wb ? b : a;
+    const unsigned least = std::min(wa, wb), width = std::max(wa, wb);
+    if (least == 0) {
+        std::memcpy(out, other, 4 * width);
+        return width;
     }
-    const u32 sign_a = get<u32>(a + 4 * (wa - 1)), sign_b = get<u32>(b + 4 * (wb - 1));
-    u32 carry = 0, sum = 0;
-    unsigned width = 0;  // behind the last plane that differs from the one below it
-    const unsigned planes = std::min(std::max(wa, wb) + 1, most);
-    for (unsigned k = 0; k < planes; ++k) {
-        const u32 x = k < wa ? get<u32>(a + 4 * k) : sign_a, y = k < wb ? get<u32>(b + 4 * k) : sign_b;
+    u32 sum = 0, carry = 0;
+    unsigned last = 0;  // plane that differs from the one below it
+    const auto add = [&](unsigned k, u32 x, u32 y) {
         const u32 differ = x ^ y, below = sum;
         sum = differ ^ carry;
         carry = (x & y) | (carry & differ);
         put(out + 4 * k, sum);
-        if (k > 0 && sum != below) width = k;
-    }
-    return width > 0 ? width + 1 : sum != 0;
-}
-/// 1 to Planes - 1 planes and the sign behind them, by whole registers: choosing it plane by plane takes as long as adding.
-template <std::size_t Planes>
-struct extended_planes {
-    u32 of[2 * Planes];
-
-    CCOLL_INLINE extended_planes(const u8* in, unsigned width) noexcept
-    {
-        const u32 sign = get<u32>(in + 4 * (width - 1));
-        std::memcpy(of, in, 4 * Planes);
-        for (std::size_t k = 0; k < Planes; ++k) of[width + k] = sign;
-    }
-};
-/// Widths from 8 on: 8 planes and then some. Most blocks have one or two more, so that the end of the loop is foreseen.
-[[gnu::noinline]] inline unsigned add_many_planes(const u8* a, unsigned wa, const u8* b, unsigned wb, u8* out) noexcept
-{
-    if ((wa | wb) > 15) return add_planes(a, wa, b, wb, widest, out);
-    const extended_planes<16> x(a, wa), y(b, wb);
-    u32 sum = 0, carry = 0;
-    unsigned last = 0;  // plane that differs from the one below it
-    const auto add = [&](unsigned k) {
-        const u32 differ = x.of[k] ^ y.of[k], below = sum;
-        sum = differ ^ carry;
-        carry = (x.of[k] & y.of[k]) | (carry & differ);
-        put(out + 4 * k, sum);
         last = k > 0 && sum != below ? k : last;
     };
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-    for (unsigned k = 0; k < 8; ++k) add(k);
-    for (unsigned k = 8; k <= std::max(wa, wb); ++k) add(k);
+    const u32 sign = get<u32>(narrow + 4 * (least - 1)), sign_of_other = get<u32>(other + 4 * (width - 1));
+    unsigned k = 0;
+    const auto add_both = [&] { add(k, get<u32>(narrow + 4 * k), get<u32>(other + 4 * k)); };
+    if (least >= 8) {  // most of these have one or two more planes, so that the ends of the loops are foreseen
+        CCOLL_UNROLLED for (; k < 8; ++k) add_both();
+    }
+    for (; k < least; ++k) add_both();
+    for (; k < width; ++k) add(k, sign, get<u32>(other + 4 * k));
+    if (width < most) add(width, sign, sign_of_other);
     return last > 0 ? last + 1 : sum != 0;
 }
 /// Without a loop for widths up to 7: its exits would be mispredicted.
@@ -277,23 +283,25 @@ CCOLL_INLINE unsigned add_blocks(const u8* a, unsigned wa, const u8* b, unsigned
         std::memcpy(out, wa == 0 ? b : a, 4 * widest);
         return wa | wb;
     }
-    if ((wa | wb) > 7) return add_many_planes(a, wa, b, wb, out);
-    const extended_planes<8> x(a, wa), y(b, wb);
-    u32 sum[8], carry = 0;
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-    for (std::size_t k = 0; k < 8; ++k) {
-        const u32 differ = x.of[k] ^ y.of[k];
+    if ((wa | wb) > 7) return add_planes(a, wa, b, wb, widest, out);
+    // The sign behind the planes, by whole registers: choosing it plane by plane takes as long as adding.
+    u32 x[16], y[16], sum[8], carry = 0;
+    const auto extend = [](const u8* in, unsigned width, u32* to) {
+        const u32 sign = get<u32>(in + 4 * (width - 1));
+        std::memcpy(to, in, 32);
+        for (std::size_t k = 0; k < 8; ++k) to[width + k] = sign;
+    };
+    extend(a, wa, x);
+    extend(b, wb, y);
+    CCOLL_UNROLLED for (std::size_t k = 0; k < 8; ++k)
+    {
+        const u32 differ = x[k] ^ y[k];
         sum[k] = differ ^ carry;
-        carry = (x.of[k] & y.of[k]) | (carry & differ);
+        carry = (x[k] & y[k]) | (carry & differ);
         put(out + 4 * k, sum[k]);
     }
     unsigned width = sum[7] != 0;
-#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
-#pragma GCC unroll 8
-#endif
-    for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
+    CCOLL_UNROLLED for (unsigned k = 0; k < 7; ++k) width = sum[k] != sum[7] ? k + 2 : width;
     return width;
 }
 
@@ -310,10 +318,13 @@ struct lines_of;
 
 #include <ccoll/codec/szp/loops.inl>
 #include <ccoll/codec/szp/choose.inl>
-#define CCOLL_FMA_TARGET CCOLL_TARGET
-#include <ccoll/codec/szp/wide.inl>
-#undef CCOLL_FMA_TARGET
 
-}  // namespace ccoll::inline CCOLL_ABI::detail::szp::portable
+}  // namespace portable
+
+#if defined(CCOLL_NEON_KERNELS)
+namespace neon = portable;  // compilers make NEON of it
+#endif
+
+}  // namespace ccoll::inline CCOLL_ABI::detail::szp
 
 #include <ccoll/base/kernels_end.inl>

@@ -1,20 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers.
+// codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers. The namespace that
+// includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
+//   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values
+//   nearest_in_double(x, z)     rint(x i) in double, and what quantise_in_double() makes of large values
+//   times(q, step)              q step in f32
+//   times<Half>(q, step)        q step in f64, of one half of the register
+//   get_planes(in, width, q)    differences
+//   scan(q, r)                  running sums of them
+//   scan_8_planes(in, width, q, r)   restore() for widths 1..8
 
-CCOLL_INLINE void subtract(const i32* from, quanta& q) noexcept
+/// Registers that can be added.
+typedef u32 addable __attribute__((vector_size(lanes)));
+typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
+inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
+
+CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
 {
-    quanta other;
-    load(from, other);
-    subtract(other, q);
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest(x + in_register * i, z);
 }
-CCOLL_INLINE void add_to(const i32* from, quanta& q) noexcept
+template <class T>
+CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
 {
-    quanta other;
-    load(from, other);
-    add_to(other, q);
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest_in_double(x + in_register * i, z);
+}
+/// In double from z.usual on, else in T.
+CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        const float* const at = x + in_register * i;
+        const addable in_t = reinterpret_cast<addable>(nearest(at, z)), in_double = reinterpret_cast<addable>(nearest_in_double(at, z));
+        const addable bits = *reinterpret_cast<const addable_in_memory*>(at) & 0x7fffffffu,
+                      below = reinterpret_cast<addable>(bits < z.usual);
+        q.v[i] = reinterpret_cast<running>((in_t & below) | (in_double & ~below));
+    }
+}
+CCOLL_INLINE addable number_at(const i32* from) noexcept { return *reinterpret_cast<const addable_in_memory*>(from); }
+CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) * reinterpret_cast<addable_in_memory*>(to + in_register * i) =
+        reinterpret_cast<addable>(q.v[i]);
+}
+CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = reinterpret_cast<running>(number_at(from + in_register * i));
+}
+CCOLL_INLINE void subtract(const quanta& from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
+        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) - reinterpret_cast<addable>(from.v[i]));
+}
+CCOLL_INLINE void add_to(const quanta& from, quanta& q) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] =
+        reinterpret_cast<running>(reinterpret_cast<addable>(q.v[i]) + reinterpret_cast<addable>(from.v[i]));
 }
 CCOLL_INLINE void difference(const i32* from, quanta& q) noexcept
 {
+    quanta before;
+    load(from - 1, before);
     load(from, q);
-    subtract(from - 1, q);
+    subtract(before, q);
+}
+/// Residuals to quanta, which are stored: one register after another, because no distance is shorter than that.
+CCOLL_INLINE void add_above(distances above, quanta& q, i32* to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        i32* const at = to + in_register * i;
+        addable v = reinterpret_cast<addable>(q.v[i]);
+        if (above.row != 0) v += number_at(at - above.row);
+        if (above.plane != 0) v += number_at(at - above.plane) - number_at(at - above.reach());
+        *reinterpret_cast<addable_in_memory*>(at) = v;
+        q.v[i] = reinterpret_cast<running>(v);
+    }
+}
+CCOLL_INLINE void start(running& r, i32 base) noexcept { r = reinterpret_cast<running>(addable{} + static_cast<u32>(base)); }
+
+/// @param to  a pointer, or a line writer
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, float step, To& to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) write(to, in_register * i, times(q.v[i], step));
+}
+template <class To>
+CCOLL_INLINE void dequantise(const quanta& q, double step, To& to) noexcept
+{
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
+    {
+        write(to, in_register * i, times<0>(q.v[i], step));
+        write(to, in_register * i + in_register / 2, times<1>(q.v[i], step));
+    }
+}
+
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (width == 0) {
+        CCOLL_UNROLLED for (auto& v : q.v) v = r;
+    } else if (width <= 8) {
+        scan_8_planes(in, width, q, r);
+    } else {
+        get_planes(in, width, q);
+        scan(q, r);
+    }
+}
+template <class T, class To>
+CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
+{
+    quanta q;
+    restore(in, width, r, q);
+    dequantise(q, step, to);
 }

@@ -26,6 +26,15 @@ constexpr u32 quantum_limit(rounding how) noexcept
     return u32{1} << (how == rounding::fast ? usual_exponent<T> : narrow_exponent);
 }
 
+/// How an encoder packs a chunk.
+struct packing {
+    distances above = {};
+    bool left = true;                                           ///< else values are not predicted at all
+    bool lists = true;                                          ///< may there be lists? (movement)
+    rounding usual = rounding::fast, unusual = rounding::fast;  ///< the second one where the first one does not hold a value
+    std::size_t zero = 0;                                       ///< so many values are 0 at the beginning
+};
+
 /// What a kernel makes of a value that has no quantum.
 inline constexpr i32 hold_out = std::numeric_limits<i32>::min();
 
@@ -50,26 +59,24 @@ inline u32 magnitude(i32 q) noexcept { return q < 0 ? u32{0} - static_cast<u32>(
 /// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
 inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
 
-/// Blocks narrower than `least` get more planes, which repeat the sign, from the end on: codes have four bits.
+/// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. @return the new end
 [[gnu::noinline]] inline u8* widen(u8* planes, group_widths& w, std::size_t blocks, unsigned least) noexcept
 {
-    std::size_t from = 0, to = 0;
+    u8 room[4 * group_blocks * widest_wide];
+    std::size_t words = 0;
+    for (std::size_t b = 0; b < blocks; ++b) words += w.of[b];
+    std::memcpy(room, planes, 4 * words);
+    const u8* from = room;
     for (std::size_t b = 0; b < blocks; ++b) {
-        from += w.of[b];
-        to += std::max<unsigned>(w.of[b], least);
-    }
-    u8* const end = planes + 4 * to;
-    for (std::size_t b = blocks; b-- > 0;) {
         const unsigned have = w.of[b], want = std::max(have, least);
-        from -= have;
-        to -= want;
-        u32 block[widest_wide];
-        std::memcpy(block, planes + 4 * from, 4 * have);
-        for (unsigned k = have; k < want; ++k) block[k] = have > 0 ? block[have - 1] : 0;
-        std::memcpy(planes + 4 * to, block, 4 * want);
+        std::memcpy(planes, from, 4 * have);
+        const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
+        for (unsigned k = have; k < want; ++k) put(planes + 4 * k, sign);
+        from += 4 * have;
+        planes += 4 * want;
         w.of[b] = static_cast<u8>(want);
     }
-    return end;
+    return planes;
 }
 
 /// Where the groups of a chunk go.
@@ -96,6 +103,13 @@ struct writer {
     {
         close(end, codes_of_lists, blocks, 0, true, base);
     }
+    /// The planes of another group.
+    void copy(const group_view& from, i32 base) noexcept
+    {
+        std::memcpy(planes, from.planes, 4 * from.words);
+        std::memcpy(codes, from.codes, 16);
+        end_group(planes + 4 * from.words, from.lowest, false, base);
+    }
     void close_flat(i32 base) noexcept
     {
         std::memset(codes, 0, 16);
@@ -107,6 +121,10 @@ private:
     {
         for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
         write_widths(w, lowest, codes);
+        end_group(end, lowest, lists, base);
+    }
+    void end_group(u8* end, unsigned lowest, bool lists, i32 base) noexcept
+    {
         next(lowest, lists, base);
         std::memset(end, 0, unit);
         planes = chunk + in_units(static_cast<std::size_t>(end - chunk));

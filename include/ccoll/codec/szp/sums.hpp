@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks. Nothing here depends on the element type.
+// codec/szp/sums.hpp - floor 2. Chunks of SZp from quanta, and sums of chunks and of their multiples. Nothing here depends on the element
+// type.
 #pragma once
+
+#include <cstdlib>
 
 #include <ccoll/codec/exceptions/addends.hpp>
 #include <ccoll/codec/szp/kernels.hpp>
+#include <ccoll/codec/szp/layout.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
@@ -35,7 +39,7 @@ inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out
     head.above = {};
     head.left = true;
     if (head.scale != scale::bits) head.wide = true;
-    const packed all = packers.in_use()(q, n, head.wide, out);
+    const packed all = packers(q, n, head.wide, out);
     if (head.scale == scale::bound) head.largest = all.largest;
     return finish(head, all, q[0], out);
 }
@@ -51,7 +55,7 @@ inline status read_quanta(const chunk_view& v, i64* to) noexcept
         std::fill_n(to, v.n, v.base);
         return status::ok;
     }
-    return v.head.wide ? wide_readers.in_use()(v, to) : narrow_readers.in_use()(v, to);
+    return v.head.wide ? wide_readers(v, to) : narrow_readers(v, to);
 }
 
 namespace sums {
@@ -59,62 +63,30 @@ namespace sums {
 /// Are differences what they are, and not modulo 2^32?
 inline bool are_whole(const chunk_view& v) noexcept
 {
-    return v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
+    return v.head.flat || v.head.wide || (v.head.above.none() && v.head.largest < u64{1} << narrow_exponent);
 }
-
 inline encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noexcept
 {
     for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
     return pack_quanta(p, n, {}, out);
 }
-
-/// The sum of a chunk and a flat one.
-/// @param head  largest is set
-inline encode_result raised(const chunk_view& v, i64 by, chunk_head head, u8* out) noexcept
-{
-    const auto plus = [](i64 a, i64 b) { return static_cast<i64>(static_cast<u64>(a) + static_cast<u64>(b)); };
-    if (v.head.flat) {
-        packed all;
-        all.flat = true;
-        return finish(head, all, plus(v.base, by), out);
-    }
-    if (!v.head.left || v.head.exceptions != 0 || v.size > most_bytes(v.n, v.head.wide) || (!v.head.wide && head.largest >> 31 != 0)) {
-        alignas(64) i64 q[chunk_elements];
-        if (read_quanta(v, q) != status::ok) return {0, status::corrupt};
-        for (std::size_t i = 0; i < v.n; ++i) q[i] = plus(q[i], by);
-        return pack_quanta(q, v.n, head, out);
-    }
-    for (std::size_t g = 0; g < v.groups; ++g)
-        if (group_view one; !v.open(g, one)) return {0, status::corrupt};
-    std::memcpy(out, v.bytes, v.size);
-    head.wide = v.head.wide;
-    head.above = v.head.above;
-    head.write(out);
-    // With distances, later bases are differences, which stay.
-    for (std::size_t g = 0; g < (v.head.above.none() ? v.groups : 1); ++g) {
-        u8* const at = out + (v.head.wide ? bases_at(v.groups) + 8 * g : places_at(v.groups) + 8 * g + 4);
-        if (v.head.wide) put(at, plus(get<i64>(at), by));
-        else put(at, static_cast<i32>(plus(get<i32>(at), by)));
-    }
-    return {v.size};
-}
-
 /// @param largest  not below the magnitude of any sum
 inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
     chunk_head head;
     head.largest = largest;
-    const bool alike = !x.head.flat && !y.head.flat && x.head.left && y.head.left && x.head.above == y.head.above;
+    packed all;
+    all.flat = x.head.flat && y.head.flat;
+    if (all.flat) return finish(head, all, static_cast<i64>(static_cast<u64>(x.base) + static_cast<u64>(y.base)), out);
+    // A flat chunk is predicted as the other one.
+    const bool alike = x.head.flat || y.head.flat || x.head.above == y.head.above;
     const bool narrow = !x.head.wide && !y.head.wide && largest >> 31 == 0;
-    if (alike && (narrow || (are_whole(x) && are_whole(y)))) {
-        head.above = x.head.above;
+    if (alike && (x.head.left || x.head.flat) && (y.head.left || y.head.flat) && (narrow || (are_whole(x) && are_whole(y)))) {
+        head.above = x.head.flat ? y.head.above : x.head.above;
         head.wide = !narrow;
-        const packed all = adders.in_use()(x, y, head.wide, out);
-        if (all.end == nullptr) return {0, status::corrupt};
-        return finish(head, all, 0, out);
+        all = adders(x, y, head.above, head.wide, out);
+        return all.end != nullptr ? finish(head, all, 0, out) : encode_result{0, status::corrupt};
     }
-    if (x.head.flat && x.head.exceptions == 0) return raised(y, x.base, head, out);
-    if (y.head.flat && y.head.exceptions == 0) return raised(x, y.base, head, out);
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
     return pack_sum(p, q, x.n, out);
@@ -137,20 +109,13 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
                       [&](u8* to, const u8* end) { return exceptions::merge_alike(from_x, x.size - at_x, from_y, n, to, end); });
     exceptions::addend a, b;
     if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
-    if (exceptions::have_same_bridges(a, b, n))
-        return append(sum_of_quanta(x, y, largest, out),
-                      [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, nullptr, nullptr, to, end); });
+    const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
+    if (exceptions::have_same_bridges(a, b, n)) return append(sum_of_quanta(x, y, largest, out), merge);
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
-    // The sections first, because they set bridges to 0.
-    alignas(64) u8 room[exceptions::most_addend_bytes(chunk_elements)];
-    const exceptions::merged m = exceptions::merge(a, b, n, p, q, room, room + sizeof room);
-    if (m.code != status::ok) return {0, m.code};
-    return append(pack_sum(p, q, n, out), [&](u8* to, const u8*) {
-        const auto bytes = static_cast<std::size_t>(m.end - room);
-        std::memcpy(to, room, bytes);
-        return exceptions::merged{to + bytes};
-    });
+    exceptions::clear_bridges(a, b, n, p);
+    exceptions::clear_bridges(b, a, n, q);
+    return append(pack_sum(p, q, n, out), merge);
 }
 
 inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noexcept
@@ -159,6 +124,44 @@ inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noex
     if (largest < x.head.largest || largest >> 62 != 0) return {0, status::too_large};
     if (x.head.exceptions == 0 && y.head.exceptions == 0) return sum_of_quanta(x, y, largest, out);
     return sum_of_exceptions(x, y, largest, out);
+}
+
+/// The addend of factor x. With a factor of 0 all values are 0.
+inline encode_result multiple(const chunk_view& x, i32 factor, u8* out) noexcept
+{
+    if (factor == 0) {
+        packed all;
+        all.flat = true;
+        return finish({}, all, 0, out);
+    }
+    const auto times = static_cast<u64>(std::abs(static_cast<i64>(factor)));
+    if (x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
+    alignas(64) i64 q[chunk_elements];
+    if (read_quanta(x, q) != status::ok) return {0, status::corrupt};
+    for (std::size_t i = 0; i < x.n; ++i) q[i] = static_cast<i64>(static_cast<u64>(q[i]) * static_cast<u64>(i64{factor}));
+    const encode_result r = pack_quanta(q, x.n, {}, out);
+    const std::size_t at = x.head.exceptions;
+    if (at == 0 || r.code != status::ok) return r;
+    u8* const section = behind(r, out);
+    const exceptions::merged m =
+        exceptions::scale(x.bytes + at, x.size - at, x.n, factor, section, section + exceptions::most_addend_bytes(x.n));
+    if (m.code != status::ok) return {0, m.code};
+    return with_exceptions(section, m.end, 0, out);
+}
+
+/// The addend of p x + q y.
+[[gnu::noinline]] inline encode_result combine(i32 p, const chunk_view& x, i32 q, const chunk_view& y, u8* out) noexcept
+{
+    constexpr std::size_t room = most_addend_bytes(chunk_elements);
+    alignas(64) u8 a[room], b[room];
+    const encode_result of_x = multiple(x, p, a), of_y = multiple(y, q, b);
+    for (const encode_result& r : {of_x, of_y})
+        if (r.code != status::ok) return r;
+    chunk_view px, qy;
+    for (const status s : {read_chunk({reinterpret_cast<const std::byte*>(a), of_x.bytes}, x.n, px),
+                           read_chunk({reinterpret_cast<const std::byte*>(b), of_y.bytes}, x.n, qy)})
+        if (s != status::ok) return {0, s};
+    return add(px, qy, out);
 }
 
 }  // namespace sums

@@ -3,6 +3,9 @@
 // range, kept chunks. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
 // szp/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
+#if !defined(CCOLL_FMA_TARGET)
+#define CCOLL_FMA_TARGET CCOLL_TARGET
+#endif
 
 /// The nearest quanta of 32 values.
 template <class T>
@@ -114,28 +117,19 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
     writer to(chunk, n, wide);
     for (std::size_t g = 0; g < to.groups; ++g) {
         const i64* const from = q + group_elements * g;
-        const std::size_t blocks = blocks_of(length_of(n, g));
-        group_widths w;
-        u8* p = to.planes;
-        unsigned lowest = widest_wide, highest = 0;
-        const i64 base = from[0];
-        for (std::size_t b = 0; b < blocks; ++b) {
-            i64 d[block_elements];
-            const i64* const block = from + block_elements * b;
-            d[0] = b == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
-            for (std::size_t i = 1; i < block_elements; ++i)
-                d[i] = static_cast<i64>(static_cast<u64>(block[i]) - static_cast<u64>(block[i - 1]));
-            if (!wide)
-                for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
-            const unsigned width = put_planes_wide(d, p);
-            w.of[b] = static_cast<u8>(width);
-            lowest = std::min(lowest, width);
-            highest = std::max(highest, width);
-            p += 4 * width;
-        }
-        all.flat = all.flat && highest == 0 && base == q[0];
-        if (wide) put(chunk + bases_at(to.groups) + 8 * g, base);
-        to.close(p, w, blocks, lowest, highest, wide ? 0 : static_cast<i32>(base));
+        if (wide) put(chunk + bases_at(to.groups) + 8 * g, from[0]);
+        const unsigned highest =
+            pack_group(to, blocks_of(length_of(n, g)), wide ? 0 : static_cast<i32>(from[0]), [&](std::size_t i, u8* p) CCOLL_TARGET {
+                i64 d[block_elements];
+                const i64* const block = from + i;
+                d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
+                for (std::size_t k = 1; k < block_elements; ++k)
+                    d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
+                if (!wide)
+                    for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
+                return put_planes_wide(d, p);
+            });
+        all.flat = all.flat && highest == 0 && from[0] == q[0];
     }
     all.end = to.planes;
     return all;
@@ -174,3 +168,4 @@ CCOLL_TARGET inline status read_wide(const chunk_view& view, i64* to) noexcept
     }
     return status::ok;
 }
+#undef CCOLL_FMA_TARGET

@@ -30,24 +30,16 @@ CCOLL_INLINE const Table& in_memory(const Table& table) noexcept
 struct alignas(32) plane_numbers {
     u32 of[9][8];
 };
-constexpr plane_numbers make_plane_numbers()
+constexpr plane_numbers plane_numbers_in(const unsigned (&order)[8])
 {
-    plane_numbers n{};
-    for (unsigned w = 1; w <= 8; ++w)
-        for (unsigned k = 0; k < 8; ++k) n.of[w][k] = std::min(k, w - 1);
-    return n;
-}
-inline constexpr plane_numbers kept_planes = make_plane_numbers();
-/// The same with words that are 4 apart side by side, then those that are 2 apart.
-constexpr plane_numbers make_turned_numbers()
-{
-    constexpr unsigned order[8] = {0, 4, 2, 6, 1, 5, 3, 7};
     plane_numbers n{};
     for (unsigned w = 1; w <= 8; ++w)
         for (unsigned k = 0; k < 8; ++k) n.of[w][k] = std::min(order[k], w - 1);
     return n;
 }
-inline constexpr plane_numbers turned_planes = make_turned_numbers();
+inline constexpr plane_numbers kept_planes = plane_numbers_in({0, 1, 2, 3, 4, 5, 6, 7});
+/// Words that are 4 apart side by side, then those that are 2 apart.
+inline constexpr plane_numbers turned_planes = plane_numbers_in({0, 4, 2, 6, 1, 5, 3, 7});
 
 /// 8x8 bit transposes between 8 words, in each of their 4 bytes, swap bits between words that are 4, 2 and 1 apart: word j keeps `keep`
 /// bits, and gets the others of its partner, turned to the left. Twice, for registers of 64 bytes.

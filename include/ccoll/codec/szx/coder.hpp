@@ -56,7 +56,7 @@ struct chunk_coder {
         const T limit = error_limit<T>(field.eb);
         if (!(limit > 0)) return {0, status::unsupported};
         const auto missing = static_cast<word>(field.missing.bits);
-        if (field.missing.declared && exceptions::has_bits(in.data(), in.size(), missing))
+        if (field.missing.declared && exceptions::has_bits<T>(in.data(), in.size(), missing))
             return without_exceptions({0, status::unsupported}, in, dst, limit, {far_limit(limit), missing});
         const encode_result all = encode_blocks(in, dst, limit);
         const bool kept_raw = all.raw_blocks > 0 || all.code != status::ok;
@@ -141,10 +141,10 @@ private:
         exceptions::places at;
         T others[ChunkElements];
         exceptions::u8 section[most_section_bytes];
-        exceptions::split(in.data(), in.size(), rule, at, others);
+        exceptions::split<T>(in.data(), in.size(), rule, at, others);
         if (at.values == 0) return usual;
         const exceptions::u8* const end =
-            exceptions::write(in.data(), in.size(), at, section, section + sizeof section, most_changes(in.size()));
+            exceptions::write<T>(in.data(), in.size(), at, section, section + sizeof section, most_changes(in.size()));
         if (end == nullptr) return usual;
         repeat_ordinary(others, in.size(), at);
         const auto section_bytes = static_cast<std::size_t>(end - section), most = std::min(dst.size(), in.size_bytes());
@@ -173,7 +173,7 @@ public:
         const const_byte_span blocks = src.first(place).subspan(head_bytes), section = src.subspan(place);
         if (const status s = decode_blocks(blocks, exceptions::unit - 1, out, eb, stores::cached); s != status::ok) return s;
         const auto* const from = reinterpret_cast<const exceptions::u8*>(section.data());
-        return exceptions::read(from, section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
+        return exceptions::read<T>(from, section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
 private:

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// codec/exceptions/blocks.inl - floor 2. Primitives on blocks of 32 values, by registers that compilers make for the set. The namespace
+// that includes this file, and those that follow, has `lanes`, the bytes of a register, and signs(v): the sign bits of the words of one.
+
+template <element T>
+struct registers_of;
+template <>
+struct registers_of<float> {
+    typedef float values __attribute__((vector_size(lanes)));
+    typedef i32 words __attribute__((vector_size(lanes)));
+    typedef words in_memory __attribute__((aligned(4), may_alias));
+};
+template <>
+struct registers_of<double> {
+    typedef double values __attribute__((vector_size(lanes)));
+    typedef i64 words __attribute__((vector_size(lanes)));
+    typedef words in_memory __attribute__((aligned(8), may_alias));
+};
+template <element T>
+using words_of = typename registers_of<T>::words;
+template <element T>
+inline constexpr unsigned in_register = lanes / sizeof(T);
+
+template <element T>
+struct word_numbers {
+    T count[in_register<T>];  ///< 0, 1, 2 and so on
+    typename fields_of<T>::signed_word bit[in_register<T>];
+};
+template <element T>
+inline constexpr word_numbers<T> numbers_of = [] {
+    word_numbers<T> all{};
+    for (unsigned k = 0; k < in_register<T>; ++k) {
+        all.count[k] = static_cast<T>(k);
+        all.bit[k] = static_cast<typename fields_of<T>::signed_word>(1u << k);
+    }
+    return all;
+}();
+
+template <element T>
+CCOLL_INLINE words_of<T> words_at(const T* x) noexcept
+{
+    return *reinterpret_cast<const typename registers_of<T>::in_memory*>(x);
+}
+template <element T>
+CCOLL_INLINE void put_words(T* x, const words_of<T>& v) noexcept
+{
+    *reinterpret_cast<typename registers_of<T>::in_memory*>(x) = v;
+}
+/// Puts other words in the places of the mask.
+template <element T>
+CCOLL_INLINE void put_some(T* x, u32 mask, const words_of<T>& v) noexcept
+{
+    const words_of<T> bit = *reinterpret_cast<const typename registers_of<T>::in_memory*>(numbers_of<T>.bit);
+    put_words(x, (bit & static_cast<typename fields_of<T>::signed_word>(mask)) != 0 ? v : words_at(x));
+}
+
+/// Which values are exceptional; copies the others, and 0 for these.
+template <element T>
+CCOLL_INLINE u32 part(const T* x, const rule<T>& is, bool any_missing, T* to) noexcept
+{
+    using number = typename fields_of<T>::signed_word;
+    constexpr unsigned count = in_register<T>;
+    const auto below = static_cast<number>(is.limit - 1), missing = static_cast<number>(is.missing);
+    words_of<T> exceptional[block_elements / count], any = {};
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements / count; ++i)
+    {
+        const words_of<T> v = words_at(x + count * i);
+        exceptional[i] = (v & std::numeric_limits<number>::max()) > below;
+        if (any_missing) exceptional[i] |= v == missing;
+        any |= exceptional[i];
+        put_words(to + count * i, v & ~exceptional[i]);
+    }
+    if (signs(any) == 0) return 0;  // most blocks
+    u32 mask = 0;
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements / count; ++i) mask |= signs(exceptional[i]) << count * i;
+    return mask;
+}
+/// Which values have these bits?
+template <element T>
+CCOLL_INLINE u32 equal(const T* x, typename rule<T>::word bits) noexcept
+{
+    constexpr unsigned count = in_register<T>;
+    const auto number = static_cast<typename fields_of<T>::signed_word>(bits);
+    u32 mask = 0;
+    CCOLL_UNROLLED for (unsigned i = 0; i < block_elements; i += count)
+    {
+        const words_of<T> same = words_at(x + i) == number;
+        mask |= signs(same) << i;
+    }
+    return mask;
+}
+template <element T>
+CCOLL_INLINE void put_all(T* x, typename rule<T>::word bits) noexcept
+{
+    for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(x + i, &bits, sizeof bits);
+}
+/// Puts a value in the places of the mask.
+template <element T>
+CCOLL_INLINE void put(T* x, u32 mask, typename rule<T>::word bits) noexcept
+{
+    const words_of<T> all = words_of<T>{} + static_cast<typename fields_of<T>::signed_word>(bits);
+    for (unsigned i = 0; i < block_elements; i += in_register<T>) put_some(x + i, mask >> i, all);
+}
+/// Value i of the mask, which is a run, becomes number i - before of `count` that lead from a to b, of which neither is counted. It is
+/// never outside.
+template <element T>
+CCOLL_INLINE void ramp(T* block, u32 mask, int before, std::size_t count, T a, T b) noexcept
+{
+    CCOLL_EXACT_BODY
+    using values = typename registers_of<T>::values;
+    const values none = {}, from = none + a, until = none + b, low = from < until ? from : until, high = from < until ? until : from;
+    const auto numbers = reinterpret_cast<values>(words_at(numbers_of<T>.count));
+    const T per_step = 1 / static_cast<T>(count + 1);
+    for (unsigned i = static_cast<unsigned>(std::countr_zero(mask)) / in_register<T> * in_register<T>; i < block_elements && mask >> i != 0;
+         i += in_register<T>) {
+        const values share = (numbers + static_cast<T>(static_cast<int>(i) - before)) * per_step;
+        values v = from * (1 - share) + until * share;
+        v = v < low ? low : v;
+        put_some(block + i, mask >> i, reinterpret_cast<words_of<T>>(v > high ? high : v));
+    }
+}
