@@ -82,16 +82,16 @@ private:
         return exceptions::read<T>(section, view.section.size(), out.data(), out.size()) ? status::ok : status::corrupt;
     }
 
-    /// @param chunk  of SZp    @param q  gets its quanta    @return has it quanta that could be coded?
-    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head, i32* q) noexcept
+    /// @param chunk  of SZp    @param q  gets the place of its quanta in `room`    @return has it quanta that could be coded?
+    static bool read_quanta_of(const_byte_span chunk, std::size_t n, std::size_t readable, szp::chunk_head& head, szp::chunk_quanta& room,
+                               const i32*& q) noexcept
     {
         const auto read = [&](szp::chunk_view& view) {
             head = view.head;
             if (head.flat || head.wide || head.scale == szp::scale::bits) return status::unsupported;
-            alignas(64) std::int64_t wide[chunk_elements];
-            const status s = szp::read_quanta(view, wide);
-            if (s == status::ok) std::transform(wide, wide + n, q, [](std::int64_t one) { return static_cast<i32>(one); });
-            return s;
+            i32* const first = room.first(head.above);
+            q = first;
+            return szp::readers_of_32(view, first);
         };
         return szp::with_view<T>({chunk, readable}, n, false, read) == status::ok;
     }
@@ -103,8 +103,9 @@ private:
         if (in.size() < least_values) return plain;
         const byte_span chunk = dst.first(plain.bytes);
         szp::chunk_head head;
-        i32 q[chunk_elements];
-        if (!read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, q)) return plain;
+        szp::chunk_quanta room;
+        const i32* q = nullptr;
+        if (!read_quanta_of(chunk, in.size(), dst.size() - plain.bytes, head, room, q)) return plain;
         const exact_environment environment;  // costs of distances are rounded
         double own_step;
         std::memcpy(&own_step, &head.largest, sizeof own_step);

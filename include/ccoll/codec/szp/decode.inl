@@ -140,6 +140,12 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
     return status::ok;
 }
 
+/// The quanta of a narrow chunk. @param first  @see for_each_block
+CCOLL_TARGET inline status read_quanta_of_32(const chunk_view& view, i32* first) noexcept
+{
+    return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
+}
+
 /// The quanta of a narrow chunk as 64-bit integers. @param to  whole blocks
 CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
 {
