@@ -400,7 +400,7 @@ TEMPLATE_TEST_CASE("the place of a group of SZp that has no planes means nothing
     std::fill(x.begin() + n / 2 - 100, x.end(), x[n / 2 - 100]);
     for (const std::size_t row : {0u, 40u}) {
         INFO("row " << row);
-        const facts<T> known{ccoll::field_strides(row)};
+        const facts known{ccoll::field_strides(row)};
         const bytes chunk = moved(x, eb, known), sums = addend(x, eb, known), noise = addend(fields::random<T>(n, 5), eb);
         const auto elsewhere = [](bytes all) {
             const std::size_t at = ccoll::detail::szp::places_at(2) + 8;
