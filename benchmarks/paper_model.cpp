@@ -65,25 +65,29 @@ variant of(std::string name, coding codec, ccoll::placement_rules rules, codec_f
     return {std::move(name), path, std::move(figures), overlaps};
 }
 
+/// The speed of `v`, in multiples of that of `first`.
+void print_speed(const options& o, const std::string& figure, const std::string& codecs, const variant& first, const variant& v, int p,
+                 double mb, double rate)
+{
+    const double n = mb * 1e6 / 4, plain = seconds_of(first, p, n, o.latency, rate), s = seconds_of(v, p, n, o.latency, rate);
+    fmt::print(" {:8.2f}", plain / s);
+    write(o, {{"what", "paper model"},
+              {"figure", figure},
+              {"codecs", codecs},
+              {"variant", v.name},
+              {"ranks", p},
+              {"mb", mb},
+              {"gbit", rate},
+              {"seconds", s},
+              {"speed_up", plain / s}});
+}
 void print_speeds(const options& o, const std::string& figure, const std::string& codecs, const std::vector<variant>& all, int p, double mb)
 {
     fmt::print("\n{}: {} ranks, {:g} MB, {}: times the speed of the ring without a codec\n{:34}", figure, p, mb, codecs, "");
     for (const double rate : o.rates) fmt::print(" {:>8}", fmt::format("{:g} Gb/s", rate));
     for (const variant& v : all) {
         fmt::print("\n{:34}", v.name);
-        for (const double rate : o.rates) {
-            const double n = mb * 1e6 / 4, plain = seconds_of(all[0], p, n, o.latency, rate), s = seconds_of(v, p, n, o.latency, rate);
-            fmt::print(" {:8.2f}", plain / s);
-            write(o, {{"what", "paper model"},
-                      {"figure", figure},
-                      {"codecs", codecs},
-                      {"variant", v.name},
-                      {"ranks", p},
-                      {"mb", mb},
-                      {"gbit", rate},
-                      {"seconds", s},
-                      {"speed_up", plain / s}});
-        }
+        for (const double rate : o.rates) print_speed(o, figure, codecs, all[0], v, p, mb, rate);
     }
     fmt::print("\n");
 }
@@ -97,19 +101,7 @@ void print_over_ranks(const options& o, const std::string& figure, const std::st
     for (const int p : ranks) fmt::print(" {:>8}", p);
     for (const variant& v : all) {
         fmt::print("\n{:34}", v.name);
-        for (const int p : ranks) {
-            const double n = mb * 1e6 / 4, plain = seconds_of(all[0], p, n, o.latency, rate), s = seconds_of(v, p, n, o.latency, rate);
-            fmt::print(" {:8.2f}", plain / s);
-            write(o, {{"what", "paper model"},
-                      {"figure", figure},
-                      {"codecs", codecs},
-                      {"variant", v.name},
-                      {"ranks", p},
-                      {"mb", mb},
-                      {"gbit", rate},
-                      {"seconds", s},
-                      {"speed_up", plain / s}});
-        }
+        for (const int p : ranks) print_speed(o, figure, codecs, all[0], v, p, mb, rate);
     }
     fmt::print("\n");
 }
