@@ -114,7 +114,7 @@ for part in "${parts[@]}"; do
         quick) on_links "$ranks" papers --operation allreduce bcast --field turbulence ;;
         sizes) on_links "$ranks" papers --operation allreduce --field turbulence --elements 262144 1048576 4194304 16777216 ;;
         fields) on_links "$ranks" papers --operation allreduce --field wavefronts "${own[@]+"${own[@]}"}" ;;
-        bounds) on_links "$ranks" papers --operation allreduce --field wavefronts --bound 1e-2 1e-4 ;;
+        bounds) on_links "$ranks" papers --operation allreduce --field wavefronts turbulence --bound 1e-2 1e-4 ;;
         moved) on_links "$ranks" papers --operation reduce bcast scatter --field turbulence --elements 1048576 4194304 16777216 ;;
         ranks)
             for n in 2 8; do on_links $n papers --field turbulence; done
