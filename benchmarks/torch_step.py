@@ -93,7 +93,7 @@ def main():
     print(f"{p} ranks, {chosen.link}, {parameters / 1e6:.1f} million parameters, {chosen.batch} points per rank, {chosen.steps} steps in turn")
     print(f"{'variant':42} {'s per step':>10} {'quartiles':>15} {'cpu s':>6} {'gloo / it':>9}")
     usual = statistics.median(every["gloo"].seconds) if "gloo" in every else None
-    library = ccoll_torch.library().split(",")[0].strip()
+    library = " ".join(ccoll_torch.library().split("\n")[0].split(",")[0].split())
     for name, one in every.items():
         quarters = statistics.quantiles(one.seconds, n=4) if len(one.seconds) > 1 else one.seconds * 3
         middle = statistics.median(one.seconds)
