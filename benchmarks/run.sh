@@ -14,6 +14,7 @@
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
 #   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some thirty minutes; --help
 #   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
+#   benchmarks/run.sh unmodified [options]  programs in Fortran and Python without and with examples/preload, on links of 1 Gb/s; --help
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another
 #   benchmarks/run.sh compare <before> <after>  two runs, as JSON lines: what has moved beyond its spread
 #   benchmarks/run.sh compile             seconds that a compiler takes for programs that use ccoll, also in out/compile.jsonl
@@ -27,7 +28,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . benchmarks/lab/idle.sh
 
 usage() {
-    sed -n '3,19s/^# \{0,1\}//p' benchmarks/run.sh
+    sed -n '3,21s/^# \{0,1\}//p' benchmarks/run.sh
     exit "$1"
 }
 
@@ -97,7 +98,7 @@ if asks_for_help "$@"; then
     case $what in
         codec | ratio | threads | model) [ "${1:-}" = --lab ] || printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
         compile)
-            sed -n '3,7s/^# \{0,1\}//p' benchmarks/compile_time.sh
+            sed -n '3,21s/^# \{0,1\}//p' benchmarks/compile_time.sh
             exit 0
             ;;
     esac
@@ -146,6 +147,7 @@ case $what in
     papers) exec benchmarks/lab/papers.sh "$@" ;;
     readme) exec benchmarks/lab/readme.sh "$@" ;;
     torch) exec benchmarks/lab/torch.sh "$@" ;;
+    unmodified) exec benchmarks/lab/unmodified.sh "$@" ;;
     -h | --help | help) usage 0 ;;
     *) usage 2 >&2 ;;
 esac
