@@ -98,7 +98,7 @@ if asks_for_help "$@"; then
     case $what in
         codec | ratio | threads | model) [ "${1:-}" = --lab ] || printf 'Options of benchmarks/run.sh %s (the program is built first, which may take a minute):\n\n' "$what" ;;
         compile)
-            sed -n '3,21s/^# \{0,1\}//p' benchmarks/compile_time.sh
+            sed -n '3,7s/^# \{0,1\}//p' benchmarks/compile_time.sh
             exit 0
             ;;
     esac
