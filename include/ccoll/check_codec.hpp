@@ -268,7 +268,7 @@ private:
 
     // ---- addends ----
 
-    std::vector<std::byte> add(const std::vector<std::byte>& a, const std::vector<std::byte>& b)
+    std::vector<std::byte> add(const_byte_span a, const_byte_span b)
     {
         std::vector<std::byte> sum;
         const std::size_t n = in_.size(), room = impl::max_addend_bytes(n);
@@ -317,9 +317,9 @@ private:
         std::vector<std::byte> sum(impl::max_addend_bytes(n));
         std::size_t cuts = 0, taken = 0;
         for (std::size_t length = 0; length < parts[0].size(); length += parts[0].size() / 64 + 1, ++cuts) {
-            const std::vector<std::byte> cut(parts[0].begin(), parts[0].begin() + static_cast<std::ptrdiff_t>(length));
-            taken +=
-                impl::add_chunks(cut, parts[1], n, sum).code == status::ok || impl::add_chunks(parts[1], cut, n, sum).code == status::ok;
+            const std::vector<std::byte> copy(parts[0].begin(), parts[0].begin() + static_cast<std::ptrdiff_t>(length));
+            const const_byte_span cut = copy, whole = parts[1];
+            taken += impl::add_chunks(cut, whole, n, sum).code == status::ok || impl::add_chunks(whole, cut, n, sum).code == status::ok;
         }
         if (taken == cuts && cuts > 1) say("add_chunks does not notice that bytes are missing");
     }
