@@ -120,10 +120,7 @@ double seconds_of_decision()
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"Codec::Auto against plain MPI and against its candidates"};
     std::vector<std::string> operations{"allreduce"}, of{"turbulence", "wave", "gradient", "noise", "constant"};
     std::vector<std::size_t> sizes{2, 16384, 262144, 2097152};

@@ -182,10 +182,7 @@ bool all_ranks_equal(const std::vector<float>& v)
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
 
     CLI::App app{"compressed collectives against plain MPI"};
     std::string operation = "allreduce", field = "turbulence", link = "unknown", json;

@@ -135,10 +135,7 @@ codec_figures measured_codec(coding codec, Field field, double eb, int me)
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 1;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"the cost model beside measurements"};
     std::vector<std::size_t> sizes{16384, 262144, 1048576, 4194304};
     std::vector<std::string> of{"turbulence", "wavefronts"};

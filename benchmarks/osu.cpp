@@ -159,10 +159,7 @@ void measure(const options& o, const std::string& operation, int me, int p)
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"latencies of plain MPI and of plans of ccoll, in the layout of the OSU micro-benchmarks"};
     options o;
     app.add_option("--operation", o.operations)->check(CLI::IsMember({"allreduce", "bcast", "alltoall"}))->capture_default_str();

@@ -11,6 +11,18 @@
 #include <string>
 #include <vector>
 
+struct place_in_world {
+    int rank = 0, size = 0;
+};
+inline place_in_world begin_mpi(int& argc, char**& argv)
+{
+    MPI_Init(&argc, &argv);
+    place_in_world mine;
+    MPI_Comm_rank(MPI_COMM_WORLD, &mine.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &mine.size);
+    return mine;
+}
+
 inline double over_ranks(double mine, MPI_Op op)
 {
     double all = 0;

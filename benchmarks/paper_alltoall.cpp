@@ -261,10 +261,7 @@ bool run(const options& o, const std::string& field, std::vector<T> x, int me, i
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"what Zhou et al. compare: alltoall with ZFP at a rate"};
     options o;
     app.add_option("--field", o.fields, "turbulence, wavefronts, a file *.f32, or f64: points, plasma")->capture_default_str();

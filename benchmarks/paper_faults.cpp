@@ -173,10 +173,7 @@ bool links(const options& o, int me, int p)
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"what checks cost, and links that flip bits"};
     options o;
     app.add_option("--part", o.parts, "checks: of one core; links: calls over links that flip bits")

@@ -222,10 +222,7 @@ bool print(std::vector<row>& rows, const conditions& c)
 
 int main(int argc, char** argv)
 {
-    MPI_Init(&argc, &argv);
-    int me = 0, p = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &p);
+    const auto [me, p] = begin_mpi(argc, argv);
     CLI::App app{"what C-Coll and ghZCCL compare"};
     std::vector<std::string> operations{"allreduce", "reduce", "bcast", "scatter"}, of{"turbulence", "wavefronts"};
     std::vector<std::size_t> sizes{4194304};
