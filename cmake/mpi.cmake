@@ -60,10 +60,12 @@ function(mpi_shared mpi)
 endfunction()
 
 # share_processors(<test> <mpi> <ranks>): Waiting ranks of MPICH spin, so tests that run at the same time would only slow each other down.
-# Those of Open MPI let others go on (mpi_yield_when_idle): beside each other tests take two thirds of the time.
+# Those of Open MPI let others go on (mpi_yield_when_idle): two beside each other take two thirds of the time.
 function(share_processors test mpi ranks)
   if(ranks GREATER 3 OR NOT mpi STREQUAL openmpi)
     set_tests_properties(${test} PROPERTIES RUN_SERIAL TRUE)
+  else()
+    set_tests_properties(${test} PROPERTIES PROCESSORS 2)
   endif()
 endfunction()
 

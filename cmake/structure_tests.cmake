@@ -8,7 +8,7 @@ function(structure_test name seconds script)
   add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} "-DCOMPILE=${COMPILE}" "-DHEADERS=${HEADERS}" ${ARGN} -P ${root}/cmake/${script})
   string(REGEX REPLACE "[/:].*" "" area ${name})
   # The longest of all tests: a run that has no times yet begins with them.
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds} LABELS ${area} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds} COST ${seconds} PROCESSORS 2 LABELS ${area} SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
 foreach(area floors docs wire format instrument signatures headers compile_fail consumers)
   add_area(${area})  # scripts alone: nothing is built beforehand
@@ -209,7 +209,7 @@ function(bad_program name compiler file case)
   endif()
   add_test(NAME compile_fail/${compiler}/${name} COMMAND ${Python3_EXECUTABLE} -B ${root}/cmake/expect_errors.py ${here}/compile_fail/${file}
            ${case} ${compiler_${compiler}} ${bad_flags} ${ARGN})
-  set_tests_properties(compile_fail/${compiler}/${name} PROPERTIES TIMEOUT 120 LABELS compile_fail)
+  set_tests_properties(compile_fail/${compiler}/${name} PROPERTIES TIMEOUT 120 PROCESSORS 2 LABELS compile_fail)
 endfunction()
 file(GLOB bad_programs CONFIGURE_DEPENDS RELATIVE ${here}/compile_fail ${here}/compile_fail/*.cpp)
 foreach(file ${bad_programs})

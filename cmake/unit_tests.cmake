@@ -111,6 +111,12 @@ if(CCOLL_TEST_PRECOMPILE)
   target_precompile_headers(ccoll_unit_headers PRIVATE ${here}/support/precompiled.hpp)
 endif()
 
+# Freed memory is watched until 16 MiB more are freed, instead of 256 MiB: with so much new memory a sixth of the time goes to page faults.
+set(sanitizer_options "")
+if(CCOLL_TEST_SANITIZE MATCHES "address")
+  set(sanitizer_options "ASAN_OPTIONS=quarantine_size_mb=16")
+endif()
+
 # ---- programs ----
 # add_unit_test(<area> <files...>): the program unit_<folder>_<name> of the area <folder>/<name>
 function(add_unit_test area)
@@ -137,7 +143,7 @@ function(add_unit_test area)
   endif()
   add_custom_command(TARGET ${program} POST_BUILD VERBATIM
     COMMAND ${CMAKE_COMMAND} -DPROGRAM=$<TARGET_FILE:${program}> "-DEMULATOR=${CMAKE_CROSSCOMPILING_EMULATOR}" "-DLIST=${list_cases}" "-DSTRICT=${no_case_is_an_error}"
-            -DPREFIX=unit/${folder} -DLABEL=${area} -DSECONDS=${seconds} -DOUTPUT=${cases} -P ${root}/cmake/discover_cases.cmake
+            -DPREFIX=unit/${folder} -DLABEL=${area} -DSECONDS=${seconds} "-DENVIRONMENT=${sanitizer_options}" -DOUTPUT=${cases} -P ${root}/cmake/discover_cases.cmake
     BYPRODUCTS ${cases})
   # If the program was not built, a test that fails takes the place of its cases.
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${program}_include.cmake

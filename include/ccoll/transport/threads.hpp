@@ -384,38 +384,39 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
         may_be_consequence = consequence;
     };
 #endif
-    const auto run = [&](int rank) {
+    const auto run = [&](int rank) noexcept {
+#if defined(__cpp_exceptions)
+        try {
+            threads_comm comm(world, rank);
+            body(object, comm);
+        } catch (const error& e) {
+            caught(e.what_happened().code == status::peer_lost || e.what_happened().code == status::abandoned);
+        } catch (...) {
+            caught(false);
+        }
+#else
         threads_comm comm(world, rank);
         body(object, comm);
+#endif
+        world->end(rank);
     };
+    const int last = p - 1;  // runs here, which saves a thread
     std::vector<std::thread> threads;
-    threads.reserve(static_cast<std::size_t>(p));
-    for (int rank = 0; rank < p; ++rank) {
+    threads.reserve(static_cast<std::size_t>(last));
+    for (int rank = 0; rank < last; ++rank) {
 #if defined(__cpp_exceptions)
-        const auto guarded = [&, rank]() noexcept {
-            try {
-                run(rank);
-            } catch (const error& e) {
-                caught(e.what_happened().code == status::peer_lost || e.what_happened().code == status::abandoned);
-            } catch (...) {
-                caught(false);
-            }
-            world->end(rank);
-        };
         try {
-            threads.emplace_back(guarded);
+            threads.emplace_back(run, rank);
         } catch (...) {  // the system has no more threads: the ranks that run must not wait for the rest
             caught(false);
             for (int absent = rank; absent < p; ++absent) world->end(absent);
             break;
         }
 #else
-        threads.emplace_back([&, rank] {
-            run(rank);
-            world->end(rank);
-        });
+        threads.emplace_back(run, rank);
 #endif
     }
+    if (static_cast<int>(threads.size()) == last) run(last);
     for (std::thread& thread : threads) thread.join();
 #if defined(__cpp_exceptions)
     if (cause) std::rethrow_exception(cause);
@@ -424,7 +425,7 @@ inline void run_ranks(int p, void (*body)(void* object, threads_comm& comm), voi
 
 }  // namespace detail
 
-/// Runs `body(comm)` on p threads, each of which is one rank. Returns when all have ended.
+/// Runs `body(comm)` on p threads, each of which is one rank; one of them is the calling thread. Returns when all have ended.
 ///
 /// @param p     number of ranks, >= 1; otherwise throws ccoll::error with bad_argument.
 /// @param body  called as body(threads_comm&) from p threads at once.
