@@ -21,6 +21,22 @@
 
 namespace ccoll::inline CCOLL_ABI {
 
+namespace detail {
+
+/// Writes to `field` what an encoder must know of `in`. @return ok, or why this buffer cannot be encoded with this bound
+template <bool needs_bound, class Buffer>
+status describe(const Buffer& in, double eb, field_facts& field)
+{
+    if (needs_bound && !is_bound(eb)) return status::bad_bound;
+    const shape_facts shape = shape_facts::of(in);
+    if (!shape.fits()) return status::size_mismatch;
+    if (!is_contiguous(in)) return status::strided;
+    field = {needs_bound ? eb : 0, shape.strides};
+    return status::ok;
+}
+
+}  // namespace detail
+
 /// A size in bytes that is always enough for n elements, whatever the codec: 48 for the header, 8 for each chunk, and the elements. Chunks
 /// and index are padded to multiples of 16 bytes.
 template <class Codec, element T>
@@ -57,11 +73,9 @@ encode_result encode(const Buffer& in, byte_span dst, double eb = 0) noexcept
                   "header, or specialise ccoll::codec_impl for your tag");
     if constexpr (has_codec<Codec, T>) {
         const detail::exact_environment environment;
-        if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
-        const detail::shape_facts shape = detail::shape_facts::of(in);
-        if (!shape.fits()) return {0, status::size_mismatch};
-        if (!is_contiguous(in)) return {0, status::strided};
-        return frame_codec_of<Codec, T>.encode(as_span(in), dst, {Codec::lossy ? eb : 0, shape.strides}, {});
+        field_facts field(0);
+        if (const status s = detail::describe<Codec::lossy>(in, eb, field); s != status::ok) return {0, s};
+        return frame_codec_of<Codec, T>.encode(as_span(in), dst, field, {});
     }
     return {0, status::unsupported};
 }
@@ -118,11 +132,9 @@ encode_result encode_addend(const Buffer& in, byte_span dst, double eb) noexcept
                   "encode_addend and add_chunks), such as Codec::SZp");
     if constexpr (has_homomorphic_codec<Codec, T>) {
         const detail::exact_environment environment;
-        if (!is_bound(eb)) return {0, status::bad_bound};
-        const detail::shape_facts shape = detail::shape_facts::of(in);
-        if (!shape.fits()) return {0, status::size_mismatch};
-        if (!is_contiguous(in)) return {0, status::strided};
-        return addend_codec_of<Codec, T>.encode(as_span(in), dst, {eb, shape.strides}, {});
+        field_facts field(0);
+        if (const status s = detail::describe<true>(in, eb, field); s != status::ok) return {0, s};
+        return addend_codec_of<Codec, T>.encode(as_span(in), dst, field, {});
     }
     return {0, status::unsupported};
 }
@@ -192,11 +204,8 @@ template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
 encode_result encode(const Buffer& in, byte_span dst, double eb, const Executor& run)
 {
-    if (Codec::lossy && !is_bound(eb)) return {0, status::bad_bound};
-    const detail::shape_facts shape = detail::shape_facts::of(in);
-    if (!shape.fits()) return {0, status::size_mismatch};
-    if (!is_contiguous(in)) return {0, status::strided};
-    const field_facts field{Codec::lossy ? eb : 0, shape.strides};
+    field_facts field(0);
+    if (const status s = detail::describe<Codec::lossy>(in, eb, field); s != status::ok) return {0, s};
     return detail::chunked<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, buffer Buffer, codec_executor Executor>
@@ -214,11 +223,8 @@ template <class Codec, buffer Buffer, codec_executor Executor>
     requires has_homomorphic_codec<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>
 encode_result encode_addend(const Buffer& in, byte_span dst, double eb, const Executor& run)
 {
-    if (!is_bound(eb)) return {0, status::bad_bound};
-    const detail::shape_facts shape = detail::shape_facts::of(in);
-    if (!shape.fits()) return {0, status::size_mismatch};
-    if (!is_contiguous(in)) return {0, status::strided};
-    const field_facts field{eb, shape.strides};
+    field_facts field(0);
+    if (const status s = detail::describe<true>(in, eb, field); s != status::ok) return {0, s};
     return detail::chunked_addends<Codec, std::remove_const_t<buffer_pointee<const Buffer&>>>::encode(as_span(in), dst, field, run);
 }
 template <class Codec, class Op, element T, codec_executor Executor>
