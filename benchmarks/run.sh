@@ -12,7 +12,7 @@
 #   benchmarks/run.sh model [options]     a model: where compression pays on up to 65,536 ranks and links of 400 Gb/s; draws out/model.png
 #   benchmarks/run.sh model --lab [options]  the model beside measurements on links of 1 Gb/s and 100 Mb/s; --help lists the options
 #   benchmarks/run.sh apps [options]      the applications, plain and compressed: examples/run.sh apps
-#   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some thirty minutes; --help
+#   benchmarks/run.sh readme [part ...]   measures what README.md and docs/szp.md show, and prints their tables: some ten minutes; --help
 #   benchmarks/run.sh torch [options]     steps of PyTorch's DistributedDataParallel with gloo, MPI and our hook, on links of 1 Gb/s; --help lists the options
 #   benchmarks/run.sh unmodified [options]  programs in Fortran and Python without and with examples/preload, on links of 1 Gb/s; --help
 #   benchmarks/run.sh all                 codec, collectives, auto, papers, model and apps, each in its short form, one after another

@@ -41,6 +41,7 @@ bootstrap_has() {
         libfmt-dev) bootstrap_header fmt/format.h ;;
         libfftw3-dev) bootstrap_header fftw3.h ;;
         libeigen3-dev) bootstrap_header Eigen/Core || bootstrap_header eigen3/Eigen/Core ;;
+        libxtensor-dev) bootstrap_header xtensor/xtensor.hpp ;;
         libzfp-dev) bootstrap_header zfp.h ;;
         libsimde-dev) bootstrap_header simde/x86/avx512.h ;;
         python3-matplotlib) bootstrap_python ;;

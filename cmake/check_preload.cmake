@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cmake "-DRUN=<mpiexec;-n;2>" -DLIBRARY=... -DPROGRAM=... -DWORK=<folder> [-DPLAN=<file>] [-DARGUMENTS=<a,b>] [-DPRINTS=<regex>]
-#       [-DFAILS=ON] [-DCOUNTS=<collective=compressed/left,...>] -P check_preload.cmake
+#       [-DFAILS=ON] [-DSETS=<variable=value>] [-DCOUNTS=<collective=compressed/left,...>] -P check_preload.cmake
 # Runs the program, with the library in front of MPI if there is a PLAN ('none': without a file). What it prints must match PRINTS, and the
 # table at its end must have COUNTS.
 cmake_minimum_required(VERSION 3.22)
@@ -9,9 +9,9 @@ string(REPLACE "," ";" COUNTS "${COUNTS}")
 file(MAKE_DIRECTORY ${WORK})
 set(report ${WORK}/report.json)
 file(REMOVE ${report})
-set(environment "")
+set(environment ${SETS})
 if(PLAN)
-  set(environment LD_PRELOAD=${LIBRARY} CCOLL_PLAN_REPORT=${report})
+  list(APPEND environment LD_PRELOAD=${LIBRARY} CCOLL_PLAN_REPORT=${report})
   if(NOT PLAN STREQUAL none)
     list(APPEND environment CCOLL_PLAN=${PLAN})
   endif()

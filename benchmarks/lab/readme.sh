@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Measures what README.md and docs/szp.md show, and prints their tables as Markdown (benchmarks/tables.py), also in out/readme.md.
 #   benchmarks/run.sh readme [part ...]
-#       collectives (some fifteen minutes), small (calls without a codec, overlap), codecs, threads; tables: prints what is there
+#       collectives (some five minutes), small (calls without a codec, overlap), codecs, threads; tables: prints what is there
 #       Without a part, all of them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -34,7 +34,7 @@ small() {
 
 for part in "${parts[@]}"; do
     case $part in
-        collectives) $lab/collectives.sh "${mpis[@]}" ;;
+        collectives) $lab/collectives.sh --shown "${mpis[@]}" ;;
         small) small ;;
         codecs) benchmarks/run.sh codec --quick --runs 25 ;;
         threads)

@@ -8,7 +8,7 @@
 
 namespace preload {
 
-side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at)
+side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at, bool copies)
     : users_(users), blocks_(std::move(blocks)), at_(std::move(at))
 {
     long long items = 0;
@@ -19,7 +19,7 @@ side::side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::v
     }
     const auto signature = ccoll::detail::signature_of(type);
     const auto each = static_cast<long long>(signature.each);
-    if (signature.dense) {
+    if (signature.dense && !copies) {
         for (auto* list : {&blocks_, &at_})
             for (long long& n : *list) n *= each;
         return;
@@ -108,8 +108,9 @@ buffers::buffers(const arguments& a, int me, int p)
             a.recv_counts.given() ? copy_of(a.recv_counts, p) : std::vector<long long>(static_cast<std::size_t>(p), a.recv_n);
         long long whole = 0;
         for (const long long each : parts) whole += each;
-        if (!replaced) send_ = one_block(send, a.recv_type, whole);
-        recv_ = one_block(a.recv, a.recv_type, replaced ? whole : parts[static_cast<std::size_t>(me)]);
+        // In place ccoll works on the whole buffer, of which MPI changes no more than this rank's part.
+        send_ = replaced ? side(a.recv, a.recv_type, {whole}, {0}, true) : one_block(send, a.recv_type, whole);
+        recv_ = one_block(a.recv, a.recv_type, parts[static_cast<std::size_t>(me)]);
         const auto each = static_cast<long long>(ccoll::detail::signature_of(a.recv_type).each);
         for (long long& n : parts) n *= each;
         order_.parts = std::move(parts);
@@ -140,13 +141,14 @@ buffers::buffers(const arguments& a, int me, int p)
         break;
     }
     // With copies the whole receive buffer is packed and unpacked where it is input as well.
-    packs_recv_ = a.which == what::bcast ? at_root : replaced && !scatters(a.which);
+    const bool as_replaced = replaced && !scatters(a.which) && a.which != what::reduce_scatter && a.which != what::reduce_scatter_block;
+    packs_recv_ = a.which == what::bcast ? at_root : as_replaced;
 
     const auto first = [](const side& s) { return s.blocks().empty() ? 0 : static_cast<std::size_t>(s.blocks()[0]); };
     order_.which = a.which;
     order_.root = a.root;
     order_.comm = a.comm;
-    order_.send = replaced && !scatters(a.which) ? MPI_IN_PLACE : send_.elements();
+    order_.send = as_replaced ? MPI_IN_PLACE : send_.elements();
     order_.recv = scatters(a.which) && a.recv == MPI_IN_PLACE && at_root ? a.recv : recv_.elements();
     const auto parts = static_cast<std::size_t>(p);
     switch (a.which) {

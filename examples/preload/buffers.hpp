@@ -37,7 +37,8 @@ private:
 class side {
 public:
     /// @param blocks  counts of items, and where each begins, in items
-    side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at);
+    /// @param copies  also where the elements have no gaps
+    side(void* users, MPI_Datatype type, std::vector<long long> blocks, std::vector<long long> at, bool copies = false);
     side() = default;
 
     void pack();

@@ -34,7 +34,9 @@ string list_of(std::span<const char* const> names)
 std::size_t index_of(const string& name, std::span<const char* const> names, const char* key)
 {
     const auto at = std::find(names.begin(), names.end(), name);
-    if (at == names.end()) throw bad_plan("'" + string(key) + "' is '" + name + "'; it can be " + list_of(names));
+    if (at == names.end())
+        throw bad_plan("'" + string(key) + "' is '" + name + "'; it can be " + list_of(names) +
+                       (names.data() == codec_names ? ", auto" : ""));
     return static_cast<std::size_t>(at - names.begin());
 }
 
@@ -135,7 +137,14 @@ std::size_t algorithm_in(const string& name, what which)
 void read_choice(const json& wish, const string& algo, rule& r, what which)
 {
     const string codec_name = wish.contains("codec") ? text_of(wish["codec"], "codec") : "none";
-    const std::size_t codec = index_of(codec_name, codec_names, "codec");
+    const bool measures = codec_name == "auto";
+    if (measures && algo != "auto") throw bad_plan("'algo' is '" + algo + "'; with the codec auto, the call chooses the algorithm as well");
+    if (measures && wish.contains("of")) throw bad_plan("'of' is for codecs with a name; with auto, a bound is for one compression");
+    if (measures && (which == what::reduce_scatter || which == what::allgatherv || which == what::alltoallv || which == what::gatherv ||
+                     which == what::scatterv))
+        throw bad_plan("the codec auto is not for " + string(what_names[static_cast<std::size_t>(which)]) +
+                       ", nor for any other collective with counts: such calls measure nothing");
+    const std::size_t codec = measures ? index_of("szp", codec_names, "codec") : index_of(codec_name, codec_names, "codec");
     const bool lossy = codec >= exact_codecs, relative = wish.contains("relative"), result = wish.contains("of");
     const char* const key = relative ? "relative" : "bound";
     r.text = algo + ", " + codec_name;
@@ -156,7 +165,8 @@ void read_choice(const json& wish, const string& algo, rule& r, what which)
         place = exact_codecs + (codec - exact_codecs) * kinds_of_bounds + holds_for * 2 + (relative ? 1 : 0);
         r.text += string(relative ? " within the range times " : " within ") + quoted(bound) + (holds_for == 1 ? " of the result" : "");
     }
-    r.choice = algorithm_in(algo, which) * plans_per_algorithm + place;
+    if (measures) r.choice = relative ? measured_relative : measured;
+    else r.choice = algorithm_in(algo, which) * plans_per_algorithm + place;
     r.compresses = true;
 }
 
@@ -262,6 +272,11 @@ plan read_plan(std::string_view text)
             read_rule(each, p.rules);
             ++*index;
         }
+        index.reset();
+        // What it measures are MPI's own calls, too, and these move no nonblocking calls on.
+        if (p.nonblocking &&
+            std::any_of(p.rules.begin(), p.rules.end(), [](const rule& r) { return r.compresses && is_measured(r.choice); }))
+            throw bad_plan("a plan with 'nonblocking' cannot have the codec auto");
     } catch (const bad_plan& e) {
         p = {};
         if (index)

@@ -44,6 +44,10 @@ inline constexpr std::size_t exact_codecs = 2;
 inline constexpr std::size_t kinds_of_bounds = 4;  ///< absolute, relative; for one compression, for the result
 inline constexpr std::size_t plans_per_algorithm = exact_codecs + (std::size(codec_names) - exact_codecs) * kinds_of_bounds;
 
+/// Choices that are in no menu: the call measures whether compression pays, within a bound, or a part of the range.
+inline constexpr std::size_t measured = std::numeric_limits<std::size_t>::max() - 1, measured_relative = measured + 1;
+inline constexpr bool is_measured(std::size_t choice) { return choice >= measured; }
+
 /// From inclusive, to exclusive.
 struct range {
     std::uint64_t from = 0, to = std::numeric_limits<std::uint64_t>::max();

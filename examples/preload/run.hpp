@@ -7,6 +7,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
+#include <ccoll/auto.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/engine/compiled.hpp>
 #include <ccoll/policy/menu.hpp>
@@ -96,9 +97,33 @@ auto call(const order& o)
     }
 }
 
+/// Collectives without counts, which decide by what they measure.
+template <class T, class Bound>
+ccoll::report call_measured(const order& o)
+{
+    using Plan = ccoll::Plan<Codec::Auto, Bound>;
+    T* const recv = static_cast<T*>(o.recv);
+    const MPI_Comm c = o.comm;
+    const double eb = o.bound;
+    const auto reduction = [&](auto call) { return with_operation(o.op, call); };
+    switch (o.which) {
+    case what::allreduce: return reduction([&]<class Op>(Op) { return ccoll::allreduce<Plan, Op>(o.send, recv, o.n, c, eb); });
+    case what::reduce: return reduction([&]<class Op>(Op) { return ccoll::reduce<Plan, Op>(o.send, recv, o.n, o.root, c, eb); });
+    case what::reduce_scatter_block:
+        return reduction([&]<class Op>(Op) { return ccoll::reduce_scatter<Plan, Op>(o.send, recv, o.n, c, eb); });
+    case what::bcast: return ccoll::bcast<Plan>(recv, o.n, o.root, c, eb);
+    case what::allgather: return ccoll::allgather<Plan>(o.send, recv, o.n, c, eb);
+    case what::alltoall: return ccoll::alltoall<Plan>(o.send, recv, o.n, c, eb);
+    case what::gather: return ccoll::gather<Plan>(o.send, recv, o.n, o.root, c, eb);
+    default: return ccoll::scatter<Plan>(static_cast<const T*>(o.send), o.recv, o.n, o.root, c, eb);
+    }
+}
+
 template <class T>
 ccoll::report run(const order& o)
 {
+    if (o.choice == measured) return call_measured<T, RuntimeBound>(o);
+    if (o.choice == measured_relative) return call_measured<T, RuntimeRelativeBound>(o);
     return call<T, false>(o);
 }
 template <class T>

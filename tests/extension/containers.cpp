@@ -3,6 +3,7 @@
 // out.
 #include "support/catch.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <memory>
@@ -19,6 +20,12 @@
 #elif __has_include(<eigen3/Eigen/Core>)
 #include <eigen3/Eigen/Core>
 #define TEST_EIGEN
+#endif
+
+#if __has_include(<xtensor/xtensor.hpp>)
+#include <xtensor/xtensor.hpp>
+#include <xtensor/xview.hpp>
+#define TEST_XTENSOR
 #endif
 
 namespace container_cases {
@@ -160,6 +167,73 @@ TEST_CASE("docs/containers.md: matrices and maps of Eigen are buffers, and block
         Eigen::Vector3f fixed(1, 2, 3);
         ccoll::allreduce(fixed, comm);
         want(fixed == Eigen::Vector3f(3, 6, 9), "a vector of three");
+    });
+}
+
+#endif
+
+/// With the interface of a view of xtensor, where that is not installed: `data()` is not where the elements begin.
+struct part_of_rows {
+    std::vector<float>* whole;
+    std::size_t first, rows, columns, row_length;
+    float* data() const { return whole->data(); }
+    std::size_t data_offset() const { return first; }
+    std::size_t size() const { return rows * columns; }
+    std::array<std::size_t, 2> shape() const { return {rows, columns}; }
+    std::array<std::ptrdiff_t, 2> strides() const { return {rows == 1 ? 0 : static_cast<std::ptrdiff_t>(row_length), 1}; }
+};
+
+TEST_CASE("docs/containers.md: views whose elements do not begin at data() are taken from where they begin", "[docs][extension]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        std::vector<float> whole(10 * 7, 1.0f);
+        part_of_rows rows{&whole, 14, 2, 7, 7}, corner{&whole, 0, 2, 3, 7}, part{&whole, 1, 1, 3, 7}, none{&whole, 0, 0, 7, 7};
+        ccoll::allreduce(rows, comm);
+        want(whole[13] == 1 && whole[14] == 3 && whole[27] == 3 && whole[28] == 1, "two rows");
+        std::error_code code;
+        ccoll::allreduce(corner, comm, code);
+        want(code == ccoll::status::strided, "a corner");
+        ccoll::allreduce(part, comm);
+        want(whole[0] == 1 && whole[1] == 3 && whole[3] == 3 && whole[4] == 1, "a part of a row");
+        ccoll::allreduce(none, comm);
+        want(ccoll::strides_of(rows) == ccoll::field_strides{7} && ccoll::strides_of(part).none(), "rows");
+    });
+}
+
+#if defined(TEST_XTENSOR)
+
+TEST_CASE("docs/containers.md: arrays and views of xtensor are buffers with their shape, and views with gaps are refused",
+          "[docs][extension]")
+{
+    ccoll::run_ranks(3, [](ccoll::threads_comm& comm) {
+        // [doc:xtensor]
+        xt::xtensor<double, 2> field = xt::ones<double>({64, 48}), sum = xt::zeros<double>({64, 48});
+        ccoll::allreduce<Codec::SZp, ErrorBound<1e-6>>(field, sum, comm);  // messages are shorter, because its rows are known
+        auto rows = xt::view(field, xt::range(10, 12), xt::all());         // whole rows have no gaps
+        ccoll::allreduce(rows, comm);
+
+        std::error_code code;
+        auto column = xt::view(field, xt::all(), 5);
+        ccoll::allreduce(column, comm, code);
+        const bool refused = code == ccoll::status::strided;
+        xt::xtensor<double, 1> copy = column;  // a copy has no gaps
+        ccoll::allreduce(copy, comm);
+        // [/doc:xtensor]
+        want(refused, "a column");
+        want(std::fabs(sum(63, 47) - 3) <= 3e-6 && field(9, 47) == 1 && field(10, 0) == 3 && field(11, 47) == 3 && field(12, 0) == 1,
+             "sums");
+        want(copy(0) == 3 && copy(10) == 9, "a copied column");
+        want(ccoll::strides_of(field) == ccoll::field_strides{48}, "the shape");
+        xt::xtensor<float, 2, xt::layout_type::column_major> by_columns = xt::ones<float>({6, 4});
+        auto one = xt::view(by_columns, xt::all(), 2);
+        ccoll::allreduce(one, comm);
+        want(by_columns(5, 1) == 1 && by_columns(0, 2) == 3 && by_columns(5, 2) == 3 && by_columns(0, 3) == 1,
+             "a column of an array by columns");
+        want(ccoll::strides_of(by_columns) == ccoll::field_strides{6}, "the shape of an array by columns");
+        const xt::xtensor<double, 1> constant = xt::ones<double>({5});
+        xt::xtensor<double, 1> all = xt::zeros<double>({5});
+        ccoll::allreduce(constant, all, comm);
+        want(all(4) == 3, "a constant array");
     });
 }
 

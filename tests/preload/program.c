@@ -93,6 +93,10 @@ static void reductions(double sums)
     compare("reduce_scatter", y, want + from, parts[me], sums, rounding);
     MPI_Reduce_scatter_block(x, y, n / p, MPI_FLOAT, MPI_SUM, comm);
     compare("reduce_scatter_block", y, want + me * (n / p), n / p, sums, rounding);
+    memcpy(y, x, sizeof(float) * n);
+    MPI_Reduce_scatter(MPI_IN_PLACE, y, parts, MPI_FLOAT, MPI_SUM, comm);
+    compare("reduce_scatter in place", y, want + from, parts[me], sums, rounding);
+    if (memcmp(y + parts[me], x + parts[me], sizeof(float) * (size_t)(n - parts[me])) != 0) ++faults, printf("reduce_scatter wrote behind its part\n");
     free(x), free(y), free(want), free(parts);
 }
 

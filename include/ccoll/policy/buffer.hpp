@@ -22,15 +22,33 @@ namespace ccoll::inline CCOLL_ABI {
 template <class Buffer>
 struct buffer_traits;
 
+/// Containers and views of xtensor. `data()` of a view is that of what it looks at, and `data_offset()` says where the view begins there.
 template <class Buffer>
-    requires requires(Buffer& b) {
-        { std::data(b) } -> std::convertible_to<const volatile void*>;
-        { std::size(b) } -> std::convertible_to<std::size_t>;
-    }
+concept has_data_offset = requires(Buffer& b) {
+    { b.data() } -> std::convertible_to<const volatile void*>;
+    { b.data_offset() } -> std::convertible_to<std::size_t>;
+    { b.size() } -> std::convertible_to<std::size_t>;
+    std::size(b.shape());
+    std::size(b.strides());
+};
+
+template <class Buffer>
+    requires(!has_data_offset<Buffer> &&
+             requires(Buffer& b) {
+                 { std::data(b) } -> std::convertible_to<const volatile void*>;
+                 { std::size(b) } -> std::convertible_to<std::size_t>;
+             })
 struct buffer_traits<Buffer> {
     using space = host_space;
     static constexpr auto* data(Buffer& b) { return std::data(b); }
     static constexpr std::size_t size(Buffer& b) { return std::size(b); }
+};
+
+template <has_data_offset Buffer>
+struct buffer_traits<Buffer> {
+    using space = host_space;
+    static constexpr auto* data(Buffer& b) { return b.data() + b.data_offset(); }
+    static constexpr std::size_t size(Buffer& b) { return static_cast<std::size_t>(b.size()); }
 };
 
 /// Views with the interface of std::mdspan.
@@ -107,10 +125,34 @@ constexpr std::span<buffer_pointee<Buffer>> as_span(Buffer&& b)
 template <class Buffer>
 inline constexpr bool may_have_gaps = requires(const Buffer& b) { b.is_exhaustive(); } || requires(const Buffer& b) {
     b.span_is_contiguous();
-} || requires(const Buffer& b) { b.innerStride(), b.outerStride(); };
+} || requires(const Buffer& b) { b.innerStride(), b.outerStride(); } || has_data_offset<const Buffer>;
+
+namespace detail {
+
+/// Do the elements follow each other, by rows or by columns?
+template <class Buffer>
+constexpr bool fills_its_extents(const Buffer& b)
+{
+    const auto& shape = b.shape();
+    const auto& strides = b.strides();
+    const std::size_t rank = std::size(shape);
+    std::size_t by_rows = 1, by_columns = 1;
+    bool rows = true, columns = true;
+    for (std::size_t i = 0; i < rank; ++i) {
+        const auto from_behind = static_cast<std::size_t>(shape[rank - 1 - i]), from_front = static_cast<std::size_t>(shape[i]);
+        if (from_front == 0) return true;
+        rows = rows && (from_behind == 1 || static_cast<std::size_t>(strides[rank - 1 - i]) == by_rows);
+        columns = columns && (from_front == 1 || static_cast<std::size_t>(strides[i]) == by_columns);
+        by_rows *= from_behind;
+        by_columns *= from_front;
+    }
+    return rows || columns;
+}
+
+}  // namespace detail
 
 /// False if the buffer is a view that says at run time that its elements are not contiguous. std::mdspan says so with is_exhaustive(),
-/// Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps with their strides.
+/// Kokkos::View with span_is_contiguous(), and Eigen's blocks and maps, and views of xtensor, with their strides.
 template <class Buffer>
 constexpr bool is_contiguous(const Buffer& b)
 {
@@ -130,6 +172,7 @@ constexpr bool is_contiguous(const Buffer& b)
                        })
         return (b.innerStride() == 1 || b.innerSize() <= 1) &&
                (b.outerStride() == b.innerSize() || b.outerSize() <= 1 || b.innerSize() == 0);
+    else if constexpr (has_data_offset<const Buffer>) return detail::fills_its_extents(b);
     else return true;
 }
 

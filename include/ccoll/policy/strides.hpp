@@ -62,7 +62,8 @@ struct field_strides {
 };
 
 /// The strides of a buffer whose elements are a field of two or more dimensions. This is what `buffer_traits<B>::strides(b)` says, if there
-/// is such a member. Otherwise views with rank(), extent(d) and stride(d) are asked, such as std::mdspan and Kokkos::View.
+/// is such a member. Otherwise views with rank(), extent(d) and stride(d) are asked, such as std::mdspan and
+/// Kokkos::View, and those with shape() and strides(), such as xtensor's.
 template <class Buffer>
 constexpr field_strides strides_of(const Buffer& b)
 {
@@ -78,6 +79,9 @@ constexpr field_strides strides_of(const Buffer& b)
                          }) {
         for (std::size_t d = 0; d < static_cast<std::size_t>(b.rank()); ++d)
             if (static_cast<std::size_t>(b.extent(d)) > 1) all.add(static_cast<std::size_t>(b.stride(d)));
+    } else if constexpr (has_data_offset<const Buffer>) {
+        for (std::size_t d = 0; d < std::size(b.shape()); ++d)
+            if (b.shape()[d] > 1) all.add(static_cast<std::size_t>(b.strides()[d]));
     }
     return all;
 }

@@ -265,7 +265,15 @@ protected:
         });
     }
 
+    /// An acknowledgement names one damaged fragment, so there are as many of them.
     void acknowledge(Base& base, const protection& how, int peer, bool asks)
+    {
+        std::vector<std::uint64_t>& broken = at(peer).broken;
+        for (const std::uint64_t each : broken) acknowledge(base, how, peer, asks, each);
+        if (broken.empty()) acknowledge(base, how, peer, asks, 0);
+        broken.clear();
+    }
+    void acknowledge(Base& base, const protection& how, int peer, bool asks, std::uint64_t broken)
     {
         end_of_link& end = at(peer);
         fragment_header header;
@@ -277,7 +285,7 @@ protected:
         acknowledgement body;
         body.beyond = end.seen.words();
         body.taken = end.taken;
-        body.broken = std::exchange(end.broken, 0);
+        body.broken = broken;
         end.acknowledged();
         const std::size_t bytes = sizeof header + sizeof body;
         buffer_memory* const b = base.memory().take(bytes + how.of_short().check_bytes(bytes));

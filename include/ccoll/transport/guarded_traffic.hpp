@@ -232,7 +232,9 @@ private:
     void damaged(int peer, std::uint64_t fragment)
     {
         ++counts_.detected;
-        at(peer).broken = fragment;
+        // On a bad link several come between two acknowledgements. One that is not named is sent again only when the timer expires.
+        if (auto& broken = at(peer).broken; std::ranges::find(broken, fragment) == broken.end() && broken.size() < end_of_link::most_broken)
+            broken.push_back(fragment);
         at(peer).owes = true;
     }
     void hear_all(Base& base, int peer, byte_span packet, double now)

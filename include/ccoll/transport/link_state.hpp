@@ -129,6 +129,7 @@ struct link_end {
     static constexpr std::uint64_t window = number_window::width;
     /// An acknowledgement costs a rank and its peer as much as any other message, so each is for several fragments. The number stays far
     /// below that of fragments that may be under way, and that of messages below what an acknowledgement has room for.
+    static constexpr std::size_t most_broken = 64;
     static constexpr unsigned most_fragments_owed = 16, most_taken_owed = acknowledgement::most_taken / 2;
     static constexpr double longest_delay = 1e-3;  ///< seconds; the patience of a sender is longer
 
@@ -144,7 +145,8 @@ struct link_end {
 
     // What this rank receives.
     number_window seen;
-    std::uint64_t theirs_settled = 0, broken = 0;
+    std::uint64_t theirs_settled = 0;
+    std::vector<std::uint64_t> broken;  // fragments that arrived damaged, of which the peer has not heard
     std::array<std::uint64_t, acknowledgement::most_taken> taken{};
     std::size_t next_taken = 0;
     bool owes = false;                            // an acknowledgement, at once
