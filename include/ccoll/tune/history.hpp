@@ -90,7 +90,7 @@ public:
     explicit call_class(std::size_t choice) : current_(choice), stage_(stage::frozen) {}
 
     /// For the next blocking call. When it begins, all figures of earlier calls have been heard on this rank, and so on all ranks.
-    turn next()
+    turn next() noexcept
     {
         ++calls_;
         turn t{current_, false, false};
@@ -101,6 +101,12 @@ public:
         ++since_;
         if (t.listens) running_ = t.candidate;
         return t;
+    }
+    /// Would next() take the first candidate, and say nothing to other ranks?
+    bool passes() const noexcept
+    {
+        if (current_ != 0 || stage_ == stage::exploring) return false;
+        return stage_ == stage::frozen || !watching().listens;
     }
     /// The choice for a call that cannot make trials, because calls before it may still be under way.
     std::size_t choice() const noexcept { return current_; }
