@@ -343,7 +343,7 @@ private:
             const tune::work_shares& w = all.busiest;
             works[c] = {w.sent, w.encoded, w.added, w.decoded, entries_.at[c].sample != nullptr, all.path.messages};
         }
-        const double bits = 8.0 * static_cast<double>(user_.element_bytes());
+        const double bits = 8.0 * sizeof(T);  // of narrow elements too: they travel as T
         return {std::span<const tune::candidate_work>(works).first(entries_.size),
                 {static_cast<double>(elements_), bits, bytes_ >= agreement_bytes, settings_.searches}};
     }
@@ -352,7 +352,7 @@ private:
     void sample(std::uint32_t number, figures& mine) const
     {
         const bool contributes = !any_.what.facts.one_vector || any_.what.facts.before(link_.rank(), root_, 1).count > 0;
-        if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided || user_.narrow != nullptr) return;
+        if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided) return;
         for (std::size_t c = 1; c < entries_.size; ++c) {
             const tuned_entry<T, Link>& e = entries_.at[c];
             if (e.sample == nullptr) continue;
@@ -364,7 +364,8 @@ private:
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
             mine =
-                e.sample(user_.send, user_.send_size, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1, link_.memory());
+                e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1,
+                         link_.memory());
             mine.seconds = seconds;
             return;
         }
