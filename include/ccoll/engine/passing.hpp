@@ -149,7 +149,8 @@ report report_of_passed(const char* reason)
 template <class Link>
 [[gnu::cold]] report refuse_passed(Link link, report facts, const char* name, std::error_code* code)
 {
-    outcome result{std::move(facts)};
+    outcome result;
+    result.facts = std::move(facts);
     note_native(link, result);
     return conclude(name, result, code);
 }
