@@ -12,8 +12,8 @@
 //   - The first calls of a class measure, ten at most: three take the first candidate, and each of up to two others is tried three times
 //     if a sample of the values and a model say that it promises less than 0.85 of the time. A class is a collective, a type, a bound, a
 //     number of ranks and a power of two of bytes, on one communicator.
-//   - Then the fastest is taken. The first candidate is left for one that takes at most 0.85 of its time. When figures change by a quarter,
-//     the class is measured again.
+//   - Then the fastest is taken. The first candidate is left for one that takes at most 0.85 of its time. The choice and its rival are
+//     timed again and again, within 2 % of the time of the class. When figures change, the class is measured again.
 //   - All ranks decide alike: they know the figures of the slowest rank, which ride in the comparison of arguments. A call that measures
 //     compares its arguments, and so do two in ten of those that take the first candidate (two in 200 below 1 MiB).
 //   - Only blocking calls measure. Begun and prepared calls take what blocking ones have found, and the first candidate otherwise.

@@ -24,6 +24,7 @@ struct machine {
     double coder_s = 1e-9;                          ///< to encode or decode a value
     double noise = 0;                               ///< largest relative one
     unsigned seed = 1;
+    double sign = 1;  ///< negative: the fastest rank counts
 };
 
 /// The same class on several ranks, and the calls of a program.
@@ -41,7 +42,9 @@ public:
     /// @return the candidate of the call
     std::size_t call(bool fails = false)
     {
+        const bool passes = ranks_[0].passes();
         const call_class::turn t = ranks_[0].next();
+        REQUIRE(passes == (t.candidate == 0 && !t.listens));
         for (std::size_t r = 1; r < ranks_.size(); ++r) {
             const call_class::turn other = ranks_[r].next();
             REQUIRE(other.candidate == t.candidate);
@@ -56,12 +59,13 @@ public:
                     mine.bits = static_cast<float>(m_.bits * varied());
                     mine.encode_s = mine.decode_s = static_cast<float>(m_.coder_s * varied());
                 }
+                if (&mine == &last_[0]) all = mine;
                 all.merge(mine);
-                mine = {};
             }
+            last_.assign(last_.size(), {});
             for (call_class& each : ranks_) fails ? each.forget() : each.heard(all);
             if (!fails)
-                for (figures& mine : last_) mine.seconds = static_cast<float>(m_.seconds[t.candidate] * varied());
+                for (figures& mine : last_) mine.seconds = static_cast<float>(m_.sign * m_.seconds[t.candidate] * varied());
         }
         spent += m_.seconds[t.candidate];
         ++calls;
@@ -219,10 +223,52 @@ TEST_CASE("Calls that would not compare otherwise seldom do, and changes are sti
         program p(4, before, false, false);
         p.calls_of(2000);
         CHECK(p.call() == (becomes_white ? 1 : 0));
-        CHECK(p.listening <= 10 + 2 * 10);
+        CHECK(p.listening <= 10 + 2 * 10 + (becomes_white ? 8 * 5 : 0));
         p.now() = after;
-        p.calls_of(220);
+        p.calls_of(becomes_white ? 220 : 820);  // the time of the first candidate does not change, and samples are rarer
         for (const std::size_t c : p.calls_of(100)) CHECK(c == (becomes_white ? 0 : 1));
+    }
+}
+
+TEST_CASE("Timings that vary by a factor of three mislead at first, and less and less", "[tune]")
+{
+    const int runs = 200;
+    int early = 0, late = 0;
+    for (unsigned seed = 1; seed <= runs; ++seed) {
+        machine m;
+        m.seed = seed;
+        m.noise = 2;
+        m.coder_s = 1e-11;
+        m.seconds = {6e-4, 3.3e-4, 2.5e-4};
+        program p(1, m, false, false);
+        p.calls_of(12);
+        early += p.call() == 2;
+        const int before = p.listening, n = 5000;
+        p.calls_of(n);
+        late += p.call() == 2;
+        CHECK(p.listening - before <= n / 10);
+    }
+    INFO("the fastest of three: " << early << " of " << runs << " after 12 calls, " << late << " after 5000");
+    CHECK(early < runs * 9 / 10);
+    CHECK(late >= runs * 19 / 20);
+}
+
+TEST_CASE("Where the fastest rank counts, one that was delayed does not", "[tune]")
+{
+    for (const double sign : {1.0, -1.0}) {
+        machine m;
+        m.sign = sign;
+        m.noise = 3;
+        m.coder_s = 1e-11;
+        m.seconds = {1e-3, 6e-4, 9e-4};
+        int found = 0;
+        for (m.seed = 1; m.seed <= 50; ++m.seed) {
+            program p(16, m, false, false);
+            p.calls_of(12);
+            found += p.call() == 1;
+        }
+        INFO(found << " of 50");
+        CHECK((found == 50) == (sign < 0));
     }
 }
 

@@ -90,12 +90,19 @@ public:
         return memos_.back().value;
     }
 
-    /// The one object of this type that lives as long as this memory; made when it is asked for first.
+    /// The one object of this type that lives as long as this memory; null if it has not been made yet.
+    template <class Object>
+    Object* kept_so_far() noexcept
+    {
+        for (const auto& [key, object] : kept_)
+            if (key == &key_of<Object>) return static_cast<Object*>(object.get());
+        return nullptr;
+    }
+    /// The same, made when it is asked for first.
     template <class Object>
     Object& kept()
     {
-        for (const auto& [key, object] : kept_)
-            if (key == &key_of<Object>) return *static_cast<Object*>(object.get());
+        if (Object* const made = kept_so_far<Object>(); made != nullptr) return *made;
         kept_.push_back({&key_of<Object>, std::make_shared<Object>()});
         return *static_cast<Object*>(kept_.back().object.get());
     }

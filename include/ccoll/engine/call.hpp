@@ -15,6 +15,7 @@
 #include <ccoll/engine/arguments.hpp>
 #include <ccoll/engine/decide.hpp>
 #include <ccoll/engine/guard.hpp>
+#include <ccoll/engine/passing.hpp>
 #include <ccoll/engine/run_modes.hpp>
 #include <ccoll/policy/strided.hpp>
 
@@ -148,11 +149,13 @@ inline constexpr runs runs_as = How::begins_later         ? runs::often
                                                           : runs::now;
 
 /// Calls that measure. <ccoll/auto.hpp> has a definition, with
-/// static picked<T, Link> pick(user, root, bound, link, runs, fault): `fault` is a sentence, or empty.
+/// static picked<T, Link> pick(user, root, bound, link, runs, fault): `fault` is a sentence, or empty; and
+/// `passes`, which pass_on asks.
 template <class Collective, class T, class Space, class Choice, class Link>
 struct measuring {
     static_assert(!is_tuned<Choice>, "ccoll: a call with menu::tuned() needs #include <ccoll/auto.hpp>");
     static picked<T, Link> pick(const user_buffers<T>&, int, double, Link&, runs, std::string&) { return {}; }
+    using passes = always_passes;
 };
 
 /// All other calls.
@@ -262,6 +265,34 @@ constexpr auto as_elements(T* at)
     else return reinterpret_cast<to*>(at);
 }
 
+/// What sets nothing that plain_buffers lack.
+struct as_they_are_form {
+    static constexpr bool in_place = false;
+    void operator()(auto&, std::size_t) const {}
+};
+struct in_place_form {
+    static constexpr bool in_place = true;
+    void operator()(auto& user, std::size_t) const { user.in_place = true; }
+};
+inline constexpr as_they_are_form as_they_are{};
+inline constexpr in_place_form in_place{};
+
+/// The short way if it can be gone, and the long way otherwise.
+template <class Collective, class Space, class Choice, element T, class Comm, class Long, class... Extra>
+report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int root, const Comm& comm, Extra&... extra)
+{
+    using plan = typename passing_plan<Choice>::type;
+    using passes = typename std::conditional_t<is_tuned<Choice>, measuring<Collective, T, Space, Choice, link_of<Comm>>, passing_plan<Choice>>::passes;
+    const extras more(extra...);
+    passes may(more.eb);
+    const passed how = pass_on<Collective, plan>(comm, buffers, root, may);
+    if (how == passed::no) return go_the_long_way();
+    if (how == passed::badly)
+        return refuse_passed(as_transport(comm, 0), report_of_passed<Collective, plan>(may.reason), Collective::name, more.code);
+    if (more.code != nullptr) more.code->clear();
+    return report_of_passed<Collective, plan>(may.reason);
+}
+
 /// Calls with ranges. `Send` and `Recv` are the types that the rules see.
 /// @tparam Lost  @see lost_arguments
 /// @param with    sets what only this form has: void(user_buffers<T>&, elements per element of the user)
@@ -286,11 +317,22 @@ typename How::result call_ranges(const Choice& choice, Send&& send, Recv&& recv,
         constexpr std::size_t times = sizeof(U) / sizeof(T);
         const auto from = as_span(send);
         const auto to = as_span(recv);
-        user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
-        u.strided = !is_contiguous(send) || !is_contiguous(recv);
-        u.shape = shape_facts::of(send, recv).in_elements(times);
-        with(u, times);
-        return perform<How, Collective, buffer_space<Recv>>(choice, u, root, comm, extra...);
+        using Space = buffer_space<Recv>;
+        const bool strided = !is_contiguous(send) || !is_contiguous(recv);
+        const auto the_long_way = [&] {
+            user_buffers<T> u{as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times};
+            u.strided = strided;
+            u.shape = shape_facts::of(send, recv).in_elements(times);
+            with(u, times);
+            return perform<How, Collective, Space>(choice, u, root, comm, extra...);
+        };
+        if constexpr (may_be_passed_on<How, Collective, Choice, T, Space, Comm, Extra...> && requires { With::in_place; })
+            if (!strided && shape_facts::of(send, recv).fits())
+                return pass_on_or<Collective, Space, Choice, T>(
+                    the_long_way,
+                    {as_elements<T>(from.data()), from.size() * times, as_elements<T>(to.data()), to.size() * times, With::in_place}, root,
+                    comm, extra...);
+        return the_long_way();
     }
 }
 
@@ -312,18 +354,23 @@ typename How::result call_pointers(const Choice& choice, const A* send, B* recv,
     } else {
         using T = engine_element<U, Collective, typename plans_of<Choice>::first>;
         constexpr std::size_t times = sizeof(U) / sizeof(T);
-        user_buffers<T> u{nullptr, n * times, nullptr, n * times};
-        u.counted = true;
+        plain_buffers<T> b{nullptr, n * times, nullptr, n * times, false, true};
         // An address without a type is MPI_IN_PLACE, or the result of `rank == root ? MPI_IN_PLACE : pointer` on another rank.
         const bool send_stands_in = takes_marker<Collective> == marked_buffer::send && is_in_place<Comm>(send);
         const bool recv_stands_in = takes_marker<Collective> == marked_buffer::recv && is_in_place<Comm>(recv);
-        u.in_place = send_stands_in || recv_stands_in;
-        if (!send_stands_in) u.send = as_elements<T>(static_cast<const U*>(send));
-        if (!recv_stands_in) u.recv = as_elements<T>(static_cast<U*>(recv));
-        if (u.in_place && u.send == nullptr) u.send = u.recv;
-        if (u.in_place && u.recv == nullptr) u.recv = const_cast<T*>(u.send);  // the root of MPI_Scatter leaves its own block in place
-        with(u, times);
-        return perform<How, Collective, host_space>(choice, u, root, comm, extra...);
+        b.in_place = send_stands_in || recv_stands_in;
+        if (!send_stands_in) b.send = as_elements<T>(static_cast<const U*>(send));
+        if (!recv_stands_in) b.recv = as_elements<T>(static_cast<U*>(recv));
+        if (b.in_place && b.send == nullptr) b.send = b.recv;
+        if (b.in_place && b.recv == nullptr) b.recv = const_cast<T*>(b.send);  // the root of MPI_Scatter leaves its own block in place
+        const auto the_long_way = [&] {
+            user_buffers<T> u{b.send, b.send_size, b.recv, b.recv_size, b.in_place, b.counted};
+            with(u, times);
+            return perform<How, Collective, host_space>(choice, u, root, comm, extra...);
+        };
+        if constexpr (may_be_passed_on<How, Collective, Choice, T, host_space, Comm, Extra...> && std::is_same_v<With, as_they_are_form>)
+            return pass_on_or<Collective, host_space, Choice, T>(the_long_way, b, root, comm, extra...);
+        else return the_long_way();
     }
 }
 

@@ -41,9 +41,6 @@ constexpr part_lists lists_of(const Integer* counts, const Integer* displacement
     return {list(counts), list(displacements)};
 }
 
-inline constexpr auto as_they_are = [](auto&, std::size_t) {};
-inline constexpr auto in_place = [](auto& user, std::size_t) { user.in_place = true; };
-
 /// The facades take `Arguments&&...`, so that wrong arguments reach a sentence of ours and not the compiler's list of candidates. An IDE
 /// has nothing to show for such a parameter. Hence each form is declared a second time, with names. No argument meets this concept, so
 /// these declarations are never chosen and have no definition.

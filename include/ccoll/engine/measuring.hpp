@@ -97,10 +97,11 @@ public:
 #endif
     }
 
-    entry* find(std::uint64_t key)
+    entry* find(std::uint64_t key) noexcept
     {
+        if (latest_ != nullptr && latest_->key == key) return latest_;
         for (const auto& each : all_)
-            if (each->key == key) return each.get();
+            if (each->key == key) return latest_ = each.get();
         return nullptr;
     }
     bool is_full() const { return all_.size() >= most; }
@@ -138,6 +139,7 @@ private:
     }
 
     std::vector<std::unique_ptr<entry>> all_;
+    entry* latest_ = nullptr;  ///< of those that were looked for
 };
 
 /// Shorter calls take the first candidate. An allreduce of 8 KiB on 4 ranks with links of 1 Gb/s takes 0.3 ms, most of which are latencies.
@@ -151,6 +153,16 @@ inline constexpr const char* reason_unasked = "not measured: the first candidate
 inline constexpr const char* reason_off = "CCOLL_TUNE=off: the first candidate";
 inline constexpr const char* reason_override = "CCOLL_ALGO";
 inline constexpr const char* reason_file = "the tuning file of CCOLL_TUNE";
+
+/// What tells classes on a communicator from each other. All ranks of a call have it in common.
+/// @param hash  of the candidates    @param bucket  of the bound, if it is an argument of the call
+constexpr std::uint64_t key_of_class(std::uint32_t hash, int bucket, std::size_t bytes, int p) noexcept
+{
+    const std::uint32_t of_class = mixed(mixed(hash_seed, static_cast<std::uint64_t>(bucket + 2048)), std::bit_floor(std::uint64_t{bytes}));
+    return std::uint64_t{hash} << 32 | mixed(of_class, static_cast<std::uint64_t>(p));
+}
+/// The exponent of a bound.
+constexpr int bucket_of(double eb) noexcept { return static_cast<int>(std::bit_cast<std::uint64_t>(eb) >> 52 & 2047) - 1023; }
 
 /// One call that chooses by measuring, before it begins.
 template <element T, transport Link>
@@ -259,7 +271,7 @@ private:
     {
         const bool measures = bytes_ >= least_measured_bytes && settings_.measures, has_file = !settings_.known.classes.empty();
         if (bytes_ == 0 || (!measures && !has_file)) return;
-        const std::uint64_t key = this->key();
+        const std::uint64_t key = key_of_class(entries_.hash, bucket_of_bound(), bytes_, p_);
         tuned_classes::entry* entry = known.find(key);
         if (entry == nullptr) {
             p.reason = reason_unasked;
@@ -286,26 +298,24 @@ private:
         p.listener->calls = &calls;
         p.listener->has_compared = &known.settings_compared;
         p.listener->now_s = &steady_seconds;
+        p.listener->fastest = every_result_needs_every_rank();
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
         if (turn.samples) sample(calls.number(), p.listener->mine);
     }
+    /// As in an allreduce. Then no rank ends before all have begun.
+    bool every_result_needs_every_rank() const
+    {
+        const collective_facts& facts = any_.what.facts;
+        return facts.reduces && facts.one_vector && !facts.one_way;
+    }
     static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
 
-    /// What tells classes from each other. All ranks of a call have it in common.
-    std::uint64_t key() const
-    {
-        const auto bound = static_cast<std::uint64_t>(bucket_of_bound() + 2048);
-        const std::uint64_t least = std::bit_floor(std::uint64_t{bytes_});
-        const std::uint32_t of_class = mixed(mixed(hash_seed, bound), least);
-        return std::uint64_t{entries_.hash} << 32 | mixed(of_class, static_cast<std::uint64_t>(p_));
-    }
     /// The exponent of a bound that is an argument of the call.
     int bucket_of_bound() const
     {
         for (std::size_t c = 0; c < entries_.size; ++c)
-            if (entries_.at[c].plan->usual->bound.at_run_time)
-                return static_cast<int>(std::bit_cast<std::uint64_t>(eb_) >> 52 & 2047) - 1023;
+            if (entries_.at[c].plan->usual->bound.at_run_time) return bucket_of(eb_);
         return 0;
     }
 
@@ -333,7 +343,7 @@ private:
             const tune::work_shares& w = all.busiest;
             works[c] = {w.sent, w.encoded, w.added, w.decoded, entries_.at[c].sample != nullptr, all.path.messages};
         }
-        const double bits = 8.0 * static_cast<double>(user_.element_bytes());
+        const double bits = 8.0 * sizeof(T);  // of narrow elements too: they travel as T
         return {std::span<const tune::candidate_work>(works).first(entries_.size),
                 {static_cast<double>(elements_), bits, bytes_ >= agreement_bytes, settings_.searches}};
     }
@@ -342,7 +352,7 @@ private:
     void sample(std::uint32_t number, figures& mine) const
     {
         const bool contributes = !any_.what.facts.one_vector || any_.what.facts.before(link_.rank(), root_, 1).count > 0;
-        if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided || user_.narrow != nullptr) return;
+        if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided) return;
         for (std::size_t c = 1; c < entries_.size; ++c) {
             const tuned_entry<T, Link>& e = entries_.at[c];
             if (e.sample == nullptr) continue;
@@ -354,7 +364,8 @@ private:
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
             mine =
-                e.sample(user_.send, user_.send_size, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1, link_.memory());
+                e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1,
+                         link_.memory());
             mine.seconds = seconds;
             return;
         }
@@ -378,6 +389,39 @@ struct measuring<Collective, T, Space, plan_tuned<Plans...>, Link> {
         constexpr auto& entries = tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>;
         return picking<T, Link>(entries, user, root, eb, link)(when, fault);
     }
+
+    /// Is a call to be passed on, as the first candidate, without a word to other ranks? Then pick() would do nothing but find that out,
+    /// and this takes a fifth of its time. @see pass_on
+    struct passes {
+        const char* reason = "";
+
+        explicit passes(double eb) : eb_(eb) {}
+        bool ask(Link& link, std::size_t bytes) noexcept
+        {
+            if (link.size() == 1) return true;
+            tuned_classes* const known = link.memory().template kept_so_far<tuned_classes>();
+            if (known == nullptr || !known->settings_compared) return false;
+            const tune::settings& settings = tune::settings_of_process();
+            if (!settings.says_nothing()) return false;
+            reason = settings.measures ? reason_short : reason_off;
+            if (bytes < least_measured_bytes || !settings.measures) return true;
+            constexpr std::uint32_t hash = tuned_table<Collective, T, Space, plan_tuned<Plans...>>::template entries<Link>.hash;
+            constexpr bool has_bound = (false || ... || Plans::bound::given_at_run_time);
+            tuned_classes::entry* const entry = known->find(key_of_class(hash, has_bound ? bucket_of(eb_) : 0, bytes, link.size()));
+            if (entry == nullptr || !entry->calls.passes()) return false;
+            reason = reason_incumbent;
+            calls_ = &entry->calls;
+            return true;
+        }
+        void done() noexcept
+        {
+            if (calls_ != nullptr) calls_->next();
+        }
+
+    private:
+        double eb_;
+        tune::call_class* calls_ = nullptr;
+    };
 };
 
 }  // namespace ccoll::inline CCOLL_ABI::detail

@@ -61,9 +61,19 @@ inline void report_native(report& facts, const collective_facts& of)
     facts.same_bits = !of.reduces || !of.one_vector || of.rooted;  // MPI recommends the same bits for allreduce, but does not promise them
 }
 
+/// What became of such a call.
+template <transport Link>
+void note_native(Link& link, outcome& result)
+{
+    const status s = link.native_result();
+    if (s == status::ok) return;
+    result.trouble = {s, link.rank(), s == status::truncated ? nobody : link.rank()};
+    result.transport_says = s == status::truncated ? counts_probably_differ : link.explain();
+}
+
 /// Runs a blocking call that only has to be passed on: its arguments are right, nothing is compared, and nothing is done to elements before
 /// or after. A running_call would do the same, and takes 0.3 us more, which counts where MPI itself takes 0.6 (allreduce of 8 bytes between
-/// two ranks in shared memory).
+/// two ranks in shared memory). passing.hpp is faster still, for calls in their most usual form.
 /// @param plan  any of its decisions, because the algorithm is MPI's    @return false if nothing was done, because there is more to do
 template <element T, transport Link>
 bool run_at_once(native_call<T, Link> native, const decision<T>& plan, const user_buffers<T>& user, int root, Link& link, outcome& result)
@@ -79,10 +89,7 @@ bool run_at_once(native_call<T, Link> native, const decision<T>& plan, const use
         link.begin_call();
         result.facts.codec = plan.codec_name;
         report_native(result.facts, of);
-        if (const status s = link.native_result(); s != status::ok) {
-            result.trouble = {s, link.rank(), s == status::truncated ? nobody : link.rank()};
-            result.transport_says = s == status::truncated ? counts_probably_differ : link.explain();
-        }
+        note_native(link, result);
         return true;
     } else {
         return false;

@@ -13,13 +13,32 @@
 #include <ccoll/base/workspace.hpp>
 #include <ccoll/codec/lookup.hpp>
 #include <ccoll/engine/promise.hpp>
+#include <ccoll/engine/space.hpp>
 #include <ccoll/wire/message.hpp>
 
 namespace ccoll::inline CCOLL_ABI::detail {
 
+/// Elements on the host, as floats if they are narrow ones. @see user_buffers::narrow
+template <element T>
+struct sampled_buffer {
+    const T* first = nullptr;
+    std::size_t size = 0;
+    const narrow_elements* narrow = nullptr;
+
+    void copy_to(T* to, std::size_t from, std::size_t n) const
+    {
+        if (narrow == nullptr) {
+            std::copy_n(first + from, n, to);
+        } else if constexpr (std::is_same_v<T, float>) {
+            codec_work done;  // at once
+            narrow->widen({}, reinterpret_cast<const std::byte*>(first) + from * narrow->bytes, to, n, done);
+        }
+    }
+};
+
 /// Looks at a sample of the values. @return bits per value, and the seconds of a value
 template <element T>
-using sampler = figures (*)(const T* from, std::size_t n, double eb, bool relative, std::uint64_t seed, workspace& memory);
+using sampler = figures (*)(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory);
 
 inline constexpr std::size_t group_of_sample = 1024, least_groups = 16, share_of_sample = 64;
 
@@ -27,19 +46,18 @@ inline constexpr std::size_t group_of_sample = 1024, least_groups = 16, share_of
 /// could meet the same columns of a field again and again. It has 1/64 of the values, and at least 16 groups.
 /// @return how many values were copied
 template <element T>
-std::size_t take_sample(const T* from, std::size_t n, std::uint64_t seed, T* to)
+std::size_t take_sample(const sampled_buffer<T>& from, std::uint64_t seed, T* to)
 {
-    const std::size_t groups = std::max(least_groups, n / group_of_sample / share_of_sample);
+    const std::size_t n = from.size, groups = std::max(least_groups, n / group_of_sample / share_of_sample);
     if (n <= groups * group_of_sample) {
-        std::copy(from, from + n, to);
+        from.copy_to(to, 0, n);
         return n;
     }
     const std::size_t part = n / groups;
     for (std::size_t i = 0; i < groups; ++i) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         const std::size_t offset = (seed >> 33) % (part - group_of_sample + 1);
-        const T* const group = from + i * part + offset;
-        std::copy(group, group + group_of_sample, to + i * group_of_sample);
+        from.copy_to(to + i * group_of_sample, i * part + offset, group_of_sample);
     }
     return groups * group_of_sample;
 }
@@ -52,16 +70,16 @@ constexpr std::size_t room_of_sample(std::size_t n)
 ///            that the true frames are shorter.
 /// @tparam Adds  as for a sum of encoded streams: such frames have another law
 template <class Codec, element T, bool Adds>
-CCOLL_OPAQUE figures sampled(const T* from, std::size_t n, double eb, bool relative, std::uint64_t seed, workspace& memory)
+CCOLL_OPAQUE figures sampled(const sampled_buffer<T>& from, double eb, bool relative, std::uint64_t seed, workspace& memory)
 {
     constexpr const auto& codec = frame_codec_of<Codec, T>;
-    const std::size_t room = room_of_sample(n);
+    const std::size_t room = room_of_sample(from.size);
     buffer_memory* const values = memory.take(room * sizeof(T));
     std::size_t room_of_frame = codec.max_bytes(room);
     if constexpr (Adds) room_of_frame = std::max(room_of_frame, addend_codec_of<Codec, T>.max_bytes(room));
     buffer_memory* const frame = memory.take(room_of_frame);
     T* const x = reinterpret_cast<T*>(values->bytes.get());
-    const std::size_t taken = take_sample(from, n, seed, x);
+    const std::size_t taken = take_sample(from, seed, x);
     if (relative) {
         double lowest = std::numeric_limits<double>::infinity(), highest = -lowest;
         if constexpr (floating_element<T>)

@@ -80,6 +80,19 @@ public:
         if (state_ != nullptr) library::give_back(*state_);
     }
 
+    /// Calls `work` with the transport of a communicator that this thread has used before, and does nothing if that is not certain. One is
+    /// then not made, which takes longer than the shortest calls of MPI. `work` must not keep it.
+    /// @param work  (basic_mpi_comm&), noexcept
+    template <class Work>
+    static void use_again(Handle users, Work work) noexcept
+    {
+        detail::mpi_state<Handle>* const state = library::used_before(users);
+        if (state == nullptr) return;
+        basic_mpi_comm link(*state);
+        work(link);
+        link.state_ = nullptr;  // it owns nothing
+    }
+
     static bool is_nobody(int peer) noexcept { return peer == MPI_PROC_NULL; }
     int rank() const noexcept { return state_ != nullptr ? state_->rank : 0; }
     int size() const noexcept { return state_ != nullptr ? state_->size : 1; }
@@ -395,6 +408,8 @@ private:
     }
     status posted(request& r, int rc) { return state_->heard(detail::begun(rc, r.handle_)); }
 
+    explicit basic_mpi_comm(detail::mpi_state<Handle>& state) noexcept : state_(&state) {}
+
     const char* why_ = "";
     detail::mpi_state<Handle>* state_;
     int vain_ = 0;
@@ -406,6 +421,11 @@ struct transport_for<Comm> {
     static mpi_comm make(Comm comm) { return mpi_comm(comm); }
     static mpi_comm make_within(Comm comm, double seconds) { return mpi_comm(comm, seconds); }
     static mpi_comm make_alone(Comm comm, double seconds) { return mpi_comm(comm, seconds, true); }
+    template <class Work>
+    static void use_again(Comm comm, Work work) noexcept
+    {
+        mpi_comm::use_again(comm, work);
+    }
     static bool in_place(const void* address) { return address == MPI_IN_PLACE; }
     /// Where handles are integers (MPICH), a call compiles with a rank in place of the communicator. No handle is as small as a rank.
     template <class Handle>

@@ -4,9 +4,13 @@
 
 #include <sched.h>
 
+#include <pthread.h>
+
+#include <array>
 #include <atomic>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <iterator>
 #include <limits>
@@ -55,10 +59,23 @@ public:
             return nullptr;
         }
         state_type* const state = found != 0 ? static_cast<state_type*>(stored) : fresh_state(users, why);
-        if (state == nullptr || state->comm != MPI_COMM_NULL) return state;
+        if (state == nullptr) return state;
+        if (state->comm != MPI_COMM_NULL) {
+            last_of(users) = {users, epoch_.load(std::memory_order_acquire), state};
+            return state;
+        }
         if (alone && state->refusal != MPI_SUCCESS) why = refused_by_mpi(no_duplicate, state->refusal);
         else form(*state, seconds, why);
         return state;
+    }
+
+    /// The state of a communicator if this thread has used it last, or among the last few. Then all that state_of asks has the same answer
+    /// as before: since then no communicator has been freed, MPI not finalised, and the process not forked. Else nullptr.
+    /// The state lives as long as the communicator, which must not be freed as long as the caller uses it.
+    static state_type* used_before(MPI_Comm users) noexcept
+    {
+        const use& last = last_of(users);
+        return last.users == users && last.epoch == epoch_.load(std::memory_order_acquire) ? last.state : nullptr;
     }
 
     static void take(state_type& state) noexcept { state.owners.fetch_add(1, std::memory_order_relaxed); }
@@ -105,7 +122,26 @@ public:
     std::size_t native_limit() const noexcept { return limit_; }
 
 private:
-    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT"))) {}
+    mpi_library() : limit_(limit_from(std::getenv("CCOLL_NATIVE_LIMIT"))) { pthread_atfork(nullptr, nullptr, &begin_epoch); }
+
+    /// What a thread knows of a communicator.
+    struct use {
+        Handle users{};
+        std::uint64_t epoch = 0;
+        state_type* state = nullptr;
+    };
+    /// Where it keeps that.
+    static use& last_of(Handle users) noexcept
+    {
+        static thread_local constinit std::array<use, 4> last{};
+        std::uint64_t number = 0;
+        if constexpr (std::is_pointer_v<Handle>) number = reinterpret_cast<std::uintptr_t>(users);
+        else number = static_cast<std::uint64_t>(users);
+        return last[number * 0x9e3779b97f4a7c15u >> 62];
+    }
+    /// From now on no thread knows anything.
+    static void begin_epoch() noexcept { epoch_.fetch_add(1, std::memory_order_acq_rel); }
+    inline static constinit std::atomic<std::uint64_t> epoch_{1};
 
     static std::size_t limit_from(const char* text)
     {
@@ -255,6 +291,7 @@ private:
     [[gnu::cold]] static int forget(MPI_Comm users, int, void* stored, void*)
     {
         if (!one().made_in_.is_here()) return MPI_SUCCESS;
+        begin_epoch();
         state_type& state = *static_cast<state_type*>(stored);
         // MPI may still find out that it cannot make the duplicate, and must not tell the user's handler then.
         if (state.is_forming()) CCOLL_MPI(Comm_set_errhandler)(users, MPI_ERRORS_RETURN);
@@ -304,6 +341,7 @@ private:
     {
         mpi_library& library = *static_cast<mpi_library*>(stored);
         if (!library.made_in_.is_here()) return MPI_SUCCESS;
+        begin_epoch();
         std::vector<state_type*> left;
         {
             const held lock(library.mutex_);

@@ -8,14 +8,18 @@
 //   exploring  The incumbent runs first. Ranks sample their values meanwhile, and a model predicts what the others would take. Those that
 //              promise enough are tried, three times each, best first. Every call compares its arguments, and the figures of the call
 //              before ride in that comparison.
-//   settled    The fastest runs. If figures change, the class is explored again; if they do not, rarely, and ever more rarely.
+//   settled    The fastest runs. Now and then it is timed against its rival, the next best that was tried, two calls each: three timings
+//              are few where calls take half a millisecond. If figures change, the class is explored again; if they do not, rarely, and
+//              ever more rarely.
 //
-// The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
-// late does not count.
+// The seconds of a call are those from the moment when all ranks have compared their arguments, so a rank that comes late does not count.
+// They are those of the slowest rank. In an allreduce they are those of the fastest one: no rank ends before all have begun, so it is the
+// rank that began last, and the others have waited for it. Ranks that share a core end a comparison up to 0.2 ms apart.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -42,6 +46,30 @@ struct class_facts {
     bool searches = false;  ///< all candidates are tried that there is time for, whatever the model says
 };
 
+/// The latest timings of a candidate.
+class timings {
+public:
+    void add(double seconds) noexcept
+    {
+        all_[next_] = seconds;
+        next_ = (next_ + 1) % all_.size();
+        size_ = std::min(size_ + 1, all_.size());
+    }
+    /// The lower quartile, which of up to four is the least. Other programs and other ranks make a call longer, and never shorter.
+    double seconds() const noexcept
+    {
+        if (size_ == 0) return unknown;
+        auto sorted = all_;
+        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_), middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
+        std::nth_element(sorted.begin(), middle, end);
+        return *middle;
+    }
+
+private:
+    std::array<double, 24> all_{};
+    std::size_t size_ = 0, next_ = 0;
+};
+
 /// Numbers of the decisions. Each is a ratio of seconds.
 struct thresholds {
     double enter = 0.85;    ///< the incumbent is left for a candidate that takes at most this part of its time
@@ -49,6 +77,9 @@ struct thresholds {
     double promise = 0.85;  ///< a candidate is tried if the model promises at most this part of the incumbent's time
     double changed = 1.25;  ///< figures have changed if they are larger or smaller by this factor,
     double jumped = 2;      ///< and have done so beyond doubt with this one
+    double rival = 2;       ///< a candidate is timed again if it has taken at most this multiple of the choice's time
+    double moved = 0.95;    ///< one compressing candidate is left for another one that takes at most this part of its time
+    double share = 0.02;    ///< of the time of a class, for timing rivals
 };
 
 /// One class of calls on one communicator, as one rank sees it.
@@ -62,7 +93,9 @@ public:
     static constexpr unsigned rare_period = 200;    ///< where calls would not compare otherwise, whatever they take. A comparison and a
                                                     ///< sample take up to three times as long as the shortest calls that are measured, so
                                                     ///< these spend 2 % on it
+    static constexpr unsigned samples_in = 4;       ///< periods of such calls, one has a sample if no seconds have changed
     static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
+    static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
 
@@ -90,17 +123,25 @@ public:
     explicit call_class(std::size_t choice) : current_(choice), stage_(stage::frozen) {}
 
     /// For the next blocking call. When it begins, all figures of earlier calls have been heard on this rank, and so on all ranks.
-    turn next()
+    turn next() noexcept
     {
         ++calls_;
         turn t{current_, false, false};
         if (stage_ == stage::frozen) return t;
         if (stage_ == stage::exploring) t = {in_turn(), true, step_ == 0};
+        else if (round_ > 0 || is_rival_due()) t = {in_round(), true, false};
         else if (current_ != 0 && facts_.compares) t.listens = true;
         else t = watching();
         ++since_;
+        ++since_round_;
         if (t.listens) running_ = t.candidate;
         return t;
+    }
+    /// Would next() take the first candidate, and say nothing to other ranks?
+    bool passes() const noexcept
+    {
+        if (current_ != 0 || stage_ == stage::exploring) return false;
+        return stage_ == stage::frozen || (round_ == 0 && !is_rival_due() && !watching().listens);
     }
     /// The choice for a call that cannot make trials, because calls before it may still be under way.
     std::size_t choice() const noexcept { return current_; }
@@ -111,19 +152,24 @@ public:
     {
         ++number_;
         const std::size_t timed = std::exchange(told_, running_);
+        const double seconds = std::abs(static_cast<double>(all.seconds));
         if (all.bits > 0) seen_ = all;
+        const bool counts = seconds > 0 && (stage_ == stage::settled || step_ > 0);
+        if (counts) note(timed, seconds);
         if (stage_ == stage::exploring) {
-            if (step_ > 0 && all.seconds > 0) best_[timed] = std::min<double>(best_[timed], all.seconds);
             if (step_ == tries - 1) plan_trials();
             if (step_++ >= tries && step_ > planned_) settle();
-        } else if (stage_ == stage::settled && all.seconds > 0 && timed == current_) {
-            watch(all.seconds);
+        } else if (stage_ == stage::settled && round_ > 0) {
+            if (++round_ > calls_of_round) end_round();
+        } else if (counts && stage_ == stage::settled && timed == current_) {
+            watch(seconds);
         }
     }
     /// Ranks have compared their arguments in vain. All of them forget what they knew.
     void forget() noexcept
     {
         if (stage_ == stage::frozen) return;
+        forget_timings();
         explore();
         current_ = running_ = told_ = 0;
         number_ = 0;
@@ -159,7 +205,46 @@ private:
     turn watching() const noexcept
     {
         const unsigned n = facts_.compares ? period : rare_period, at = since_ % n;
-        return {current_, changed_ > 0 || at >= n - 2, current_ == 0 && (changed_ > 0 || at == n - 1)};
+        const bool samples = facts_.compares || since_ / n % samples_in == samples_in - 1;
+        return {current_, changed_ > 0 || at >= n - 2, current_ == 0 && (changed_ > 0 || (samples && at == n - 1))};
+    }
+
+    /// A round: two calls of the rival, two of the choice, and one more in which the last figure is heard.
+    static constexpr unsigned calls_of_round = 5;
+    std::size_t in_round() noexcept
+    {
+        if (round_ == 0) round_ = 1;
+        return round_ <= 2 ? rival_ : current_;
+    }
+    /// The calls of the class since the last round have taken so long that another one may follow. A comparison counts as a call.
+    bool is_rival_due() const noexcept { return rival_ != current_ && changed_ == 0 && since_round_ >= round_after_; }
+    void end_round() noexcept
+    {
+        round_ = 0;
+        ++rounds_;
+        if (const std::size_t best = chosen(); best != current_) {
+            current_ = best;
+            rounds_ = 0;
+            then_.seconds = static_cast<float>(best_[best]);
+            last_ = {best_[best], best_[0]};
+        }
+        plan_round();
+    }
+    /// Which candidate will be timed again, and after how many calls. After some rounds a mistake is unlikely, and they become rarer.
+    void plan_round() noexcept
+    {
+        since_round_ = 0;
+        rival_ = current_;
+        for (std::size_t c = 0; c < size_; ++c)
+            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_])) rival_ = c;
+        const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1), cost = calls_of_round + 2 * slower;
+        round_after_ = static_cast<unsigned>(cost / limits_.share) << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
+    }
+    static constexpr unsigned steady_rounds = 8, most_doublings = 6;
+    void note(std::size_t candidate, double seconds) noexcept
+    {
+        all_[candidate].add(seconds);
+        best_[candidate] = all_[candidate].seconds();
     }
     bool promises(std::size_t c, double plain) const noexcept { return expected(c).least <= limits_.promise * plain; }
 
@@ -192,6 +277,7 @@ private:
         std::size_t found = 0;
         for (std::size_t c = 1; c < size_; ++c)
             if (best_[c] < best_[found]) found = c;
+        if (stage_ == stage::settled && current_ != 0 && best_[found] > limits_.moved * best_[current_]) found = current_;
         return best_[found] <= (current_ != 0 ? limits_.leave : limits_.enter) * best_[0] ? found : 0;
     }
     void settle()
@@ -205,6 +291,8 @@ private:
         then_ = seen_;
         then_.seconds = static_cast<float>(best_[current_]);
         last_ = {best_[current_], best_[0]};
+        rounds_ = 0;
+        plan_round();
     }
     static bool differ(double a, double b, double factor) noexcept { return a > b * factor || b > a * factor; }
 
@@ -216,8 +304,10 @@ private:
             return differ(seconds, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
         };
         const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
-        changed_ = worse || differ_by(limits_.jumped) || (since_ >= quiet_ && differ_by(limits_.changed)) ? changed_ + 1 : 0;
-        if (changed_ < patience && since_ < recheck_) return;
+        const bool small = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
+        changed_ = worse || small || differ_by(limits_.jumped) ? changed_ + 1 : 0;
+        const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short);
+        if (!has_changed && since_ < recheck_) return;
         if (current_ == 0) {
             const double plain = std::exchange(best_[0], seconds);
             bool any = false;
@@ -226,24 +316,32 @@ private:
             best_[0] = plain;
             if (!any) return;
         }
+        if (has_changed) forget_timings();
         explore();
+    }
+    void forget_timings() noexcept
+    {
+        best_.fill(unknown);
+        all_.fill({});
     }
     void explore() noexcept
     {
         stage_ = stage::exploring;
-        step_ = planned_ = since_ = changed_ = 0;
-        best_.fill(unknown);
+        step_ = planned_ = since_ = changed_ = round_ = 0;
     }
 
     class_facts facts_;
     std::size_t size_ = 0;
     std::array<candidate_work, most_candidates> works_{};
-    std::array<double, most_candidates> best_{};
+    std::array<timings, most_candidates> all_{};
+    std::array<double, most_candidates> best_{};  // what all_ come to
     std::array<unsigned char, tries * (1 + most_tried)> trials_{};
     thresholds limits_;
     figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
     std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
     unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
+    std::size_t rival_ = 0;  // the choice itself: there is none
+    unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
     std::uint32_t number_ = 0;
     std::uint64_t calls_ = 0;
     settlement last_;
