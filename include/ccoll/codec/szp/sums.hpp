@@ -38,9 +38,9 @@ inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out
 {
     head.above = {};
     head.left = true;
-    if (head.scale != scale::bits) head.wide = true;
+    head.wide = true;
     const packed all = packers(q, n, head.wide, out);
-    if (head.scale == scale::bound) head.largest = all.largest;
+    if (!head.own) head.largest = all.largest;
     return finish(head, all, q[0], out);
 }
 

@@ -42,7 +42,7 @@ static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thr
 
 // ---- chunks ----
 
-/// A kept chunk: its elements as they are.
+/// A raw chunk: its elements as they are.
 template <class T>
 CCOLL_DEVICE void keep(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
 {
@@ -248,7 +248,6 @@ CCOLL_DEVICE_RARE status add_any_chunk(const list_arguments<T>& a, Room& room, u
 template <class T, class Room>
 CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
-    using fields = fields_of<T>;
     T* const x = a.out + u64{chunk_elements} * chunk;
     const chunk_place c = find_chunk(a.a, chunk);
     const bool is_addend = flags_of(a.a) != 0;
@@ -261,7 +260,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
     chunk_head h;
     if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
-    if (h.scale != scale_bits && !(bound >= 4 * least_normal<T>)) return status::corrupt;
+    if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status s = read_sections(c.at, c.bytes, h.exceptions, count, is_addend, value_bytes, room.of[0], room.team); s != status::ok)
         return s;
@@ -278,9 +277,6 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
             } else {
                 bits = load_as<word_of<T>>(at);
             }
-        } else if (h.scale == scale_bits) {
-            bits = static_cast<word_of<T>>(q);
-            if ((bits & fields::sign) != 0) bits ^= fields::sign - 1;
         } else {
             T v = static_cast<T>(times(static_cast<double>(q), step));
             if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));
