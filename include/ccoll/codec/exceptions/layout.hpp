@@ -47,7 +47,6 @@ struct rule {
     word missing = static_cast<word>(~word{0});  ///< a NaN, which is exceptional in any case
 
     bool has_missing() const noexcept { return missing != static_cast<word>(~word{0}); }
-    u8 holds(word w) const noexcept { return static_cast<u8>(((w & ~fields_of<T>::sign) >= limit) | (w == missing)); }
 };
 
 template <element T>
@@ -94,13 +93,6 @@ template <class Each>
 /// A bit for each block of a chunk. Branches on masks themselves would be mispredicted.
 struct block_set {
     u32 of[most_blocks / 32] = {};
-
-    template <class Each>
-    [[gnu::always_inline]] inline void for_each(Each each) const noexcept
-    {
-        for (std::size_t j = 0; j < most_blocks / 32; ++j)
-            for (u32 left = of[j]; left != 0; left &= left - 1) each(32 * j + static_cast<std::size_t>(std::countr_zero(left)));
-    }
 };
 
 /// Two bits for each block of a chunk, as in a section.

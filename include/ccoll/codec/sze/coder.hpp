@@ -91,7 +91,7 @@ private:
             if (head.flat || head.wide) return status::unsupported;
             i32* const first = room.first(head.above);
             q = first;
-            return szp::readers_of_32(view, first);
+            return szp::narrow_readers(view, first);
         };
         return szp::with_view<T>({chunk, readable}, n, false, read) == status::ok;
     }
