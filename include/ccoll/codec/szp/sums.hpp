@@ -36,10 +36,8 @@ inline encode_result with_exceptions(u8* at, const u8* end, std::size_t values, 
 
 inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
 {
-    head.above = {};
-    head.left = true;
-    head.wide = true;
-    const packed all = packers(q, n, head.wide, out);
+    const packed all = packers(q, n, out);
+    head.wide = all.wide;
     if (!head.own) head.largest = all.largest;
     return finish(head, all, q[0], out);
 }
@@ -139,19 +137,14 @@ inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noex
 /// The addend of factor x. With a factor of 0 all values are 0.
 inline encode_result multiple(const chunk_view& x, i32 factor, u8* out) noexcept
 {
-    if (factor == 0) {
-        packed all;
-        all.flat = true;
-        return finish({}, all, 0, out);
-    }
     const auto times = static_cast<u64>(std::abs(static_cast<i64>(factor)));
-    if (x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
+    if (times > 0 && x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
     alignas(64) i64 q[chunk_elements];
     if (read_quanta(x, q) != status::ok) return {0, status::corrupt};
     for (std::size_t i = 0; i < x.n; ++i) q[i] = static_cast<i64>(static_cast<u64>(q[i]) * static_cast<u64>(i64{factor}));
     const encode_result r = pack_quanta(q, x.n, {}, out);
     const std::size_t at = x.head.exceptions;
-    if (at == 0 || r.code != status::ok) return r;
+    if (at == 0 || factor == 0) return r;
     u8* const section = behind(r, out);
     const exceptions::merged m =
         exceptions::scale(x.bytes + at, x.size - at, x.n, factor, section, section + exceptions::most_addend_bytes(x.n));
