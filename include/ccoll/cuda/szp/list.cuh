@@ -125,7 +125,10 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
 {
     const T* const x = a.x + u64{chunk_elements} * chunk;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
-    if (!a.z.usable || count < host::least_values) return keep(a, x, chunk, count, room.place);
+    bool few = count < host::least_constant;
+    for (u32 i = 0; i < there && count < host::least_values; ++i)
+        few = few || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a constant
+    if (!a.z.usable || team_any(few, room.team.words)) return keep(a, x, chunk, count, room.place);
     u32 mask = 0, large = 0;
     word_of<T> most = 0;
     lattice_range finite, others;
