@@ -2,7 +2,6 @@
 // codec/szp/coder.hpp - floor 2. Chunks of SZp.
 #pragma once
 
-#include <cmath>
 #include <span>
 
 #include <ccoll/codec/szp/kernels.hpp>
