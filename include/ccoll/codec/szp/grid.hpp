@@ -27,20 +27,11 @@ inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
 inline constexpr int narrow_exponent = 30;
 /// Quanta of addends are below: 2^17 ranks can add them in 62 bits.
 inline constexpr int addend_exponent = 45;
-/// Chunks for movement with fewer values are kept, and so are those in which more exceptional values differ from the one before them. All
+/// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ from the one before them. All
 /// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
 /// a thirty-second of the values once more, which a dictionary can hold.
-inline constexpr std::size_t least_values = 512;
+inline constexpr std::size_t least_values = 512, least_constant = 32;  // values that are all the same take less
 constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
-
-/// The nearest quantum on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so that
-/// |x - q step| <= step / 2 (1 + 2^-40).
-inline i64 nearest_quantum(double x, double step, double inverse) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double q = std::nearbyint(x * inverse);
-    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
-}
 
 /// A step, and what kernels need of it.
 template <element T>
@@ -78,8 +69,9 @@ struct grid {
         const word w = fields::magnitude(x);
         if (w < fields::exponent_one) return 0;
         if (w < usual) return static_cast<i64>(std::nearbyint(x * inverse_in_t));
-        if (w < narrow) return static_cast<i64>(std::nearbyint(static_cast<double>(x) * inverse));
-        return nearest_quantum(static_cast<double>(x), step, inverse);
+        const double wide = static_cast<double>(x), q = std::nearbyint(wide * inverse);
+        // From there on the quotient is corrected by the exact remainder, so that |x - q step| <= step / 2 (1 + 2^-40).
+        return static_cast<i64>(w < narrow ? q : q + std::nearbyint(std::fma(-q, step, wide) * inverse));
     }
     T value(i64 q) const noexcept
     {
@@ -123,7 +115,7 @@ struct law {
     /// The grid of a chunk for movement, if it is not that of the bound.
     /// @param most     bits of the largest |x| of the ordinary values, below `too_large`
     /// @param lattice  their greatest power of two, or 0
-    /// @return         step 0: there is none, the chunk is kept
+    /// @return         step 0: there is none, the chunk is raw
     grid<T> own(word most, double lattice) const noexcept
     {
         CCOLL_EXACT_BODY
@@ -164,23 +156,6 @@ struct bit_range {
         return step > least ? step : 0;
     }
 };
-
-/// Kept values: integers in the order of the values.
-template <element T>
-i64 bits_in_order(T x) noexcept
-{
-    using fields = fields_of<T>;
-    using number = typename fields::signed_word;
-    const auto w = fields::of(x);
-    return static_cast<number>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
-}
-template <element T>
-T value_in_order(i64 q) noexcept
-{
-    using fields = fields_of<T>;
-    const auto w = static_cast<typename fields::word>(q);
-    return std::bit_cast<T>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
-}
 
 CCOLL_EXACT_END
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at bounds below 1e-9 of its
-// range, kept chunks. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
+// range. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
 // szp/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 #if !defined(CCOLL_FMA_TARGET)
@@ -100,9 +100,8 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
 
 /// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param wide   false: all of them fit 32 bits. True becomes false if all are below 2^30
 /// @param chunk  most_bytes() of such a chunk and `slack` bytes
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -110,10 +109,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
-    wide = wide && most >= u64{1} << narrow_exponent;
-    packed all;
-    all.largest = most;
-    all.flat = true;
+    const bool wide = most >= u64{1} << narrow_exponent;
+    packed all{.largest = most, .flat = true, .wide = wide};
     writer to(chunk, n, wide);
     for (std::size_t g = 0; g < to.groups; ++g) {
         const i64* const from = q + group_elements * g;
@@ -125,9 +122,12 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
                 d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
                 for (std::size_t k = 1; k < block_elements; ++k)
                     d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
-                if (!wide)
-                    for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
-                return put_planes_wide(d, p);
+                if (wide) return put_planes_wide(d, p);
+                i32 narrow[block_elements];
+                for (std::size_t k = 0; k < block_elements; ++k) narrow[k] = static_cast<i32>(static_cast<u64>(d[k]));  // modulo 2^32
+                quanta v;
+                load(narrow, v);
+                return put_planes(v, p);
             });
         all.flat = all.flat && highest == 0 && from[0] == q[0];
     }

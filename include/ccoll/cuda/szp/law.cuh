@@ -8,7 +8,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// A chunk of so many values in which more exceptional values differ from the one before is kept.
+/// A chunk of so many values in which more exceptional values differ from the one before is raw.
 CCOLL_DEVICE u32 most_changes(u32 count) { return (count - 1) / 32; }
 
 template <class T>
@@ -48,7 +48,7 @@ CCOLL_DEVICE host::grid<T> own_grid(double step)
     z.narrow = is_f32<T> ? fields_of<T>::exponent : 0;
     return z;
 }
-/// The grid of a chunk whose values lie beyond that of the bound. Step 0: the chunk is kept.
+/// The grid of a chunk whose values lie beyond that of the bound. Step 0: the chunk is raw.
 template <class T>
 CCOLL_DEVICE double own_step(const law<T>& z, word_of<T> most)
 {

@@ -42,7 +42,7 @@ static_assert(sizeof(list_room<operation::add>) <= 99 * 1024, "ccoll: what a thr
 
 // ---- chunks ----
 
-/// A kept chunk: its elements as they are.
+/// A raw chunk: its elements as they are.
 template <class T>
 CCOLL_DEVICE void keep(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
 {
@@ -125,7 +125,10 @@ CCOLL_DEVICE_RARE void move_chunk(const list_arguments<T>& a, Room& room, u32 ch
 {
     const T* const x = a.x + u64{chunk_elements} * chunk;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
-    if (!a.z.usable || count < host::least_values) return keep(a, x, chunk, count, room.place);
+    bool few = count < host::least_constant;
+    for (u32 i = 0; i < there && count < host::least_values; ++i)
+        few = few || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a constant
+    if (!a.z.usable || team_any(few, room.team.words)) return keep(a, x, chunk, count, room.place);
     u32 mask = 0, large = 0;
     word_of<T> most = 0;
     lattice_range finite, others;
@@ -248,7 +251,6 @@ CCOLL_DEVICE_RARE status add_any_chunk(const list_arguments<T>& a, Room& room, u
 template <class T, class Room>
 CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
-    using fields = fields_of<T>;
     T* const x = a.out + u64{chunk_elements} * chunk;
     const chunk_place c = find_chunk(a.a, chunk);
     const bool is_addend = flags_of(a.a) != 0;
@@ -261,7 +263,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
     chunk_head h;
     if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
-    if (h.scale != scale_bits && !(bound >= 4 * least_normal<T>)) return status::corrupt;
+    if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status s = read_sections(c.at, c.bytes, h.exceptions, count, is_addend, value_bytes, room.of[0], room.team); s != status::ok)
         return s;
@@ -278,9 +280,6 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
             } else {
                 bits = load_as<word_of<T>>(at);
             }
-        } else if (h.scale == scale_bits) {
-            bits = static_cast<word_of<T>>(q);
-            if ((bits & fields::sign) != 0) bits ^= fields::sign - 1;
         } else {
             T v = static_cast<T>(times(static_cast<double>(q), step));
             if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));
