@@ -55,7 +55,7 @@ struct pair_room {
 static_assert(sizeof(pair_room) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
 
 /// Entry i of the sum.
-CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i) { return sum_of(r.of[0].wide_of_entry(0, i), r.of[1].wide_of_entry(0, i)); }
+CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i) { return r.of[0].wide_of_entry(0, i) + r.of[1].wide_of_entry(0, i); }
 /// Exceptional values in the same places of both, and the same runs of them, or one value alone. By all threads; there are barriers in
 /// here.
 /// @return false: the chunk is for the list
@@ -63,24 +63,21 @@ template <class T>
 CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
 {
     auto& r = shared_memory<pair_room>();
-    for (u32 k = 0; k < 2; ++k) {
-        const frame_in& f = k == 0 ? a.a : a.b;
-        const chunk_place c = find_chunk(f, chunk);
-        if (!has_front(c, groups_of(count))) return false;
-        const u32 at = exceptions_at(c);
-        if (at == 0 || read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, r.of[k], r.team) != status::ok) return false;
-    }
+    for (u32 k = 0; k < 2; ++k)
+        if (!read_sections(k == 0 ? a.a : a.b, chunk, count, wide_bytes, r.of[k], r.team)) return false;
     const u32 mask = r.of[0].masks[0][me()], of_x = r.of[0].entries[0], of_y = r.of[1].entries[0], entries = larger(of_x, of_y);
+    const places_out p(mask, count, r.team);
+    if (p.all == 0) return false;
     bool good = mask == r.of[1].masks[0][me()] && (of_x == 1 || of_y == 1 || of_x == of_y);
     if (of_x > 1 && of_y > 1) {
         const u32 first = r.of[0].before[0][me()];
         for (u32 i = first; i < first + ones_of(mask); ++i) good = good && r.of[0].entry[i] == r.of[1].entry[i];
     }
     if (team_any(!good, r.team.words)) return false;
-    good = me() >= entries || !is_too_large(sum_of_entries(r, me()));
+    good = me() >= entries || !sum_of_entries(r, me()).is(wide::overflow);
     if (team_any(!good, r.team.words)) return false;
     if (me() == 0) r.out.entries = entries;
-    measure_section(r.out, mask, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, entries > 1, r.team);
+    measure_section(r.out, p, r.of[of_x > 1 ? 0 : 1].entry, count, wide_bytes, entries > 1, r.team);
     return true;
 }
 /// Finds the place of the sum, and writes its exceptional values before planes take their room.
@@ -155,7 +152,7 @@ CCOLL_DEVICE bool add_chunk(const add_arguments<T>& a)
         put_beside(a, p, count);
         p.is_known = true;
     }
-    put_chunk<3>(p, a.to, a.w, chunk, groups, blocks, out, staged, s0, s1, s2);
+    put_chunk<3>(p, a.to, a.w, chunk, groups, out, staged, s0, s1, s2);
     return true;
 }
 template <class T>

@@ -3,7 +3,7 @@
 // get bridges, and quanta on another grid take the place of values. Then the usual way goes on. Nothing of this is in its registers.
 #pragma once
 
-#include <ccoll/cuda/szp/law.cuh>
+#include <ccoll/cuda/szp/place.cuh>
 #include <ccoll/cuda/szp/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
@@ -30,14 +30,9 @@ struct beside {
     team_room team;
     sections_in<1> apart;  ///< masks and numbers of values of what is written, and for a sum the values of the addend in the frame
     section_out out;
-    struct {
-        u64 most;           ///< bits of the largest ordinary magnitude
-        u64 key;            ///< of the first exceptional value
-        u32 first, counts;  ///< its place, or ~0; places, and from bit 16 on blocks with a mask
-        u32 marks;
-    } of[team_warps];  ///< what the warps have found
 };
-inline constexpr u32 mark_off = 1, mark_large = 2, mark_different = 4;
+/// What threads have found: sums of 256 do not run over.
+inline constexpr u32 mark_off = 1, mark_large = 1u << 10, mark_different = 1u << 20, of_any = (1u << 10) - 1;
 
 /// What the tiles have when they have been adjusted.
 template <class T>
@@ -67,45 +62,42 @@ CCOLL_DEVICE word_of<T> key_of(const encode_arguments<T>& a, word_of<T> bits)
     return a.missing == infinite + 1 ? infinite + 2 : infinite + 1;
 }
 
-/// The step of a chunk for movement whose ordinary values are multiples of the least power of two that counts, or 0. By all threads.
+/// The power of two of which the ordinary values of a chunk for movement are multiples, or 0. By all threads.
 /// @param large  there are far values, which may be ordinary for that; then `good` becomes false: this is not for us
 template <class T>
-CCOLL_DEVICE_RARE double lattice_step(const encode_arguments<T>& a, shared_address row, bool there, u32 mask, bool large, bool& good,
-                                      team_room& room)
+CCOLL_DEVICE_RARE double lattice_of(const encode_arguments<T>& a, shared_address row, bool there, u32 mask, bool large, bool& good,
+                                    team_room& room)
 {
-    lattice_range finite, others;
+    lattice_range<T> finite, others;
     if (there)
         each_in_row<T>(row, [&](u32 i, word_of<T> w) {
-            if ((w & ~fields_of<T>::sign) < fields_of<T>::exponent && !is_missing(a, w)) finite.add(number_of(w));
-            if ((mask >> i & 1) == 0) others.add(number_of(w));
-            return w;
+            const word_of<T> m = w & ~fields_of<T>::sign;
+            if (m < fields_of<T>::exponent && !is_missing(a, w)) finite.add(m);
+            if ((mask >> i & 1) == 0) others.add(m);
         });
-    const double of_all = finite.template of_team<T>(a.z.common.step, room);
+    const double of_all = finite.of_team(a.z.common.step, room);
     good = of_all == 0 || !large;
-    return of_all != 0 ? of_all : others.template of_team<T>(a.z.common.step, room);
+    return of_all != 0 ? of_all : others.of_team(a.z.common.step, room);
 }
 
 /// The value of an exceptional place, for an addend: of x, and of the addend that it is added to.
 template <encoding What, class T>
 CCOLL_DEVICE wide far_value(const encode_arguments<T>& a, const beside& b, u32 chunk, u32 entry)
 {
-    const T v = load_as<T>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
-    const wide w = wide_of(v, a.z.common.step, is_missing(a, bits_of(v)));
+    const word_of<T> v = load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
+    const wide w = wide_of<T>(v, a.z.common.step, is_missing(a, v));
     if constexpr (What != encoding::sum) return w;
-    return sum_of(w, b.apart.wide_of_entry(0, entry));
+    return w + b.apart.wide_of_entry(0, entry);
 }
 /// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
 template <class T>
 CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u32 count, u32 mask)
 {
-    const chunk_place c = find_chunk(a.other, chunk);
-    if (!has_front(c, groups_of(count))) return false;
-    const u32 at = exceptions_at(c);
-    if (read_sections<1>(c.at, c.bytes, at, count, true, wide_bytes, b.apart, b.team) != status::ok) return false;
+    if (!read_sections(a.other, chunk, count, wide_bytes, b.apart, b.team)) return false;
     bool good = mask == b.apart.masks[0][me()];
-    if (at > 0 && me() < b.apart.entries[0]) {
+    if (b.apart.values[0] != nullptr && me() < b.apart.entries[0]) {
         const wide w = load_wide(b.apart.values[0] + wide_bytes * me());
-        good = good && (is_state(w) || w.limb[2] + (u64{1} << 60) < u64{1} << 61);
+        good = good && (w.is_state() || w.limb[2] + (u64{1} << 60) < u64{1} << 61);
     }
     return !team_any(!good, b.team.words);
 }
@@ -117,10 +109,12 @@ CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 cou
     constexpr bool moves = What == encoding::movement;
     using fields = fields_of<T>;
     using word = word_of<T>;
-    const host::grid<T>& z = a.z.common;
-    if (z.usual == 0 || (moves && count < host::least_values)) return {};
+    if (a.z.common.usual == 0 || (moves && count < host::least_values)) return {};
     const shared_address tiles = shared_begin(), row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
     const placing p{tiles + team_warps * tile<T>::bytes};
+    const auto at = [&](u32 i) {
+        return get_shared<word>(tiles + i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements));
+    };
     beside& b = beside_of<T>();
     const bool there = warp() < groups_of(count);
 
@@ -133,8 +127,8 @@ CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 cou
             const word m = w & ~fields::sign;
             if (m >= least || is_missing(a, w)) {
                 const word k = key_of<moves>(a, w);
-                if (all == 0) key = k;
-                if (key != k) marks |= mark_different;
+                if (all != 0 && key != k) marks |= mark_different;
+                key = k;
                 all |= 1u << i;
                 if (m < fields::exponent && !is_missing(a, w) && (moves || m >= a.beyond)) marks |= mark_large;
             } else {
@@ -145,100 +139,62 @@ CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 cou
                     if (plus(plus(on, integers), -integers) != on) marks |= mark_off;
                 }
             }
-            return w;
         });
-    const u32 whole = me() < blocks_of(count) ? whole_block(count, me()) : 0, mask = all & whole;
-    {
-        const u32 has = __ballot_sync(all_lanes, mask != 0), leader = has != 0 ? lowest_bit(has) : 0;
-        const word of_warp = __shfl_sync(all_lanes, key, leader);
-        if (mask != 0 && key != of_warp) marks |= mark_different;
-        const u32 first = __shfl_sync(all_lanes, mask != 0 ? 32 * me() + lowest_bit(mask) : ~0u, leader);
-        const u32 counts = warp_sum(ones_of(mask) | (mask != 0 && mask != whole ? 0x10000u : 0u));
-        most = warp_max(most);
-        marks = (__any_sync(all_lanes, marks & mark_off) != 0 ? mark_off : 0) |
-                (__any_sync(all_lanes, marks & mark_large) != 0 ? mark_large : 0) |
-                (__any_sync(all_lanes, marks & mark_different) != 0 ? mark_different : 0);
-        if (lane() == 0) b.of[warp()] = {u64{most}, u64{of_warp}, first, counts, marks};
-    }
-    __syncthreads();
-    u32 first = ~0u, counts = 0;
-    CCOLL_UNROLL
-    for (u32 w = team_warps; w-- > 0;) {
-        const auto& of = b.of[w];
-        most = larger(most, static_cast<word>(of.most));
-        marks |= of.marks;
-        counts += of.counts;
-        if (of.first == ~0u) continue;
-        if (first != ~0u && key != static_cast<word>(of.key)) marks |= mark_different;
-        first = of.first;
-        key = static_cast<word>(of.key);
-    }
-    if (!moves && (marks & mark_large) != 0) return {};
+    const u32 mask = me() < blocks_of(count) ? all & whole_block(count, me()) : 0;
+    const u32 first = team_min(mask != 0 ? 32 * me() + lowest_bit(mask) : ~0u, b.team.words);
+    if (mask != 0 && key != key_of<moves>(a, at(first))) marks |= mark_different;
+    marks = team_sum(marks, b.team.words);
+    most = static_cast<word>(team_max(u64{most}, b.team.longs));
+    const bool large = (marks / mark_large & of_any) != 0, different = marks >= mark_different;
+    if (!moves && large) return {};
     double lattice = 0;
-    if (moves && (marks & mark_off) == 0) {
+    if (moves && (marks & of_any) == 0) {
         bool good = true;
-        lattice = lattice_step(a, row, there, all, (marks & mark_large) != 0, good, b.team);
+        lattice = lattice_of(a, row, there, all, large, good, b.team);
         if (!good) return {};
     }
 
     // The grid, and whether quanta are small.
-    double step = z.step, inverse = z.inverse;
-    word usual = z.usual;
-    const bool is_own = lattice != 0 || (moves && most >= z.usual);
-    if (is_own) {
-        step = lattice != 0 ? lattice : is_f32<T> ? own_step(a.z, most) : 0;
-        if (step == 0) return {};
-        inverse = __ddiv_rn(1.0, step);
-        usual = 0;
-    }
-    const bool replaces = lattice == 0 && most >= usual;
-    const double size = rint(times(static_cast<double>(number_of(most)), inverse)) + 1;
-    if ((replaces && !is_f32<T>) || !(size < fast_limit<T>)) return {};
+    host::grid<T> z = a.z.common;
+    if constexpr (moves) z = grid_for(a.z, most, lattice);
+    const bool is_own = z.usual == 0, replaces = lattice == 0 && most >= z.usual;
+    const double size = rint(times(static_cast<double>(number_of(most)), z.inverse)) + 1;
+    if (z.step == 0 || (replaces && !is_f32<T>) || !(size < fast_limit<T>)) return {};
 
     // The dictionary.
     if constexpr (What == encoding::sum)
         if (!read_far(a, b, chunk, count, mask)) return {};
-    const bool is_different = (marks & mark_different) != 0;
     const bool follows = What == encoding::sum && first != ~0u && b.apart.entries[0] > 1;  // the values of x follow those of the frame
-    constexpr u32 value_bytes = moves ? sizeof(T) : wide_bytes;
-    if (is_different) {
-        const auto key_at = [&](u32 i) {
-            return key_of<moves>(a, get_shared<word>(tiles + i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements)));
-        };
-        if (follows || !find_entries(b.out, mask, b.apart.entry, key_at, b.team)) return {};
+    const places_out places(mask, count, b.team);
+    if (different) {
+        const auto key_at = [&](u32 i) { return key_of<moves>(a, at(i)); };
+        if (follows || !find_entries(b.out, places, b.apart.entry, key_at, b.team)) return {};
     } else {
         b.out.dictionary[me()] = static_cast<u16>(first);
         if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.apart.entries[0] : 1;
     }
-    measure_section(b.out, b.apart.entry, count, value_bytes, is_different || follows, counts, b.team);
-    if (moves && is_different && b.out.changes > most_changes(count)) return {};
+    measure_section(b.out, places, b.apart.entry, count, moves ? sizeof(T) : wide_bytes, different || follows, b.team);
+    if (moves && b.out.changes > most_changes(count)) return {};
     b.apart.masks[0][me()] = mask;
     if (me() == 0) {
         put_shared(p.exceptions(), b.out.bytes / unit_bytes);
-        put_shared(p.step(), is_own ? bits_of(step) : u64{0});
+        put_shared(p.step(), is_own ? bits_of(z.step) : u64{0});
     }
 
-    // Bridges: the last ordinary value in front, or the first one behind, of the group.
+    // Bridges.
     if (there && (replaces || __any_sync(all_lanes, all != 0) != 0)) {
-        const auto at = [&](u32 i) { return get_shared<word>(tiles + warp() * tile<T>::bytes + tile<T>::of_value(32 * lane() + i)); };
-        const u32 has = __ballot_sync(all_lanes, ~all != 0), lower = has & ones_below(lane());
-        const word last = ~all != 0 ? at(highest_bit(~all)) : 0, lead = ~all != 0 ? at(lowest_bit(~all)) : 0;
-        const word of_lower = __shfl_sync(all_lanes, last, lower != 0 ? highest_bit(lower) : 0);
-        const word of_first = __shfl_sync(all_lanes, lead, has != 0 ? lowest_bit(has) : 0);
+        const u32 mine = 32 * me();
+        word bridge = bridge_into<word>(all, ~all != 0 ? at(mine + lowest_bit(~all)) : 0, ~all != 0 ? at(mine + highest_bit(~all)) : 0);
         const auto shown = [&](word w) {
-            if constexpr (is_f32<T>) return replaces ? as_quantum(w, usual, z.inverse_in_t, inverse) : w;
+            if constexpr (is_f32<T>) return replaces ? as_quantum(w, z.usual, z.inverse_in_t, z.inverse) : w;
             else return w;
         };
-        word bridge = shown(lower != 0 ? of_lower : has != 0 ? of_first : 0);
+        bridge = shown(bridge);
         __syncwarp();
-        each_in_row<T, true>(row, [&](u32 i, word w) {
-            const word v = shown(w);
-            bridge = (all >> i & 1) != 0 ? bridge : v;
-            return bridge;
-        });
+        each_in_row<T, true>(row, [&](u32 i, word w) { return bridge = (all >> i & 1) != 0 ? bridge : shown(w); });
         __syncwarp();
     }
-    return {true, replaces ? T(1) : is_own ? static_cast<T>(inverse) : z.inverse_in_t, static_cast<u32>(size)};
+    return {true, replaces ? T(1) : z.inverse_in_t, static_cast<u32>(size)};
 }
 
 }  // namespace ccoll::detail::device::szp

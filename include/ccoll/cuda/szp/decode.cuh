@@ -3,7 +3,6 @@
 // list. A warp does a group, and nothing is shared between warps but exceptional values, which come last.
 #pragma once
 
-#include <ccoll/cuda/szp/law.cuh>
 #include <ccoll/cuda/szp/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
@@ -31,21 +30,16 @@ CCOLL_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c);
 CCOLL_DEVICE double fused(double a, double b, double c) { return __fma_rn(a, b, c); }
 
 /// Four values of a row. The product with the step is rounded once: offset times step is exact.
-CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], float step, float minus)
+template <class T>
+CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], T step, T minus)
 {
-    u32 v[4];
+    constexpr u32 n = tile<T>::in_piece;
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; ++i) v[i] = bits_of(fused(biased<float>::number(q[i]), step, minus));
-    put_shared(row ^ j << 4, uint4{v[0], v[1], v[2], v[3]});
-}
-CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], double step, double minus)
-{
-    CCOLL_UNROLL
-    for (u32 i = 0; i < 4; i += 2) {
-        const u64 a = bits_of(fused(biased<double>::number(q[i]), step, minus)),
-                  b = bits_of(fused(biased<double>::number(q[i + 1]), step, minus));
-        put_shared(row ^ (2 * j + i / 2) << 4,
-                   uint4{static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)});
+    for (u32 c = 0; c < 4; c += n) {
+        word_of<T> v[n];
+        CCOLL_UNROLL
+        for (u32 i = 0; i < n; ++i) v[i] = bits_of(fused(biased<T>::number(q[c + i]), step, minus));
+        tile<T>::put_piece(row, (4 * j + c) / n, v);
     }
 }
 
@@ -83,34 +77,24 @@ CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2
     }
 }
 
-CCOLL_DEVICE uint4 divided(uint4 v, float by)
+/// What is rare is not inlined: a division takes registers.
+template <class T>
+CCOLL_DEVICE_RARE void divide_row(shared_address row, T by)
 {
-    return {bits_of(ratio(number_of(v.x), by)), bits_of(ratio(number_of(v.y), by)), bits_of(ratio(number_of(v.z), by)),
-            bits_of(ratio(number_of(v.w), by))};
-}
-CCOLL_DEVICE uint4 divided(uint4 v, double by)
-{
-    const u64 a = bits_of(ratio(number_of(u64{v.y} << 32 | v.x), by)), b = bits_of(ratio(number_of(u64{v.w} << 32 | v.z), by));
-    return {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)};
+    each_in_row<T, true>(row, [&](u32, word_of<T> w) { return bits_of(ratio(number_of(w), by)); });
 }
 /// The values of a group. @param values  that there are    @param is_whole  all, and `to` is a multiple of 16 bytes
-template <bool Divides, class T>
-CCOLL_DEVICE void put_tile(shared_address from, u32 values, bool is_whole, T divisor, T* to)
+template <class T>
+CCOLL_DEVICE void put_tile(shared_address from, u32 values, bool is_whole, T* to)
 {
     __syncwarp();
     if (is_whole) {
         uint4* const out = reinterpret_cast<uint4*>(to) + lane();
         CCOLL_UNROLL
-        for (u32 r = 0; r < tile<T>::pieces; ++r) {
-            const uint4 v = get_shared<uint4>(from + tile<T>::of_copy(r, lane()));
-            store_as(out + 32 * r, Divides ? divided(v, divisor) : v);
-        }
+        for (u32 r = 0; r < tile<T>::pieces; ++r) store_as(out + 32 * r, get_shared<uint4>(from + tile<T>::of_copy(r, lane())));
     } else {
         CCOLL_NO_UNROLL
-        for (u32 i = lane(); i < values; i += 32) {
-            const word_of<T> v = get_shared<word_of<T>>(from + tile<T>::of_value(i));
-            store_as(to + i, Divides ? bits_of(ratio(number_of(v), divisor)) : v);
-        }
+        for (u32 i = lane(); i < values; i += 32) store_as(to + i, get_shared<word_of<T>>(from + tile<T>::of_value(i)));
     }
 }
 
@@ -139,13 +123,13 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
 {
     auto& room = shared_memory<exceptions_room<T>>();
     const sections_in<1>& s = room.apart;
-    const chunk_place c = find_chunk(a.from, chunk);
     const bool is_addend = a.from.frame[7] != 0;
-    const u32 at = exceptions_at(c), value_bytes = is_addend ? wide_bytes : sizeof(T);
-    if (read_sections<1>(c.at, c.bytes, at, count, is_addend, value_bytes, room.apart, room.team) != status::ok) return false;
+    const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
+    if (!read_sections(a.from, chunk, count, value_bytes, room.apart, room.team)) return false;
     if (me() < s.entries[0]) {
         const u8* const v = s.values[0] + value_bytes * me();
-        room.value[me()] = is_addend ? value_of_wide<T>(load_wide(v), step, a.divisor, a.has_missing, a.missing) : load_as<word_of<T>>(v);
+        room.value[me()] =
+            is_addend ? value_of_wide<T>(load_wide(v), 0, step, a.divisor, a.has_missing, a.missing) : load_as<word_of<T>>(v);
     }
     __syncthreads();
     const u32 mask = s.masks[0][me()], before = s.before[0][me()];
@@ -159,7 +143,7 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
     return true;
 }
 
-template <class T, bool Divides>
+template <class T>
 __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ decode_arguments<T> a)
 {
     let_next_begin();
@@ -204,16 +188,13 @@ __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void de
         if (is_f32<T> && in.step != 0) {  // nothing else says that quanta fit
             const T limit = times(in_t, static_cast<T>(fast_limit<T>));
             bool fit = true;
-            each_in_row<T>(row, [&](u32, word_of<T> w) {
-                fit = fit && number_of(w & ~fields_of<T>::sign) < limit;
-                return w;
-            });
+            each_in_row<T>(row, [&](u32, word_of<T> w) { fit = fit && number_of(w & ~fields_of<T>::sign) < limit; });
             usual = __any_sync(all_lanes, !fit) == 0;
         }
+        if (a.divisor != 1) divide_row(row, static_cast<T>(a.divisor));
         const u32 values = smaller(count - group_elements * group, group_elements);
-        if (writes)
-            put_tile<Divides>(to, values, a.is_aligned && values == group_elements, static_cast<T>(a.divisor),
-                              a.x + (u64{chunk_elements} * chunk + group_elements * g));
+        T* const out = a.x + (u64{chunk_elements} * chunk + group_elements * g);
+        if (writes) put_tile(to, values, a.is_aligned && values == group_elements, out);
     }
     if (in.exceptions != 0) {
         usual = !team_any(!usual, shared_memory<team_room>().words);  // its barrier: tiles have been read

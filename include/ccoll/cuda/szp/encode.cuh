@@ -18,24 +18,21 @@ inline constexpr u32 quantum_bias = is_f32<T> ? biased<float>::bias : 0;
 /// Of such a sum in double: 0 if the quantum fits 32 bits.
 CCOLL_DEVICE u32 beyond_32_bits(u64 sum) { return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u; }
 
-/// Four quanta of a row.
-CCOLL_DEVICE void get_quanta(shared_address row, u32 j, float by, u32 (&q)[4], u32&)
+/// Four quanta of a row. @param high  not 0 if some quantum does not fit
+template <class T>
+CCOLL_DEVICE void get_quanta(shared_address row, u32 j, T by, u32 (&q)[4], u32& high)
 {
-    const uint4 v = get_shared<uint4>(row ^ j << 4);
-    q[0] = quantum_of(number_of(v.x), by);
-    q[1] = quantum_of(number_of(v.y), by);
-    q[2] = quantum_of(number_of(v.z), by);
-    q[3] = quantum_of(number_of(v.w), by);
-}
-CCOLL_DEVICE void get_quanta(shared_address row, u32 j, double by, u32 (&q)[4], u32& high)
-{
+    constexpr u32 n = tile<T>::in_piece;
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; i += 2) {
-        const uint4 v = get_shared<uint4>(row ^ (2 * j + i / 2) << 4);
-        const u64 a = quantum_of(number_of(u64{v.y} << 32 | v.x), by), b = quantum_of(number_of(u64{v.w} << 32 | v.z), by);
-        q[i] = static_cast<u32>(a);
-        q[i + 1] = static_cast<u32>(b);
-        high = larger(larger(high, beyond_32_bits(a)), beyond_32_bits(b));
+    for (u32 c = 0; c < 4; c += n) {
+        word_of<T> v[n];
+        tile<T>::get_piece(row, (4 * j + c) / n, v);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < n; ++i) {
+            const word_of<T> sum = quantum_of(number_of(v[i]), by);
+            q[c + i] = static_cast<u32>(sum);
+            if constexpr (!is_f32<T>) high = larger(high, beyond_32_bits(sum));
+        }
     }
 }
 
@@ -90,10 +87,7 @@ template <class T>
 CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling)
 {
     word_of<T> most = 0;
-    each_in_row<T>(row, [&](u32, word_of<T> w) {
-        most = larger(most, w & ~fields_of<T>::sign);
-        return w;
-    });
+    each_in_row<T>(row, [&](u32, word_of<T> w) { most = larger(most, w & ~fields_of<T>::sign); });
     most = warp_max(most);
     if (most >= a.z.common.usual) return false;
     // The product in T may be larger.
@@ -105,10 +99,7 @@ template <class T>
 CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
 {
     bool found = false;
-    each_in_row<T>(row, [&](u32, word_of<T> w) {
-        found = found || w == a.missing;
-        return w;
-    });
+    each_in_row<T>(row, [&](u32, word_of<T> w) { found = found || w == a.missing; });
     return __any_sync(all_lanes, found) != 0;
 }
 
@@ -224,7 +215,7 @@ CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& 
     // Quanta of 0 are not on a lattice: values are 0, or less than a step.
     const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
     if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
-    put_chunk<octets>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
+    put_chunk<octets>(p, a.to, a.w, chunk, groups, out, values, s0, s1, s2);
     if (Adjusted) put_beside<What>(a, p, chunk, count);
     return true;
 }

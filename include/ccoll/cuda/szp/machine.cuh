@@ -161,6 +161,7 @@ CCOLL_DEVICE u32 sum_up_to(u32 v)
 template <class T>
 struct tile {
     static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16, in_piece = 16 / sizeof(T);
+    using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
 
     /// Where piece `lane` of the r-th 512 bytes stands.
     CCOLL_DEVICE static u32 of_copy(u32 r, u32 lane)
@@ -174,21 +175,35 @@ struct tile {
     {
         return i / 32 * row_bytes + ((i / in_piece % pieces ^ (i / 32 & 7)) << 4) + i % in_piece * static_cast<u32>(sizeof(T));
     }
+    CCOLL_DEVICE static void get_piece(shared_address row, u32 c, word (&w)[in_piece])
+    {
+        const uint4 v = get_shared<uint4>(row ^ c << 4);
+        if constexpr (sizeof(T) == 4) w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+        else w[0] = u64{v.y} << 32 | v.x, w[1] = u64{v.w} << 32 | v.z;
+    }
+    CCOLL_DEVICE static void put_piece(shared_address row, u32 c, const word (&w)[in_piece])
+    {
+        uint4 v;
+        if constexpr (sizeof(T) == 4) v = {w[0], w[1], w[2], w[3]};
+        else v = {static_cast<u32>(w[0]), static_cast<u32>(w[0] >> 32), static_cast<u32>(w[1]), static_cast<u32>(w[1] >> 32)};
+        put_shared(row ^ c << 4, v);
+    }
 };
 /// Calls f (place in the row, bits) for each value of a row. @tparam Replaces  what it returns takes the place of the value
 template <class T, bool Replaces = false, class F>
 CCOLL_DEVICE void each_in_row(shared_address row, F f)
 {
+    constexpr u32 n = tile<T>::in_piece;
     CCOLL_NO_UNROLL
     for (u32 c = 0; c < tile<T>::pieces; ++c) {
-        uint4 v = get_shared<uint4>(row ^ c << 4);
-        if constexpr (sizeof(T) == 4) {
-            v = {f(4 * c, v.x), f(4 * c + 1, v.y), f(4 * c + 2, v.z), f(4 * c + 3, v.w)};
-        } else {
-            const u64 a = f(2 * c, u64{v.y} << 32 | v.x), b = f(2 * c + 1, u64{v.w} << 32 | v.z);
-            v = {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)};
+        typename tile<T>::word w[n];
+        tile<T>::get_piece(row, c, w);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < n; ++i) {
+            if constexpr (Replaces) w[i] = f(n * c + i, w[i]);
+            else f(n * c + i, w[i]);
         }
-        if (Replaces) put_shared(row ^ c << 4, v);
+        if constexpr (Replaces) tile<T>::put_piece(row, c, w);
     }
 }
 

@@ -7,6 +7,17 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
+/// What an exceptional place at the beginning of this lane's block gets: the last ordinary value in front of it, or the first one behind
+/// it, of those of the group. @param apart  places of the block that have none    @param first, last  of the others
+template <class V>
+CCOLL_DEVICE V bridge_into(u32 apart, V first, V last)
+{
+    const u32 has = __ballot_sync(all_lanes, ~apart != 0), lower = has & ones_below(lane());
+    const V of_lower = __shfl_sync(all_lanes, last, lower != 0 ? highest_bit(lower) : 0),
+            of_first = __shfl_sync(all_lanes, first, has != 0 ? lowest_bit(has) : 0);
+    return lower != 0 ? of_lower : has != 0 ? of_first : V{0};
+}
+
 /// What warps tell each other: two words of each, and of the chunk its place, the units of its exceptional values, and its step.
 inline constexpr u32 control_bytes = 8 * team_warps + 16;
 
@@ -36,6 +47,16 @@ CCOLL_DEVICE void lay_out(group_out& r, u32 width, u32 blocks)
     const u32 up_to = sum_up_to(r.width);
     r.before = up_to - r.width;
     r.words = __shfl_sync(all_lanes, up_to, 31);
+}
+/// What stands of group g in the front of a chunk. By its warp. @param place  of its planes, in units
+CCOLL_DEVICE void put_group_head(const group_out& o, u8* chunk, u32 g, u32 groups, u32 place, u32 base)
+{
+    u32 code = o.width > 0 ? (o.width - o.lowest) << 4 * (lane() & 7) : 0;
+    code |= __shfl_xor_sync(all_lanes, code, 1);
+    code |= __shfl_xor_sync(all_lanes, code, 2);
+    code |= __shfl_xor_sync(all_lanes, code, 4);
+    if ((lane() & 7) == 0) store_as(chunk + head_bytes + 16 * g + lane() / 2, code);
+    if (lane() == 1) store_as(chunk + head_bytes + 16 * groups + 8 * g, u64{base} << 32 | o.lowest << 16 | place);
 }
 
 /// A chunk of which all groups are known.
@@ -85,8 +106,8 @@ CCOLL_DEVICE void stage_octet(const u32 (&s)[8], const group_out& g, shared_addr
 /// @param p       has been told and summed up
 /// @param tile    memory of the warp, of which nothing is read any more
 template <u32 Octets>
-CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, u32 blocks, const group_out& g,
-                            shared_address tile, const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8])
+CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, const group_out& g, shared_address tile,
+                            const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8])
 {
     const u32 front = in_units(front_bytes(groups, false)), mine = p.ask(w, front);
     const bool writes = warp() < groups;
@@ -111,13 +132,7 @@ CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 
     CCOLL_NO_UNROLL
     for (u32 i = 64; i + lane() < of_group; i += 32) store_as(planes + 16 * i, get_shared<uint4>(from + 16 * i));
 
-    u32 code = lane() < blocks ? (g.width - g.lowest) << 4 * (lane() & 7) : 0;
-    code |= __shfl_xor_sync(all_lanes, code, 1);
-    code |= __shfl_xor_sync(all_lanes, code, 2);
-    code |= __shfl_xor_sync(all_lanes, code, 4);
-    if ((lane() & 7) == 0) store_as(chunk_at + head_bytes + 16 * warp() + lane() / 2, code);
-    if (lane() == 1)
-        store_as(chunk_at + head_bytes + 16 * groups + 8 * warp(), u64{static_cast<u32>(g.base)} << 32 | g.lowest << 16 | before);
+    put_group_head(g, chunk_at, warp(), groups, before, static_cast<u32>(g.base));
     if (warp() != 0) return;
     const u32 largest = warp_max(static_cast<u32>(p.told >> 32));
     if (lane() == 0) {
