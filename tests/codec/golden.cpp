@@ -304,7 +304,7 @@ TEMPLATE_TEST_CASE("the frames of SZp for movement are those of this wire versio
     w.moves("long_quanta", fine, sizeof(T) == 4 ? 2e-4 : 1e-12);
     auto steep = std::vector<T>(600, T(0x1p-10));
     for (std::size_t i = 1; i < steep.size(); ++i) steep[i] = steep[i - 1] * T(1.03125);
-    w.moves("kept", steep, sizeof(T) == 4 ? 1e-38 : 1e-308);
+    w.moves("raw_at_a_small_bound", steep, sizeof(T) == 4 ? 1e-38 : 1e-308);
     w.moves("flat", std::vector<T>(600, T(1.375)), 0.003);
     w.moves("lattice", wave<T>(540), 1e-3);
     auto no_lattice = wave<T>(512);

@@ -112,7 +112,7 @@ bytes addend_of(const std::vector<T>& x, double eb)
 /// Bytes of header and index.
 inline std::size_t start_of(std::size_t n) { return frame_edit::start((n + 8191) / 8192); }
 
-/// Chunks for movement with fewer values are kept.
+/// Chunks for movement with fewer values are raw.
 constexpr std::size_t least = 512;
 
 }  // namespace szp_cases

@@ -158,7 +158,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp decodes to what the law says, with every inst
                     const std::vector<T> law = law_values(x, eb);
                     const bytes chunk = moved(x, eb);
                     if (chunk.empty()) {
-                        // It travels raw. Only what is kept may.
+                        // It travels raw.
                         CHECK(equal(law, x));
                         continue;
                     }
@@ -298,7 +298,7 @@ TEMPLATE_TEST_CASE("sums of SZp have the same bits in every order, and those of 
     });
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp that is not kept is shorter than its values", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("a chunk of SZp that is not raw by law is shorter than its values", "[codec][szp]", float, double)
 {
     using T = TestType;
     const double eb = 1e-3, largest = std::ldexp(1.0, std::ilogb(2 * eb) + std::numeric_limits<T>::digits) * 0.999;
@@ -320,7 +320,7 @@ TEMPLATE_TEST_CASE("a chunk of SZp that is not kept is shorter than its values",
     });
 }
 
-TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional values, and with 257 it is kept", "[codec][szp]", float,
+TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional values, and with 257 it is raw", "[codec][szp]", float,
                    double)
 {
     using T = TestType;

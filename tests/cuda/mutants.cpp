@@ -156,7 +156,7 @@ void add_forms(std::vector<workload>& all)
     };
     reference::forms flat, wide, lists, rows;
     flat.flat = true;
-    wide.is_wide = wide.own = true;
+    wide.is_wide = true;
     wide.row = 20;
     wide.plane = 100;
     lists.lists = true;
@@ -167,7 +167,6 @@ void add_forms(std::vector<workload>& all)
         const bytes frame = frame_of(how, false, how.is_wide, chunks);
         all.push_back({"decode " + (name + type), [=](const emulator::options& o) { return decoded<SZp, T>(frame, n * chunks, o); }, {}});
     }
-    wide.own = false;
     for (const reference::forms& other : {flat, rows}) {
         const bytes a = frame_of(wide, true, true), b = frame_of(other, true, false);
         all.push_back({"add forms" + type, [=](const emulator::options& o) { return written(add<T>({}, a, b, n, 1e-3, o)); }, {}});

@@ -176,14 +176,14 @@ void edges()
             movement<T>({name, bound, {}}, values, 0);
             addends<T>({name, bound, {}}, values, values, 0, false);
         }
-    for (const double bound : {1e-320, 1e-42}) {  // below it, nothing but kept chunks
+    for (const double bound : {1e-320, 1e-42}) {  // below it, nothing but raw chunks
         if (bound >= 4 * static_cast<double>(std::numeric_limits<T>::min())) continue;
         bytes frame = host::encode(fields::smooth<T>(1300), eb).frame;
         std::memcpy(frame.data() + 16, &bound, 8);
         std::vector<T> out(1300);
         gpu::check(decode(frame, out).told.code == code_of(ccoll::status::corrupt), "refuse quanta on a grid that there is not");
     }
-    for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {  // 255 changes are moved, and 256 are kept
+    for (const std::size_t different : {254u, 255u, 256u, 257u, 258u}) {  // 255 changes are moved, and 256 are raw
         std::vector<T> far = fields::smooth<T>(8192);
         for (std::size_t i = 0; i < different; ++i) far[32 * i % 8192 + i / 256] = static_cast<T>(1e20 * (1 + static_cast<double>(i)));
         movement<T>({std::to_string(different) + " different ones", eb, {}}, far, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests of SZp 6 on a device share: comparisons, damage.
+// What the tests of SZp on a device share: comparisons, damage.
 #pragma once
 
 #include "szp_calls.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests of SZp 6 on the emulator and on a GPU share: fields, forms of chunks.
+// What the tests of SZp on the emulator and on a GPU share: fields, forms of chunks.
 #pragma once
 
 #include "support/fields.hpp"
@@ -105,7 +105,7 @@ inline const std::vector<named_forms>& all_forms()
         set("rows", [](f& h) { h.row = 45; });
         set("short rows", [](f& h) { h.row = 16; });
         set("planes", [](f& h) { h.row = 17, h.plane = 77; });
-        set("planes, wide, own values", [](f& h) { h.row = 20, h.plane = 100, h.is_wide = true, h.own = true; });
+        set("planes, wide", [](f& h) { h.row = 20, h.plane = 100, h.is_wide = true; });
         set("rows, not left", [](f& h) { h.row = 100, h.left = false; });
         set("more planes", [](f& h) { h.more_planes = 12; });
         set("groups mixed", [](f& h) { h.mixed = true, h.runs = false, h.largest_above = 12345; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Frames of SZp 6 whose chunks the host's coder writes, reads and adds.
+// Frames of SZp whose chunks the host's coder writes, reads and adds.
 #pragma once
 
 #include <ccoll/codec/szp.hpp>

@@ -10,7 +10,7 @@ namespace szp_reference {
 
 /// Everything that a chunk says.
 struct chunk {
-    int scale = 0;
+    int scale = 0;  ///< 1: a step of its own
     double step = 0;
     std::vector<i64> q;
     std::map<std::size_t, u64> bits;                       ///< exceptional values of movement
@@ -48,9 +48,9 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
     for (bool more = true; more;) {
         const std::size_t entries = in.get<u8>(at) + 1u, runs = in.get<u16>(at + 2);
         const unsigned form = in.get<u8>(at + 1);
-        const bool own = (form & 1) != 0, counts = (form & 2) != 0;
-        more = (form & 4) != 0;
-        must(form < 8 && !seen[counts] && !(own && (addend || entries != 1 || runs != 0)) && !(counts && !addend), "form of a section");
+        const bool counts = (form & 1) != 0;
+        more = (form & 2) != 0;
+        must(form < 4 && !seen[counts] && !(counts && !addend), "form of a section");
         seen[counts] = true;
         std::vector<int> kinds;
         for (std::size_t b = 0; b < blocks; ++b) kinds.push_back(in.get<u8>(at + 4 + b / 4) >> 2 * (b % 4) & 3);
@@ -78,24 +78,20 @@ inline void read_sections(const reader& in, std::size_t at, std::size_t n, std::
             must(kinds[b] == 0 || places.size() > before, "an empty block");
         }
         std::vector<std::size_t> number;
-        if (own) {
-            for (std::size_t k = 0; k < places.size(); ++k) number.push_back(k);
-        } else {
-            for (std::size_t r = 0; r < runs; ++r) {
-                must(in.get<u8>(value_runs + 2 * r) < entries, "the number of an entry");
-                number.insert(number.end(), in.get<u8>(value_runs + 2 * r + 1) + 1u, in.get<u8>(value_runs + 2 * r));
-            }
+        for (std::size_t r = 0; r < runs; ++r) {
+            must(in.get<u8>(value_runs + 2 * r) < entries, "the number of an entry");
+            number.insert(number.end(), in.get<u8>(value_runs + 2 * r + 1) + 1u, in.get<u8>(value_runs + 2 * r));
         }
         must(number.size() == places.size(), "the number of places");
-        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at, all = own ? places.size() : entries;
-        if (all > 0) static_cast<void>(in.get<u8>(values + value_bytes * all - 1));
+        const std::size_t values = up_to(value_runs + 2 * runs - at, 8) + at;
+        static_cast<void>(in.get<u8>(values + value_bytes * entries - 1));
         for (std::size_t k = 0; k < places.size(); ++k) {
             const std::size_t from = values + value_bytes * number[k];
             must(c.bits.count(places[k]) == 0 && c.addends.count(places[k]) == 0, "a place twice");
             if (addend) c.addends[places[k]] = {counts, {in.get<u64>(from), in.get<u64>(from + 8), in.get<u64>(from + 16)}};
             else c.bits[places[k]] = value_bytes == 4 ? in.get<u32>(from) : in.get<u64>(from);
         }
-        at = up_to(values + value_bytes * all - at, 16) + at;
+        at = up_to(values + value_bytes * entries - at, 16) + at;
     }
 }
 
@@ -110,9 +106,8 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
     const unsigned form = in.get<u8>(1);
     const bool left = (form & 1) != 0, is_wide = (form & 2) != 0, flat = (form & 4) != 0;
     const std::size_t row = in.get<u16>(2), plane = in.get<u16>(4), exceptions = 16u * in.get<u16>(6);
-    must(c.scale <= 2 && form < 8 && (row == 0 || row >= 16) && (plane == 0 || (plane >= 16 && row > 0)) && row + plane < n, "a head");
+    must(c.scale <= 1 && form < 8 && (row == 0 || row >= 16) && (plane == 0 || (plane >= 16 && row > 0)) && row + plane < n, "a head");
     must(exceptions <= length && !(addend && c.scale != 0), "a head");
-    if (c.scale == 2) must(in.get<u64>(8) == 0 && exceptions == 0, "a kept chunk");
     if (c.scale == 1) {
         c.step = std::bit_cast<double>(in.get<u64>(8));
         must(c.step >= static_cast<double>(std::numeric_limits<T>::min()) && c.step <= static_cast<double>(std::numeric_limits<T>::max()) &&
@@ -170,7 +165,7 @@ chunk read_chunk(const u8* p, std::size_t length, std::size_t n, bool addend)
 
 /// How to write a chunk: all of it is free.
 struct forms {
-    bool left = true, is_wide = false, flat = false, own = false;
+    bool left = true, is_wide = false, flat = false;
     std::size_t row = 0, plane = 0;
     unsigned more_planes = 0;  ///< than are needed
     bool lists = false;        ///< in groups where they fit
@@ -193,14 +188,13 @@ inline void write_section(bytes& out, std::size_t n, const std::map<std::size_t,
     std::vector<std::pair<u8, u8>> runs;
     for (const auto& [place, v] : values) {
         auto e = std::find(entries.begin(), entries.end(), v);
-        if (how.own || e == entries.end()) e = entries.insert(entries.end(), v);
+        if (e == entries.end()) e = entries.insert(entries.end(), v);
         const auto number = static_cast<u8>(e - entries.begin());
         if (!runs.empty() && runs.back().first == number && runs.back().second < 255) ++runs.back().second;
         else runs.emplace_back(number, u8{0});
     }
-    if (how.own) runs.clear();
-    put(out, at, static_cast<u8>(how.own ? 0 : entries.size() - 1));
-    put(out, at + 1, static_cast<u8>(form | (how.own ? 1 : 0)));
+    put(out, at, static_cast<u8>(entries.size() - 1));
+    put(out, at + 1, static_cast<u8>(form));
     put(out, at + 2, static_cast<u16>(runs.size()));
     std::vector<u32> masks(blocks);
     for (const auto& each : values) masks[each.first / 32] |= 1u << each.first % 32;
@@ -237,7 +231,7 @@ bytes write_chunk(const chunk& c, const forms& how)
     put(out, 1, static_cast<u8>((how.left ? 1 : 0) | (how.is_wide ? 2 : 0) | (how.flat ? 4 : 0)));
     put(out, 2, static_cast<u16>(how.row));
     put(out, 4, static_cast<u16>(how.plane));
-    put(out, 8, c.scale == 0 ? largest + how.largest_above : c.scale == 1 ? std::bit_cast<u64>(c.step) : 0);
+    put(out, 8, c.scale == 0 ? largest + how.largest_above : std::bit_cast<u64>(c.step));
     if (how.flat) {
         put(out, 16, c.q[0]);
     } else {
@@ -314,8 +308,8 @@ bytes write_chunk(const chunk& c, const forms& how)
         const auto* const from = reinterpret_cast<const u8*>(v.second.data());
         values[v.first][place] = bytes(from, from + 24);
     }
-    if (!values[0].empty()) write_section(out, n, values[0], values[1].empty() ? 0 : 4, how);
-    if (!values[1].empty()) write_section(out, n, values[1], 2, how);
+    if (!values[0].empty()) write_section(out, n, values[0], values[1].empty() ? 0 : 2, how);
+    if (!values[1].empty()) write_section(out, n, values[1], 1, how);
     return out;
 }
 

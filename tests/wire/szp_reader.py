@@ -66,9 +66,7 @@ def section(data, at, n, value_bytes):
     """Reads a section. Returns its places in ascending order, the bytes of the value of each, its form, and its end."""
     begin, blocks = at, -(-n // 32)
     entries, form, runs = struct.unpack_from("<BBH", data, at)
-    require(form < 8, "the form of a section")
-    own = form & 1
-    require(not own or entries == runs == 0, "a dictionary beside values of their own")
+    require(form < 4, "the form of a section")
     at += 4
     kinds = [data[at + k // 4] >> 2 * (k % 4) & 3 for k in range(blocks)]
     require(blocks % 4 == 0 or data[at + blocks // 4] >> 2 * (blocks % 4) == 0, "kinds of blocks that do not exist")
@@ -97,20 +95,17 @@ def section(data, at, n, value_bytes):
         which += [data[at]] * (data[at + 1] + 1)
         at += 2
     at = begin + fill(data[begin:], at - begin, up_to(8, at - begin))
-    count = len(places) if own else entries + 1
-    values = [data[at + value_bytes * i:at + value_bytes * (i + 1)] for i in range(count)]
-    require(len(data) >= at + value_bytes * count, "the values of a section")
-    if not own:
-        require(len(which) == len(places) and max(which) <= entries, "value runs")
-        values = [values[e] for e in which]
-    end = at + value_bytes * count
+    end = at + value_bytes * (entries + 1)
+    require(len(data) >= end, "the values of a section")
+    require(len(which) == len(places) and max(which) <= entries, "value runs")
+    values = [data[at + value_bytes * e:at + value_bytes * (e + 1)] for e in which]
     return places, values, form, begin + fill(data[begin:], end - begin, up_to(16, end - begin))
 
 
 def put_exceptions(data, at, values, s):
     """Movement: puts the exceptional values in their places."""
     places, exceptional, form, _ = section(data, at, len(values), s)
-    require(form < 2, "one section of a chunk for movement")
+    require(form == 0, "one section of a chunk for movement")
     for i, v in zip(places, exceptional):
         values[i] = v
 
@@ -131,8 +126,8 @@ def exceptions_of_addend(data, at, n):
     found, seen, more = {}, set(), True
     while more:
         places, values, form, at = section(data, at, n, 24)
-        counts, more = form >> 1 & 1, form >> 2 & 1
-        require(form & 1 == 0 and counts not in seen and not found.keys() & set(places), "one section of a kind, and no place twice")
+        counts, more = form & 1, form >> 1 & 1
+        require(counts not in seen and not found.keys() & set(places), "one section of a kind, and no place twice")
         seen.add(counts)
         found.update((i, (wide_integer(v), counts)) for i, v in zip(places, values))
     return found
@@ -198,10 +193,10 @@ def differences(chunk, n, wide, groups):
 def chunk_quanta(chunk, n):
     """The quanta of a chunk, and the fields of its head."""
     scale, form, row, plane, exceptions, largest = struct.unpack_from("<BBHHHQ", chunk)
-    require(scale < 3 and form < 8, "scale or form")
+    require(scale < 2 and form < 8, "scale or form")
     left, wide, flat = form & 1, form >> 1 & 1, form >> 2
     require((row >= 16 and (plane == 0 or plane >= 16) and row + plane < n) or row == plane == 0, "distances")
-    require(16 * exceptions < len(chunk) and not (scale == 2 and (largest or exceptions)), "a kept chunk, and exceptions in the chunk")
+    require(16 * exceptions < len(chunk), "exceptions in the chunk")
     if flat:
         return [number(chunk, 16, "q")] * n, scale, 16 * exceptions, largest
     d, bases = differences(chunk, n, wide, -(-n // 1024))
@@ -224,9 +219,6 @@ def decode_chunk(chunk, n, dtype, bound, addend=False, divisor=1, missing=0):
     _, s, _, _, _ = FLOATS[dtype]
     quanta, scale, exceptions, largest = chunk_quanta(chunk, n)
     require(not addend or scale == 0, "the step of an addend")
-    if scale == 2:
-        width = 8 * s
-        return [((q if q >= 0 else q ^ ((1 << (width - 1)) - 1)) & ((1 << width) - 1)).to_bytes(s, "little") for q in quanta]
     step = szp_step(dtype, bound)
     if scale == 1:
         step = struct.unpack("<d", struct.pack("<Q", largest))[0]

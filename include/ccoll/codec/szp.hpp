@@ -39,7 +39,7 @@ struct codec_impl<policies::Codec::SZp, T, host_space> {
 
     static constexpr std::size_t room_bytes(std::size_t n) noexcept { return detail::szp::most_room<T>(n); }
     /// Values of a chunk for movement come back as the law has it: within eb, or bit for bit.
-    /// @return unsupported, or out_of_space: the chunk is kept and would not be shorter. It travels raw
+    /// @return unsupported: the law has the values as they are. The chunk travels raw
     static encode_result encode_chunk(std::span<const T> in, byte_span dst, const field_facts& field) noexcept;
     static status decode_chunk(const piece& src, std::span<T> out, double eb, const decoded_facts& facts = {}) noexcept;
 

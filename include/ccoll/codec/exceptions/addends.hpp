@@ -21,7 +21,7 @@ CCOLL_EXACT_BEGIN  // for its optimisation
     for (bool more = bytes > 0; more;) {
         if (bytes < head_bytes) return false;
         section& s = (from[1] & counts_bit) != 0 ? to.counted : to.alone;
-        if (s.place_count > 0 || !open(from, bytes, n, sizeof(wide), s) || s.entries == 0 || !has_valid_runs(s)) return false;
+        if (s.place_count > 0 || !open(from, bytes, n, sizeof(wide), s) || !has_valid_runs(s)) return false;
         for (std::size_t i = 0; i < s.entries; ++i)
             if (!entry_of(s, i).is_valid()) return false;
         more = s.more();
@@ -69,7 +69,7 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
 {
     for (bool more = true; more;) {
         section s;
-        if (!find_parts(from, bytes, n, s) || s.entries == 0) return {nullptr, status::corrupt};
+        if (!find_parts(from, bytes, n, s)) return {nullptr, status::corrupt};
         const std::size_t front = s.front_bytes(), values_end = front + sizeof(wide) * s.entries, all = up_to(unit, values_end);
         if (all > bytes) return {nullptr, status::corrupt};
         if (all > static_cast<std::size_t>(end - to)) return {nullptr, status::too_large};
@@ -103,7 +103,7 @@ merged with_entries(const u8* from, std::size_t bytes, std::size_t n, u8* to, co
 {
     for (bool more = true; more;) {
         section s;
-        if (!find_parts(a, a_bytes, n, s) || s.entries == 0) return false;
+        if (!find_parts(a, a_bytes, n, s)) return false;
         const std::size_t all = s.bytes(sizeof(wide));
         if (all > std::min(a_bytes, b_bytes) || std::memcmp(a, b, s.front_bytes()) != 0) return false;
         a += all, b += all;

@@ -3,18 +3,10 @@
 // that includes this file, and those that follow, has `lanes`, the bytes of a register, and signs(v): the sign bits of the words of one.
 
 template <element T>
-struct registers_of;
-template <>
-struct registers_of<float> {
-    typedef float values __attribute__((vector_size(lanes)));
-    typedef i32 words __attribute__((vector_size(lanes)));
-    typedef words in_memory __attribute__((aligned(4), may_alias));
-};
-template <>
-struct registers_of<double> {
-    typedef double values __attribute__((vector_size(lanes)));
-    typedef i64 words __attribute__((vector_size(lanes)));
-    typedef words in_memory __attribute__((aligned(8), may_alias));
+struct registers_of {
+    typedef T values __attribute__((vector_size(lanes)));
+    typedef typename fields_of<T>::signed_word words __attribute__((vector_size(lanes)));
+    typedef words in_memory __attribute__((aligned(sizeof(T)), may_alias));
 };
 template <element T>
 using words_of = typename registers_of<T>::words;

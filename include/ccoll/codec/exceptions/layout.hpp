@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 6:
+// codec/exceptions/layout.hpp - floor 2. Which values of a chunk are exceptional, and a section of exceptional values in wire version 7:
 // what its bytes mean, the reader that finds its parts, and the writer of its values. Drawn in docs/wire_format.md. Nothing here depends on
 // an instruction set.
 //
@@ -47,7 +47,6 @@ struct rule {
     word missing = static_cast<word>(~word{0});  ///< a NaN, which is exceptional in any case
 
     bool has_missing() const noexcept { return missing != static_cast<word>(~word{0}); }
-    u8 holds(word w) const noexcept { return static_cast<u8>(((w & ~fields_of<T>::sign) >= limit) | (w == missing)); }
 };
 
 template <element T>
@@ -64,17 +63,17 @@ inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes =
 /// How a block says which of its values are exceptional.
 enum class kind : u8 { none, all, run, mask };
 /// Bits of the form.
-inline constexpr u8 own_bit = 1, counts_bit = 2, more_bit = 4;
+inline constexpr u8 counts_bit = 1, more_bit = 2;
 
 constexpr std::size_t up_to(std::size_t multiple, std::size_t bytes) noexcept { return (bytes + multiple - 1) / multiple * multiple; }
 constexpr std::size_t kinds_bytes(std::size_t n) noexcept { return up_to(4, (blocks_of(n) + 3) / 4); }
 
 /// Where the value runs begin at the latest.
 constexpr std::size_t most_in_front(std::size_t n) noexcept { return head_bytes + kinds_bytes(n) + 4 * blocks_of(n) + 2; }
-/// Always enough for the section of a chunk for movement: a dictionary is only used if it is shorter than the values themselves.
+/// Always enough for the section of a chunk for movement. Each place begins at most one value run and one entry.
 constexpr std::size_t most_bytes(std::size_t n, std::size_t value_bytes) noexcept
 {
-    return up_to(unit, up_to(8, most_in_front(n)) + n * value_bytes);
+    return up_to(unit, up_to(8, most_in_front(n) + 2 * n) + std::min(n, most_entries) * value_bytes);
 }
 /// Always enough for both sections of an addend. Places are in one of them, and each begins at most one value run and one entry.
 constexpr std::size_t most_addend_bytes(std::size_t n) noexcept
@@ -94,13 +93,6 @@ template <class Each>
 /// A bit for each block of a chunk. Branches on masks themselves would be mispredicted.
 struct block_set {
     u32 of[most_blocks / 32] = {};
-
-    template <class Each>
-    [[gnu::always_inline]] inline void for_each(Each each) const noexcept
-    {
-        for (std::size_t j = 0; j < most_blocks / 32; ++j)
-            for (u32 left = of[j]; left != 0; left &= left - 1) each(32 * j + static_cast<std::size_t>(std::countr_zero(left)));
-    }
 };
 
 /// Two bits for each block of a chunk, as in a section.
@@ -133,7 +125,7 @@ struct block_kinds {
 /// A section whose parts lie within its bytes, up to the values.
 struct section {
     const u8 *from = nullptr, *runs = nullptr, *values = nullptr;
-    std::size_t value_runs = 0, entries = 0;  ///< 0 entries: each place has a value of its own
+    std::size_t value_runs = 0, entries = 0;
     std::size_t runs_of_places = 0, masks_of_places = 0;
     u8 form = 0;
     block_kinds kinds;
@@ -148,10 +140,7 @@ struct section {
     bool counts() const noexcept { return (form & counts_bit) != 0; }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
-    std::size_t bytes(std::size_t value_bytes) const noexcept
-    {
-        return up_to(unit, front_bytes() + value_bytes * (entries > 0 ? entries : place_count));
-    }
+    std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }
 };
 
 /// Finds the parts of a section of n values, but no places. Total: any bytes are safe.
@@ -159,10 +148,9 @@ struct section {
 {
     const std::size_t blocks = blocks_of(n);
     if (bytes < head_bytes + kinds_bytes(n)) return false;
-    const bool own = (from[1] & own_bit) != 0;
     s.from = from;
     s.form = from[1];
-    s.entries = own ? 0 : from[0] + std::size_t{1};
+    s.entries = from[0] + std::size_t{1};
     s.value_runs = get<u16>(from + 2);
     s.kinds = {};
     std::memcpy(s.kinds.pairs, from + head_bytes, kinds_bytes(n));
@@ -171,7 +159,7 @@ struct section {
     s.masks_of_places = s.kinds.count(kind::mask);
     s.runs = from + head_bytes + kinds_bytes(n) + up_to(4, 2 * s.runs_of_places) + 4 * s.masks_of_places;
     s.values = from + up_to(8, static_cast<std::size_t>(s.runs - from) + 2 * s.value_runs);
-    return s.form < 8 && (!own || (from[0] == 0 && s.value_runs == 0)) && s.front_bytes() <= bytes;
+    return s.form < 4 && s.front_bytes() <= bytes;
 }
 
 /// The entries of places, in their order.
@@ -256,14 +244,11 @@ public:
         }
         return true;
     }
-    /// Of the section so far, before it is filled up.
-    std::size_t bytes() const noexcept { return up_to(8, static_cast<std::size_t>(to_ - section_)) + sizeof(Value) * entries_; }
-
     /// @return the end of the section; null if there is no room
     u8* finish(u8 form) noexcept
     {
-        const std::size_t front = static_cast<std::size_t>(to_ - section_), values_end = bytes(), at = up_to(8, front),
-                          all = up_to(unit, values_end);
+        const std::size_t front = static_cast<std::size_t>(to_ - section_), at = up_to(8, front),
+                          values_end = at + sizeof(Value) * entries_, all = up_to(unit, values_end);
         if (all > static_cast<std::size_t>(end_ - section_)) return nullptr;
         section_[0] = static_cast<u8>(entries_ - 1);
         section_[1] = form;

@@ -85,70 +85,55 @@ CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, co
     run(current, count);
 }
 
+/// Writes a section: the places, and runs of the entries that entry_of(values, bits) gives them.
+/// @param at  the exceptional values of a chunk, at least one
+/// @return    the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or an entry is most_entries
+template <class Value, element T, class EntryOf>
+CCOLL_INLINE u8* write_section(const T* x, std::size_t n, const places& at, u8* to, const u8* end, EntryOf entry_of) noexcept
+{
+    const block_set some = with_places(at.masks, n);
+    u8* const runs = put_places(at.masks, some, n, to, end);
+    if (runs == nullptr) return nullptr;
+    value_writer<Value> values(to, runs, end);
+    bool fits = true;
+    each_value_run(x, n, at.masks, some, [&](typename fields_of<T>::word bits, std::size_t count) {
+        fits = values.add(entry_of(values, bits), count);
+        return fits;
+    });
+    return fits ? values.finish(0) : nullptr;
+}
+
 /// Writes the section of a chunk for movement. most_bytes(n, sizeof(T)) is always enough room.
-/// @param x             the chunk, n values    @param at  its exceptional values, at least one
 /// @param most_changes  of values that differ from the exceptional value before them
-/// @return              the end of the section, a multiple of 16 bytes behind `to`; null if there is no room, or are more changes
+/// @return              null also if there are more changes, or more than most_entries different values
 template <element T>
 CCOLL_TARGET inline u8* write(const T* x, std::size_t n, const places& at, u8* to, const u8* end, std::size_t most_changes) noexcept
 {
     using word = typename fields_of<T>::word;
-    const block_set some = with_places(at.masks, n);
-    u8* const runs = put_places(at.masks, some, n, to, end);
-    if (runs == nullptr) return nullptr;
-    // If each place has a value of its own:
-    const std::size_t front = static_cast<std::size_t>(runs - to), values_at = up_to(8, front),
-                      values_end = values_at + sizeof(T) * at.values, all = up_to(unit, values_end);
-    value_writer<word> values(to, runs, end);
-    std::size_t changes = 0, runs_found = 0;
-    bool shorter = true;
-    each_value_run(x, n, at.masks, some, [&](word bits, std::size_t count) {
-        changes = runs_found++;
-        shorter = shorter && values.add(values.entry_of(bits), count) && values.bytes() <= values_end;
-        return shorter || changes <= most_changes;
+    std::size_t changes = 0;
+    return write_section<word>(x, n, at, to, end, [&](value_writer<word>& values, word bits) {
+        return changes++ <= most_changes ? values.entry_of(bits) : most_entries;
     });
-    if (changes > most_changes) return nullptr;
-    if (shorter) return values.finish(0);
-    if (all > static_cast<std::size_t>(end - to)) return nullptr;
-    integers::put(to, u32{own_bit} << 8);
-    std::memset(runs, 0, values_at - front);
-    u8* value = to + values_at;
-    some.for_each([&](std::size_t k) {
-        each_bit(at.masks[k], [&](std::size_t i) {
-            std::memcpy(value, x + block_elements * k + i, sizeof(T));
-            value += sizeof(T);
-        });
-    });
-    std::memset(value, 0, all - values_end);
-    return to + all;
 }
 
 /// Writes the section of an addend that is no sum. most_addend_bytes(n) is always enough room.
-/// @param at       the exceptional values of a chunk, at least one
 /// @param missing  the bits of a missing value; null: there is none
-/// @return         as write(). Null also if it is too large, which is a W from 2^190 on or the 257th different one
+/// @return         null also if it is too large, which is a W from 2^190 on or the 257th different one
 template <element T>
 CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at, double step, const typename fields_of<T>::word* missing,
                                      u8* to, const u8* end) noexcept
 {
     using word = typename fields_of<T>::word;
-    const block_set some = with_places(at.masks, n);
-    u8* const runs = put_places(at.masks, some, n, to, end);
-    if (runs == nullptr) return nullptr;
-    value_writer<wide> values(to, runs, end);
     const exact_step exact(step);
     recent_entries<word> recent;
-    bool fits = true;
-    each_value_run(x, n, at.masks, some, [&](word bits, std::size_t count) {
+    return write_section<wide>(x, n, at, to, end, [&](value_writer<wide>& values, word bits) -> std::size_t {
         u16& entry = recent.of(bits);
         if (entry == 0) {
             const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of(std::bit_cast<T>(bits), exact);
             entry = static_cast<u16>(1 + (w.is_valid() ? values.entry_of(w) : most_entries));
         }
-        fits = values.add(entry - 1u, count);
-        return fits;
+        return entry - 1u;
     });
-    return fits ? values.finish(0) : nullptr;
 }
 
 /// Reads which values of a chunk are exceptional. Masks of blocks without places stay as they are. Total: any bytes are safe.
@@ -181,7 +166,7 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
     return valid && count > 0 && s.bytes(value_bytes) <= bytes;
 }
 
-/// Puts values in the places of a section that has entries. @param of  the bits of each entry    @return false: the value runs are wrong
+/// Puts values in the places of a section. @param of  the bits of each entry    @return false: the value runs are wrong
 template <element T>
 CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
 {
@@ -224,20 +209,10 @@ template <element T>
 CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     section s;
-    if (!open(from, bytes, n, sizeof(T), s) || s.form > own_bit) return false;
-    if (s.entries > 0) {
-        typename fields_of<T>::word of[most_entries];
-        std::memcpy(of, s.values, sizeof(T) * s.entries);
-        return put_entries(s, of, x, n);
-    }
-    const u8* value = s.values;
-    s.kinds.for_each(kind::none, [&](std::size_t k) {
-        each_bit(s.masks[k], [&](std::size_t i) {
-            std::memcpy(x + block_elements * k + i, value, sizeof(T));
-            value += sizeof(T);
-        });
-    });
-    return true;
+    if (!open(from, bytes, n, sizeof(T), s) || s.form != 0) return false;
+    typename fields_of<T>::word of[most_entries];
+    std::memcpy(of, s.values, sizeof(T) * s.entries);
+    return put_entries(s, of, x, n);
 }
 
 #include <ccoll/codec/exceptions/merge.inl>

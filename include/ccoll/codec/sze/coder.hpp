@@ -88,10 +88,10 @@ private:
     {
         const auto read = [&](szp::chunk_view& view) {
             head = view.head;
-            if (head.flat || head.wide || head.scale == szp::scale::bits) return status::unsupported;
+            if (head.flat || head.wide) return status::unsupported;
             i32* const first = room.first(head.above);
             q = first;
-            return szp::readers_of_32(view, first);
+            return szp::narrow_readers(view, first);
         };
         return szp::with_view<T>({chunk, readable}, n, false, read) == status::ok;
     }
@@ -110,7 +110,7 @@ private:
         double own_step;
         std::memcpy(&own_step, &head.largest, sizeof own_step);
         const T step = static_cast<T>(own_step);
-        const bool is_own = head.scale == szp::scale::own;
+        const bool is_own = head.own;
         const byte_span section = head.exceptions > 0 ? chunk.subspan(head.exceptions) : byte_span{};
         const coded_source from{q, in.size(), reinterpret_cast<const u8*>(&step), is_own ? sizeof(T) : 0, head.above.row, section.size()};
         u8 found[most_coded_bytes];

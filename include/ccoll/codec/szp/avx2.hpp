@@ -16,16 +16,13 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// The values of a block.
-struct values_256 {
-    __m256i v[4];
-};
-
 namespace avx2 {
 
 inline constexpr std::size_t lanes = 32;
 
-using quanta = values_256;
+struct quanta {
+    __m256i v[4];
+};
 using running = __m256i;  // the last quantum in all words
 
 CCOLL_INLINE __m256i load_256(const void* p) noexcept { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }

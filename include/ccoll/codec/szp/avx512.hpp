@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// The values of a block.
+/// The values of a block, for both sets with AVX-512. In none of their namespaces, whose functions would be found by its argument.
 struct values_512 {
     __m512i v[2];
 };

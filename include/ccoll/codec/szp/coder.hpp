@@ -22,10 +22,10 @@ struct encoder {
     const field_facts& field;
     const law<T> z{field.eb};
 
-    /// @return unsupported: the chunk is kept, and not shorter than the values
+    /// @return unsupported: the law has the values as they are
     encode_result movement(u8* out) const noexcept
     {
-        if (!z.usable || in.size() < least_values) return kept(out);
+        if (!z.usable || in.size() < least_values) return {0, status::unsupported};
         const bool missing = has_missing();
         const std::size_t zero = zero_counters<T>(in.data(), in.size());
         if (!missing && lattice_of(in, zero) == 0)
@@ -69,7 +69,7 @@ private:
         if (!all.held) return {0, status::unsupported};
         head.left = as.left;
         head.above = as.above;
-        if (head.scale == scale::bound) head.largest = all.largest;
+        if (!head.own) head.largest = all.largest;
         return finish(head, all, get<i32>(out + places_at(groups_of(x.size())) + 4), out);
     }
     static encode_result wide(std::span<const T> x, const grid<T>& on, chunk_head head, u8* out) noexcept
@@ -94,24 +94,12 @@ private:
         const grid<T> own = z.own(most, lattice);
         if (!(own.step > 0)) return {0, status::unsupported};
         chunk_head head;
-        head.scale = scale::own;
+        head.own = true;
         head.largest = std::bit_cast<u64>(own.step);
         if constexpr (!is_f32<T>) return wide(x, own, head, out);
         return narrow(x, own, head, {above_of(x, own), true, true, rounding::in_double, rounding::in_double}, out);
     }
-    /// Every value as it is. @return unsupported: not shorter than the values
-    [[gnu::noinline]] encode_result kept(u8* out) const noexcept
-    {
-        alignas(64) i64 q[chunk_elements];
-        for (std::size_t i = 0; i < in.size(); ++i) q[i] = bits_in_order(in[i]);
-        chunk_head head;
-        head.scale = scale::bits;
-        head.wide = !is_f32<T>;
-        encode_result r = pack_quanta(q, in.size(), head, out);
-        r.raw_blocks = 1;
-        return r.bytes < in.size_bytes() ? r : encode_result{0, status::unsupported};
-    }
-    /// A chunk that has exceptional values, or a grid of its own, or is kept.
+    /// A chunk that has exceptional values, or a grid of its own, or is raw.
     [[gnu::noinline]] encode_result unusual(bool missing, u8* out) const noexcept
     {
         T copy[chunk_elements];
@@ -133,12 +121,11 @@ private:
         }
         if (at.values > 0) exceptions::bridge<T>(copy, in.size(), at);
         const encode_result r = on_its_grid(ordinary, most, lattice, out);
-        if (r.code != status::ok) return kept(out);
-        if (at.values == 0) return r;
+        if (r.code != status::ok || at.values == 0) return r;
         u8* const section = behind(r, out);
         const u8* const end =
             exceptions::write<T>(in.data(), in.size(), at, section, out + most_room<T>(in.size()), most_changes(in.size()));
-        return end != nullptr ? with_exceptions(section, end, at.values, out) : kept(out);
+        return end != nullptr ? with_exceptions(section, end, at.values, out) : encode_result{0, status::unsupported};
     }
 
     encode_result narrow_addend(std::span<const T> x, u8* out) const noexcept
@@ -184,7 +171,7 @@ status with_view(const frame_view::piece& src, std::size_t n, bool is_addend, co
     const auto open = [&](const_byte_span chunk, std::size_t behind) {
         chunk_view v;
         if (const status s = read_chunk(chunk, n, v); s != status::ok) return s;
-        if (is_addend && (v.head.scale != scale::bound || v.has_lists())) return status::corrupt;
+        if (is_addend && (v.head.own || v.has_lists())) return status::corrupt;
         v.behind = behind;
         return read(v);
     };
@@ -216,9 +203,9 @@ template <element T>
 status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores how, i64* quanta) noexcept
 {
     const law<T> z(eb);
-    if (!z.usable && v.head.scale != scale::bits) return status::corrupt;
+    if (!z.usable) return status::corrupt;
     double step = z.common.step;
-    if (v.head.scale == scale::own) {
+    if (v.head.own) {
         step = v.step();
         if (!(step >= static_cast<double>(std::numeric_limits<T>::min()) && step <= static_cast<double>(std::numeric_limits<T>::max())))
             return status::corrupt;
@@ -226,19 +213,16 @@ status decode_quanta(const chunk_view& v, std::span<T> out, double eb, stores ho
     }
     if (v.head.flat) {
         if (quanta != nullptr) std::fill_n(quanta, v.n, v.base);
-        const T value = v.head.scale == scale::bits ? value_in_order<T>(v.base) : grid<T>(step, true).value(v.base);
-        fillers<T>(out.data(), out.size(), value, how);
+        fillers<T>(out.data(), out.size(), grid<T>(step, true).value(v.base), how);
         return status::ok;
     }
-    const bool in_t = !v.head.wide && v.head.scale != scale::bits && quanta == nullptr &&
-                      (!is_f32<T> || v.head.scale == scale::own || v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
+    const bool in_t =
+        !v.head.wide && quanta == nullptr && (!is_f32<T> || v.head.own || v.head.largest <= u64{1} << std::numeric_limits<T>::digits);
     if (in_t) return decoders<T>(v, static_cast<T>(step), out.data(), how);
     alignas(64) i64 room[chunk_elements];
     i64* const q = quanta != nullptr ? quanta : room;
     if (const status s = read_quanta(v, q); s != status::ok) return s;
-    if (v.head.scale == scale::bits)
-        for (std::size_t i = 0; i < out.size(); ++i) out[i] = value_in_order<T>(q[i]);
-    else wide_dequantisers<T>(q, out.size(), step, out.data());
+    wide_dequantisers<T>(q, out.size(), step, out.data());
     return status::ok;
 }
 

@@ -141,19 +141,9 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
 }
 
 /// The quanta of a narrow chunk. @param first  @see for_each_block
-CCOLL_TARGET inline status read_quanta_of_32(const chunk_view& view, i32* first) noexcept
+CCOLL_TARGET inline status read_narrow(const chunk_view& view, i32* first) noexcept
 {
     return for_each_block(view, first, [](std::size_t, quanta&) CCOLL_TARGET {});
-}
-
-/// The quanta of a narrow chunk as 64-bit integers. @param to  whole blocks
-CCOLL_TARGET inline status read_narrow(const chunk_view& view, i64* to) noexcept
-{
-    chunk_quanta room;
-    i32* const first = room.first(view.head.above);
-    return for_each_block(view, first, [&](std::size_t at, quanta&) CCOLL_TARGET __attribute__((always_inline)) {
-        for (std::size_t i = at; i < at + block_elements; ++i) to[i] = first[i];
-    });
 }
 
 /// The sum of two chunks that are predicted alike, of which neither has lists. A flat one is predicted as the other.

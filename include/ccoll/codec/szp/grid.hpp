@@ -27,7 +27,7 @@ inline constexpr int usual_exponent = is_f32<T> ? 14 : 30;
 inline constexpr int narrow_exponent = 30;
 /// Quanta of addends are below: 2^17 ranks can add them in 62 bits.
 inline constexpr int addend_exponent = 45;
-/// Chunks for movement with fewer values are kept, and so are those in which more exceptional values differ from the one before them. All
+/// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ from the one before them. All
 /// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
 /// a thirty-second of the values once more, which a dictionary can hold.
 inline constexpr std::size_t least_values = 512;
@@ -123,7 +123,7 @@ struct law {
     /// The grid of a chunk for movement, if it is not that of the bound.
     /// @param most     bits of the largest |x| of the ordinary values, below `too_large`
     /// @param lattice  their greatest power of two, or 0
-    /// @return         step 0: there is none, the chunk is kept
+    /// @return         step 0: there is none, the chunk is raw
     grid<T> own(word most, double lattice) const noexcept
     {
         CCOLL_EXACT_BODY
@@ -164,23 +164,6 @@ struct bit_range {
         return step > least ? step : 0;
     }
 };
-
-/// Kept values: integers in the order of the values.
-template <element T>
-i64 bits_in_order(T x) noexcept
-{
-    using fields = fields_of<T>;
-    using number = typename fields::signed_word;
-    const auto w = fields::of(x);
-    return static_cast<number>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
-}
-template <element T>
-T value_in_order(i64 q) noexcept
-{
-    using fields = fields_of<T>;
-    const auto w = static_cast<typename fields::word>(q);
-    return std::bit_cast<T>((w & fields::sign) != 0 ? w ^ (fields::sign - 1) : w);
-}
 
 CCOLL_EXACT_END
 

@@ -26,7 +26,6 @@ inline constexpr by_isa lattice_finders{CCOLL_EACH_ISA(find_lattice<T>)};
 template <element T>
 inline constexpr by_isa zero_counters{CCOLL_EACH_ISA(leading_zeros<T>)};
 inline constexpr by_isa adders{CCOLL_EACH_ISA(add)};
-inline constexpr by_isa readers_of_32{CCOLL_EACH_ISA(read_quanta_of_32)};
 inline constexpr by_isa narrow_readers{CCOLL_EACH_ISA(read_narrow)};
 inline constexpr by_isa wide_readers{CCOLL_EACH_ISA(read_wide)};
 inline constexpr by_isa packers{CCOLL_EACH_ISA(pack)};

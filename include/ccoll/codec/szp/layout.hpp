@@ -41,13 +41,6 @@ constexpr std::size_t in_units(std::size_t bytes) noexcept { return (bytes + uni
 /// Values of group i of n.
 constexpr std::size_t length_of(std::size_t n, std::size_t i) noexcept { return std::min(group_elements, n - group_elements * i); }
 
-/// What quanta are multiples of.
-enum class scale : u8 {
-    bound,  ///< the step that follows from the bound
-    own,    ///< a step in the head
-    bits    ///< the chunk is kept: quanta are the bits of the values, in the order of the values
-};
-
 /// From where values are predicted beside their left neighbour: differences over these distances are taken one after another.
 struct distances {
     static constexpr std::size_t least = 16;  ///< as long as the widest registers
@@ -75,19 +68,19 @@ struct distances {
 
 /// The first 16 bytes of a chunk.
 struct chunk_head {
-    szp::scale scale = scale::bound;
+    bool own = false;  ///< scale: the step is in the head, else it follows from the bound
     bool left = true;  ///< is the value before part of the prediction?
     bool wide = false;
     bool flat = false;
     distances above;
     std::size_t exceptions = 0;  ///< bytes from the beginning of the chunk; 0: there are none
-    u64 largest = 0;             ///< scale bound: not below any |q|. Scale own: the bits of the step, an f64
+    u64 largest = 0;             ///< not below any |q|; own: the bits of the step, an f64
 
     static constexpr u8 left_bit = 1, wide_bit = 2, flat_bit = 4;
 
     void write(u8* to) const noexcept
     {
-        put(to, static_cast<u8>(scale));
+        put(to, static_cast<u8>(own));
         put(to + 1, static_cast<u8>((left ? left_bit : 0) | (wide ? wide_bit : 0) | (flat ? flat_bit : 0)));
         put(to + 2, static_cast<u16>(above.row));
         put(to + 4, static_cast<u16>(above.plane));
@@ -226,9 +219,9 @@ struct chunk_view {
 inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noexcept
 {
     const u8* const from = reinterpret_cast<const u8*>(src.data());
-    if (src.size() < head_bytes || from[0] > static_cast<u8>(scale::bits) || from[1] > 7) return status::corrupt;
+    if (src.size() < head_bytes || from[0] > 1 || from[1] > 7) return status::corrupt;
     chunk_head& h = v.head;
-    h.scale = static_cast<szp::scale>(from[0]);
+    h.own = from[0] != 0;
     h.left = (from[1] & chunk_head::left_bit) != 0;
     h.wide = (from[1] & chunk_head::wide_bit) != 0;
     h.flat = (from[1] & chunk_head::flat_bit) != 0;
@@ -236,7 +229,6 @@ inline status read_chunk(const_byte_span src, std::size_t n, chunk_view& v) noex
     h.exceptions = unit * get<u16>(from + 6);
     h.largest = get<u64>(from + 8);
     if (!h.above.are_valid(n) || h.exceptions >= src.size()) return status::corrupt;
-    if (h.scale == scale::bits && (h.largest != 0 || h.exceptions != 0)) return status::corrupt;
     v.bytes = from;
     v.size = src.size();
     v.n = n;

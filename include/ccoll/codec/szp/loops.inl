@@ -3,10 +3,8 @@
 //
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, q)                          rint(x i) in T, of f32; a value from z.usual on becomes hold_out, or anything that differs
-//                                              from its neighbours by 2^15 or more
-//   quantise_in_double(x, z, q)                rint(x i) in double; the same from z.narrow on
-//   quantise_each(x, z, q)                     in double from z.usual on, else in T, of f32
+//   quantise(x, z, how, to)                    rint(x i); a value that has no quantum becomes hold_out, or anything that differs from its
+//                                              neighbours by 2^15 or more
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]
@@ -27,19 +25,6 @@
 
 #include <ccoll/codec/szp/survey.inl>
 
-template <class T>
-CCOLL_INLINE void quantise_block(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
-{
-    quanta q;
-    if constexpr (is_f32<T>) {
-        if (how == rounding::fast) quantise(x, z, q);
-        else if (how == rounding::mixed) quantise_each(x, z, q);
-        else quantise_in_double(x, z, q);
-    } else {
-        quantise_in_double(x, z, q);
-    }
-    store(q, to);
-}
 /// The quanta of a group, the last block filled up with its last value.
 template <class T>
 CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, rounding how, i32* to) noexcept
@@ -47,7 +32,7 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
     CCOLL_EXACT_BODY
     const std::size_t whole = n / block_elements * block_elements;
     const auto all = [&](rounding r) CCOLL_TARGET __attribute__((always_inline)) {
-        for (std::size_t i = 0; i < whole; i += block_elements) quantise_block(x + i, z, r, to + i);
+        for (std::size_t i = 0; i < whole; i += block_elements) quantise(x + i, z, r, to + i);
     };
     if (how == rounding::fast) all(rounding::fast);
     else if (how == rounding::mixed) all(rounding::mixed);
@@ -56,7 +41,7 @@ CCOLL_INLINE void quantise_group(const T* x, std::size_t n, const grid<T>& z, ro
         return;
     T tail[block_elements];
     for (std::size_t i = 0; i < block_elements; ++i) std::memcpy(tail + i, x + std::min(whole + i, n - 1), sizeof(T));
-    quantise_block(tail, z, how, to + whole);
+    quantise(tail, z, how, to + whole);
 }
 
 #include <ccoll/codec/szp/lists.inl>
@@ -80,7 +65,7 @@ CCOLL_INLINE unsigned pack_group(writer& to, std::size_t blocks, i32 base, const
     }
     if (lists && highest <= widest_beside && highest > 0)
         if (u8* const end = put_lists(to.planes, blocks, w); end != nullptr) {
-            to.close_lists(end, w, blocks, base);
+            to.close(end, w, blocks, 0, 0, base, true);
             return highest;
         }
     to.close(p, w, blocks, lowest, highest, base);

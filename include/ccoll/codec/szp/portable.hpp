@@ -12,17 +12,14 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::szp {
 
-/// The values of a block.
-typedef u32 words_128 __attribute__((vector_size(16)));
-struct values_128 {
-    words_128 v[8];
-};
-
 namespace portable {
 
 inline constexpr std::size_t lanes = 16;
 
-using quanta = values_128;
+typedef u32 words_128 __attribute__((vector_size(16)));
+struct quanta {
+    words_128 v[8];
+};
 using running = words_128;  // the last quantum in all words
 
 typedef i32 numbers __attribute__((vector_size(16)));

@@ -2,7 +2,7 @@
 // codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers. The namespace that
 // includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
 //   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values
-//   nearest_in_double(x, z)     rint(x i) in double, and what quantise_in_double() makes of large values
+//   nearest_in_double(x, z)     rint(x i) in double, and the same
 //   times(q, step)              q step in f32
 //   times<Half>(q, step)        q step in f64, of one half of the register
 //   get_planes(in, width, q)    differences
@@ -14,26 +14,24 @@ typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
 
-CCOLL_INLINE void quantise(const float* x, const grid<float>& z, quanta& q) noexcept
+template <class T>
+CCOLL_INLINE addable quanta_at(const T* x, const grid<T>& z, rounding how) noexcept
 {
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest(x + in_register * i, z);
+    if constexpr (is_f32<T>) {
+        if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
+        if (how == rounding::mixed) {
+            const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu,
+                          below = reinterpret_cast<addable>(bits < z.usual);
+            return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
+        }
+    }
+    return reinterpret_cast<addable>(nearest_in_double(x, z));
 }
 template <class T>
-CCOLL_INLINE void quantise_in_double(const T* x, const grid<T>& z, quanta& q) noexcept
+CCOLL_INLINE void quantise(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
 {
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = nearest_in_double(x + in_register * i, z);
-}
-/// In double from z.usual on, else in T.
-CCOLL_INLINE void quantise_each(const float* x, const grid<float>& z, quanta& q) noexcept
-{
-    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i)
-    {
-        const float* const at = x + in_register * i;
-        const addable in_t = reinterpret_cast<addable>(nearest(at, z)), in_double = reinterpret_cast<addable>(nearest_in_double(at, z));
-        const addable bits = *reinterpret_cast<const addable_in_memory*>(at) & 0x7fffffffu,
-                      below = reinterpret_cast<addable>(bits < z.usual);
-        q.v[i] = reinterpret_cast<running>((in_t & below) | (in_double & ~below));
-    }
+    CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register) * reinterpret_cast<addable_in_memory*>(to + i) =
+        quanta_at(x + i, z, how);
 }
 CCOLL_INLINE addable number_at(const i32* from) noexcept { return *reinterpret_cast<const addable_in_memory*>(from); }
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept

@@ -90,18 +90,16 @@ struct writer {
     {
         if (groups % 2 != 0 && !wide) put(to + bases_at(groups), u64{0});
     }
-    /// The planes of the next group end at `end`.
-    void close(u8* end, group_widths& w, std::size_t blocks, unsigned lowest, unsigned highest, i32 base) noexcept
+    /// The planes of the next group end at `end`, or its lists, whose codes are in w.
+    void close(u8* end, group_widths& w, std::size_t blocks, unsigned lowest, unsigned highest, i32 base, bool lists = false) noexcept
     {
         if (highest > lowest + 15) [[unlikely]] {
             lowest = highest - 15;
             end = widen(planes, w, blocks, lowest);
         }
-        close(end, w, blocks, lowest, false, base);
-    }
-    void close_lists(u8* end, group_widths& codes_of_lists, std::size_t blocks, i32 base) noexcept
-    {
-        close(end, codes_of_lists, blocks, 0, true, base);
+        for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
+        write_widths(w, lowest, codes);
+        end_group(end, lowest, lists, base);
     }
     /// The planes of another group.
     void copy(const group_view& from, i32 base) noexcept
@@ -117,12 +115,6 @@ struct writer {
     }
 
 private:
-    void close(u8* end, group_widths& w, std::size_t blocks, unsigned lowest, bool lists, i32 base) noexcept
-    {
-        for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
-        write_widths(w, lowest, codes);
-        end_group(end, lowest, lists, base);
-    }
     void end_group(u8* end, unsigned lowest, bool lists, i32 base) noexcept
     {
         next(lowest, lists, base);

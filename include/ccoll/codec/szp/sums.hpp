@@ -38,11 +38,13 @@ inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out
 {
     head.above = {};
     head.left = true;
-    if (head.scale != scale::bits) head.wide = true;
+    head.wide = true;
     const packed all = packers(q, n, head.wide, out);
-    if (head.scale == scale::bound) head.largest = all.largest;
+    if (!head.own) head.largest = all.largest;
     return finish(head, all, q[0], out);
 }
+
+CCOLL_EXACT_BEGIN  // for its optimisation
 
 inline bool read_exceptions(const chunk_view& v, exceptions::addend& to) noexcept
 {
@@ -55,7 +57,12 @@ inline status read_quanta(const chunk_view& v, i64* to) noexcept
         std::fill_n(to, v.n, v.base);
         return status::ok;
     }
-    return v.head.wide ? wide_readers(v, to) : narrow_readers(v, to);
+    if (v.head.wide) return wide_readers(v, to);
+    chunk_quanta room;
+    const i32* const q = room.first(v.head.above);
+    if (const status s = narrow_readers(v, room.first(v.head.above)); s != status::ok) return s;
+    for (std::size_t i = 0; i < v.n; ++i) to[i] = q[i];
+    return status::ok;
 }
 
 namespace sums {
@@ -70,6 +77,9 @@ inline encode_result pack_sum(i64* p, const i64* q, std::size_t n, u8* out) noex
     for (std::size_t i = 0; i < n; ++i) p[i] = static_cast<i64>(static_cast<u64>(p[i]) + static_cast<u64>(q[i]));
     return pack_quanta(p, n, {}, out);
 }
+
+CCOLL_EXACT_END
+
 /// @param largest  not below the magnitude of any sum
 inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {

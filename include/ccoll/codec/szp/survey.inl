@@ -3,17 +3,11 @@
 // compiled once for each instruction set (szp/loops.inl).
 
 /// Registers that compilers make for the set.
-typedef i32 vector_of_i32 __attribute__((vector_size(lanes), aligned(4), may_alias));
 template <class T>
-struct vector_of;
-template <>
-struct vector_of<float> {
-    typedef i32 type __attribute__((vector_size(lanes), aligned(4), may_alias));
+struct vector_of {
+    typedef typename fields_of<T>::signed_word type __attribute__((vector_size(lanes), aligned(sizeof(T)), may_alias));
 };
-template <>
-struct vector_of<double> {
-    typedef i64 type __attribute__((vector_size(lanes), aligned(8), may_alias));
-};
+using vector_of_i32 = vector_of<float>::type;
 
 /// Are all values the same bits, or all below `limit`? One pass of integer operations.
 /// @param n  a multiple of 128

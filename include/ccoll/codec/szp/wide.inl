@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/szp/wide.inl - floor 2. Quanta of 64 bits, where 31 do not do: sums that have outgrown them, f64 at bounds below 1e-9 of its
-// range, kept chunks. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
+// range. One text, compiled once for each instruction set; plain loops, which compilers vectorise. Uses the primitives of
 // szp/loops.inl and
 //   CCOLL_FMA_TARGET   CCOLL_TARGET, with FMA if the set implies that
 #if !defined(CCOLL_FMA_TARGET)
@@ -125,9 +125,12 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
                 d[0] = i == 0 ? 0 : static_cast<i64>(static_cast<u64>(block[0]) - static_cast<u64>(block[-1]));
                 for (std::size_t k = 1; k < block_elements; ++k)
                     d[k] = static_cast<i64>(static_cast<u64>(block[k]) - static_cast<u64>(block[k - 1]));
-                if (!wide)
-                    for (i64& one : d) one = static_cast<i32>(static_cast<u64>(one));  // modulo 2^32
-                return put_planes_wide(d, p);
+                if (wide) return put_planes_wide(d, p);
+                i32 narrow[block_elements];
+                for (std::size_t k = 0; k < block_elements; ++k) narrow[k] = static_cast<i32>(static_cast<u64>(d[k]));  // modulo 2^32
+                quanta v;
+                load(narrow, v);
+                return put_planes(v, p);
             });
         all.flat = all.flat && highest == 0 && from[0] == q[0];
     }

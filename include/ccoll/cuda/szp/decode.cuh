@@ -137,8 +137,7 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
     for (u32 rows = __ballot_sync(all_lanes, mask != 0); rows != 0; rows &= rows - 1) {
         const u32 r = lowest_bit(rows), m = __shfl_sync(all_lanes, mask, r), first = __shfl_sync(all_lanes, before, r);
         if ((m >> lane() & 1) == 0) continue;
-        const u32 i = s.number_at(0, first + ones_of(m & ones_below(lane())));
-        store_as(x + 32 * r, s.entries[0] == 0 ? load_as<word_of<T>>(s.values[0] + sizeof(T) * i) : room.value[i]);
+        store_as(x + 32 * r, room.value[s.number_at(0, first + ones_of(m & ones_below(lane())))]);
     }
     return true;
 }

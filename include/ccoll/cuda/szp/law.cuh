@@ -8,7 +8,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-/// A chunk of so many values in which more exceptional values differ from the one before is kept.
+/// A chunk of so many values in which more exceptional values differ from the one before is raw.
 CCOLL_DEVICE u32 most_changes(u32 count) { return (count - 1) / 32; }
 
 CCOLL_DEVICE float nearest(float x) { return rintf(x); }
@@ -34,7 +34,7 @@ CCOLL_DEVICE u32 as_quantum(u32 x, u32 usual, float inverse, double inverse_in_d
     const float of_double = plus(number_of(static_cast<u32>(sum) + bits_of(nearest)), -nearest);
     return bits_of((x & ~fields_of<float>::sign) < usual ? q : of_double);
 }
-/// The grid of a chunk for movement. Step 0: the chunk is kept.
+/// The grid of a chunk for movement. Step 0: the chunk is raw.
 /// @param most  bits of the largest ordinary magnitude    @param lattice  the power of two of which all are multiples, or 0
 template <class T>
 CCOLL_DEVICE host::grid<T> grid_for(const law<T>& z, word_of<T> most, double lattice)

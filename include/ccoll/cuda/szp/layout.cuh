@@ -38,7 +38,7 @@ inline constexpr u32 fast_limit = u32{1} << (is_f32<T> ? 22 : 30);
 inline constexpr u32 most_fast_planes = 24;
 
 // The first byte of a chunk, and the second.
-inline constexpr u32 scale_bound = 0, scale_own = 1, scale_bits = 2;
+inline constexpr u32 scale_bound = 0, scale_own = 1;
 inline constexpr u32 form_left = 1, form_wide = 2, form_flat = 4;
 
 CCOLL_DEVICE u32 values_of_chunk(u64 n, u32 chunk) { return device::values_of_chunk<format>(n, chunk); }

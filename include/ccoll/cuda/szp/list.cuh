@@ -70,7 +70,7 @@ CCOLL_DEVICE bool is_missing(const list_arguments<T>& a, word_of<T> bits)
 {
     return a.has_missing && bits == a.missing;
 }
-/// The grid of a chunk for movement; step 0: it is kept. @param least  gets the bits of the least magnitude that is exceptional
+/// The grid of a chunk for movement; step 0: it is raw. @param least  gets the bits of the least magnitude that is exceptional
 template <class T>
 CCOLL_DEVICE_RARE host::grid<T> find_grid(const list_arguments<T>& a, const T* x, u32 count, word_of<T>& least, team_room& room)
 {
@@ -88,9 +88,9 @@ CCOLL_DEVICE_RARE host::grid<T> find_grid(const list_arguments<T>& a, const T* x
     if (lattice == 0) lattice = others.of_team(a.z.common.step, room);
     return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
 }
-/// A kept chunk: its elements as they are.
+/// A raw chunk: its elements as they are.
 template <class T>
-CCOLL_DEVICE_RARE status keep(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
+CCOLL_DEVICE_RARE status put_raw(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
 {
     if (me() == 0) {
         room = a.to.place(a.w, chunk, count * static_cast<u32>(sizeof(T)), true);
@@ -114,7 +114,7 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
     word_of<T> least = a.z.too_large_addend;
     if constexpr (moves) {
         z = find_grid(a, x, count, least, room.team);
-        if (z.step == 0) return keep(a, x, chunk, count, room.place);
+        if (z.step == 0) return put_raw(a, x, chunk, count, room.place);
     }
     chunk_head h, h_of_b;
     i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
@@ -163,7 +163,7 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
         const places_out p(masks[k], count, room.team);
         bool good = find_entries(s, p, room.entry + special, value, room.team);
         if (good) measure_section(s, p, room.entry + special, count, value_bytes, true, room.team);
-        if (moves && (!good || s.changes > most_changes(count))) return keep(a, x, chunk, count, room.place);
+        if (moves && (!good || s.changes > most_changes(count))) return put_raw(a, x, chunk, count, room.place);
         if (!good) return status::too_large;
         special += s.places;
         bytes += s.bytes;
@@ -194,7 +194,6 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
 template <class T, class Room>
 CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
-    using fields = fields_of<T>;
     T* const x = a.out + u64{chunk_elements} * chunk;
     const chunk_place c = find_chunk(a.a, chunk);
     const bool is_addend = flags_of(a.a) != 0;
@@ -207,7 +206,7 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
     chunk_head h;
     if (const status s = read_quanta<T>(c.at, c.bytes, count, !is_addend, h, room.q, room.team); s != status::ok) return s;
     if (is_addend && h.scale != scale_bound) return status::corrupt;
-    if (h.scale != scale_bits && !(bound >= 4 * least_normal<T>)) return status::corrupt;
+    if (!(bound >= 4 * least_normal<T>)) return status::corrupt;
     const sections_in<2>& s = room.of[0];
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
     if (const status r = read_sections(c.at, c.bytes, h.exceptions, count, value_bytes, room.of[0], room.team); r != status::ok) return r;
@@ -220,9 +219,6 @@ CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u3
             const u8* const at = s.value_of(which, i, value_bytes);
             if (is_addend) bits = value_of_wide<T>(load_wide(at), which != 0 ? q : 0, step, a.divisor, a.has_missing, a.missing);
             else bits = load_as<word_of<T>>(at);
-        } else if (h.scale == scale_bits) {
-            bits = static_cast<word_of<T>>(q);
-            if ((bits & fields::sign) != 0) bits ^= fields::sign - 1;
         } else {
             T v = static_cast<T>(times(static_cast<double>(q), step));
             if (is_addend && a.divisor != 1) v = ratio(v, static_cast<T>(a.divisor));

@@ -36,8 +36,7 @@ CCOLL_DEVICE bool read_head(const u8* c, u32 bytes, u32 count, chunk_head& h)
     h = {v.x & 255, v.x >> 8 & 255, v.x >> 16, v.y & 0xffff, unit_bytes * (v.y >> 16), u64{v.w} << 32 | v.z};
     const u32 least = h.is(form_flat) ? head_bytes + 8 : in_units(front_bytes(groups_of(count), h.is(form_wide))) * unit_bytes;
     const bool no_row = h.row == 0 && h.plane == 0, rows = h.row >= 16 && (h.plane == 0 || h.plane >= 16) && h.row + h.plane < count;
-    if (h.scale > scale_bits || h.form > 7 || (!no_row && !rows) || h.exceptions > bytes || bytes < least) return false;
-    if (h.scale == scale_bits) return h.largest == 0 && h.exceptions == 0;
+    if (h.scale > scale_own || h.form > 7 || (!no_row && !rows) || h.exceptions > bytes || bytes < least) return false;
     if (h.scale == scale_bound) return true;
     const double step = number_of(h.largest);
     return step >= least_normal<T> && step <= largest_number<T> && static_cast<double>(static_cast<T>(step)) == step;

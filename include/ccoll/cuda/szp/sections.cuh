@@ -8,7 +8,7 @@
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 inline constexpr u32 chunk_blocks = 256, most_entries = 256;
-inline constexpr u32 section_own = 1, section_counts = 2, section_follows = 4;  // bits of its form
+inline constexpr u32 section_counts = 1, section_follows = 2;  // bits of its form
 inline constexpr u32 kind_none = 0, kind_all = 1, kind_run = 2, kind_mask = 3;
 
 CCOLL_DEVICE u32 up_to_multiple(u32 v, u32 of) { return (v + of - 1) / of * of; }
@@ -20,13 +20,13 @@ template <u32 Kinds>
 struct sections_in {
     u32 masks[Kinds][chunk_blocks];
     u16 before[Kinds][chunk_blocks];  ///< places in front of a block, of both sections that come before
-    u8 entry[chunk_elements];         ///< of each place, in their order; nothing where there is one entry, or as many as places
+    u8 entry[chunk_elements];         ///< of each place, in their order; nothing where there is one entry
     const u8* values[Kinds];          ///< null: there is no such section
     u32 entries[Kinds];               ///< 0: each place has a value of its own
 
     CCOLL_DEVICE bool has(u32 which, u32 i) const { return (masks[which][i / 32] >> i % 32 & 1) != 0; }
     /// The number of the value of the place of this rank.
-    CCOLL_DEVICE u32 number_at(u32 which, u32 rank) const { return entries[which] == 0 ? rank : entries[which] == 1 ? 0 : entry[rank]; }
+    CCOLL_DEVICE u32 number_at(u32 which, u32 rank) const { return entries[which] == 1 ? 0 : entry[rank]; }
     /// Of an addend: entry i, or the only one.
     CCOLL_DEVICE wide wide_of_entry(u32 which, u32 i) const
     {
@@ -53,11 +53,8 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
     u64 p = u64{at} + 4 + (blocks + 15) / 16 * 4;
     if (p > end) return status::corrupt;
     const u32 head = load_as<u32>(c + at), entries = (head & 255) + 1, form = head >> 8 & 255, runs = head >> 16;
-    const bool own = (form & section_own) != 0;
     const u32 which = (form & section_counts) != 0;
-    if (form > 7 || (seen >> which & 1) != 0 || (own && (is_addend || (head & 255) != 0 || runs != 0)) || (which != 0 && !is_addend) ||
-        which >= Kinds)
-        return status::corrupt;
+    if (form > 3 || (seen >> which & 1) != 0 || (which != 0 && !is_addend) || which >= Kinds) return status::corrupt;
     seen |= 1u << which;
     follows = (form & section_follows) != 0;
 
@@ -82,31 +79,24 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
     if (Kinds > 1 && mine < blocks && (seen & ~(1u << which)) != 0) good = good && (mask & s.masks[(which ^ 1) % Kinds][mine]) == 0;
     s.masks[which][mine] = mask;
     const scanned<u32> places = exclusive(ones_of(mask), room.more[0]);
-    s.before[which][mine] = static_cast<u16>((own ? 0 : ranks) + places.before);
-    if (!own) {
-        // Each thread takes some runs.
-        p = (value_runs + 2 * runs + 7) / 8 * 8;
-        if (p > end || runs > places.all) return status::corrupt;
-        const u32 each = (runs + team_threads - 1) / team_threads, first = smaller(each * mine, runs), last = smaller(first + each, runs);
-        u32 length = 0;
-        for (u32 i = first; i < last; ++i) {
-            good = good && c[value_runs + 2 * i] < entries;
-            length += c[value_runs + 2 * i + 1] + 1u;
-        }
-        const scanned<u32> lengths = exclusive(length, room.more[1]);
-        good = good && lengths.all == places.all;
-        u32 rank = lengths.before;
-        for (u32 i = first; i < last && good && entries > 1; ++i)
-            for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
-    } else {
-        p = (p + 7) / 8 * 8;
+    s.before[which][mine] = static_cast<u16>(ranks + places.before);
+    // Each thread takes some runs.
+    p = (value_runs + 2 * runs + 7) / 8 * 8;
+    if (p > end || runs > places.all) return status::corrupt;
+    const u32 each = (runs + team_threads - 1) / team_threads, first = smaller(each * mine, runs), last = smaller(first + each, runs);
+    u32 length = 0;
+    for (u32 i = first; i < last; ++i) {
+        good = good && c[value_runs + 2 * i] < entries;
+        length += c[value_runs + 2 * i + 1] + 1u;
     }
-    if (me() == 0) {
-        s.values[which] = c + p;
-        s.entries[which] = own ? 0 : entries;
-    }
-    p += u64{value_bytes} * (own ? places.all : entries);
-    ranks += own ? 0 : places.all;
+    const scanned<u32> lengths = exclusive(length, room.more[1]);
+    good = good && lengths.all == places.all;
+    u32 rank = lengths.before;
+    for (u32 i = first; i < last && good && entries > 1; ++i)
+        for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
+    if (me() == 0) s.values[which] = c + p, s.entries[which] = entries;
+    p += u64{value_bytes} * entries;
+    ranks += places.all;
     good = good && p <= end;
     at = static_cast<u32>((p + unit_bytes - 1) / unit_bytes * unit_bytes);
     return exclusive(good ? 0u : 1u, room.more[2]).all > 0 ? status::corrupt : status::ok;
