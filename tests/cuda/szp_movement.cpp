@@ -132,11 +132,10 @@ TEMPLATE_TEST_CASE("SZp on a device: reads every form of a chunk for movement", 
     for (const std::size_t n : {300u, 1100u, 8192u})
         for (const auto& [name, how] : all_forms())
             for (const double scale : {4.0, 100.0, 3e6})
-                for (int what = 0; what < 4; ++what) {
+                for (int what = 0; what < 3; ++what) {
                     INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
-                    if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
                     reference::chunk c = quanta_of_field<T>(n, 3, scale, what == 1, false);
-                    c.scale = what == 2 ? 1 : what == 3 ? 2 : 0;
+                    c.scale = what == 2 ? 1 : 0;
                     c.step = 0.75;
                     reference::frame f{n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}};
                     const bytes frame = reference::write_frame<T>(f, how.mixed);
@@ -154,13 +153,13 @@ TEMPLATE_TEST_CASE("SZp on a device: reads every form of a chunk for movement", 
     flat.q.assign(1000, 77);
     for (std::int64_t i = 0; i < 1000; ++i) far.q.push_back(i % 3 == 0 ? 0x7fffffff - i : i - 0x7fffffff);  // differences run over
     flat.step = far.step = 0.5;
-    for (const int scale : {0, 1, 2}) {
+    for (const int scale : {0, 1}) {
         reference::forms how;
         how.flat = true;
         flat.scale = scale;
         check(flat, how);
         how.flat = false;
-        far.scale = scale % 2;
+        far.scale = scale;
         check(far, how);
         how.row = 45;
         check(far, how);
