@@ -21,79 +21,45 @@ struct launches_of<policies::Codec::SZp, T> {
 
     static cudaError_t encode(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
-        return begin<szp::encoding::movement, szp::operation::move>(x, n, c, {}, to, s, told, stream);
+        return begin_encoding<szp::encoding::movement, szp::operation::move>(x, n, c, {}, to, s, told, stream);
     }
     static cudaError_t encode_addend(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told,
                                      cudaStream_t stream)
     {
-        return begin<szp::encoding::addend, szp::operation::encode>(x, n, c, {}, to, s, told, stream);
+        return begin_encoding<szp::encoding::addend, szp::operation::encode>(x, n, c, {}, to, s, told, stream);
     }
     static cudaError_t encode_add(const T* x, std::size_t n, const codec_context& c, const_byte_span other, void* to, scratch* s,
                                   outcome* told, cudaStream_t stream)
     {
-        return begin<szp::encoding::sum, szp::operation::add_values>(x, n, c, frame_of(other, n), to, s, told, stream);
+        return begin_encoding<szp::encoding::sum, szp::operation::add_values>(x, n, c, frame_of(other, n), to, s, told, stream);
     }
-    static cudaError_t add(const_byte_span a, const_byte_span b, std::size_t n, void* to, scratch* s, outcome* told, cudaStream_t stream)
+    static cudaError_t add(const_byte_span x, const_byte_span y, std::size_t n, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
-        const szp::add_arguments<T> f{frame_of(a, n), frame_of(b, n), n, frame_to(to, szp::chunks_of(n)), s};
+        arguments a = common(n, {}, s, told);
+        a.a = frame_of(x, n);
+        a.b = frame_of(y, n);
+        a.to = frame_to(to, a.facts.chunks);
         constexpr std::size_t shared_bytes = team_warps * szp::staged_bytes + szp::control_bytes;
-        if (n > 0 && f.a.has_index() && f.b.has_index()) CCOLL_CUDA_TRY(launch(&szp::add<T>, szp::chunks_of(n), shared_bytes, stream, f));
-        szp::list_arguments<T> rest = rest_of(n, {}, s, told);
-        rest.a = f.a;
-        rest.b = f.b;
-        rest.to = f.to;
-        return begin_list<szp::operation::add>(rest, stream);
+        return begin<szp::operation::add>(&szp::add<T>, a.a.has_index() && a.b.has_index(), shared_bytes, a, stream);
     }
     static cudaError_t decode(const_byte_span from, T* x, std::size_t n, const codec_context& c, scratch* s, outcome* told,
                               cudaStream_t stream)
     {
-        szp::list_arguments<T> rest = rest_of(n, c, s, told);
-        rest.a = frame_of(from, n);
-        rest.out = x;
-        const szp::decode_arguments<T> f{rest.a, x, n, s, is_aligned(x), rest.has_missing, rest.missing, rest.divisor};
-        if (n > 0 && f.from.has_index())
-            CCOLL_CUDA_TRY(launch(&szp::decode<T>, szp::chunks_of(n), team_warps * szp::tile<T>::bytes, stream, f));
-        return begin_list<szp::operation::decode>(rest, stream);
+        arguments a = common(n, c, s, told);
+        a.a = frame_of(from, n);
+        a.out = x;
+        a.is_aligned = is_aligned(x);
+        return begin<szp::operation::decode>(&szp::decode<T>, a.a.has_index(), team_warps * szp::tile<T>::bytes, a, stream);
     }
 
 private:
+    using arguments = szp::arguments<T>;
+
     static bool is_aligned(const T* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
     static frame_in frame_of(const_byte_span s, std::size_t n) { return {s.data(), s.size(), szp::chunks_of(n)}; }
-
-    template <szp::encoding What, szp::operation Rest>
-    static cudaError_t begin(const T* x, std::size_t n, const codec_context& c, const frame_in& other, void* to, scratch* s, outcome* told,
-                             cudaStream_t stream)
+    static arguments common(std::size_t n, const codec_context& c, scratch* s, outcome* told)
     {
-        szp::list_arguments<T> rest = rest_of(n, c, s, told);
-        rest.x = x;
-        rest.z = szp::law<T>(c.eb);
-        rest.bound = c.eb;
-        rest.a = other;
-        rest.to = frame_to(to, szp::chunks_of(n));
-        szp::encode_arguments<T> a;
-        a.x = x;
-        a.n = n;
-        a.is_aligned = is_aligned(x);
-        a.z = rest.z;
-        if (a.z.usable) {
-            int exponent = 0;
-            std::frexp(a.z.common.step, &exponent);
-            a.lattice = static_cast<T>(std::ldexp(1.0, -exponent));
-            a.beyond = a.z.common.steps(187);
-        }
-        a.has_missing = rest.has_missing;
-        a.missing = rest.missing;
-        a.other = other;
-        a.to = rest.to;
-        a.w = s;
-        constexpr std::size_t shared_bytes = team_warps * szp::tile<T>::bytes + szp::control_bytes + sizeof(szp::beside);
-        const bool can_begin = n > 0 && (What != szp::encoding::sum || other.has_index());
-        if (can_begin) CCOLL_CUDA_TRY(launch(&szp::encode<T, What>, szp::chunks_of(n), shared_bytes, stream, a));
-        return begin_list<Rest>(rest, stream);
-    }
-    static szp::list_arguments<T> rest_of(std::size_t n, const codec_context& c, scratch* s, outcome* told)
-    {
-        szp::list_arguments<T> a;
+        arguments a;
         a.facts = {n, szp::chunks_of(n), dtype_of<T>};
         a.blocks = std::min(blocks_for_chunks(a.facts.chunks), szp::list_blocks);
         a.has_missing = c.missing.declared;
@@ -103,9 +69,32 @@ private:
         a.told = told;
         return a;
     }
-    template <szp::operation What>
-    static cudaError_t begin_list(const szp::list_arguments<T>& a, cudaStream_t stream)
+    /// @param other  a frame to which values are added
+    template <szp::encoding What, szp::operation Rest>
+    static cudaError_t begin_encoding(const T* x, std::size_t n, const codec_context& c, const frame_in& other, void* to, scratch* s,
+                                      outcome* told, cudaStream_t stream)
     {
+        arguments a = common(n, c, s, told);
+        a.x = x;
+        a.is_aligned = is_aligned(x);
+        a.z = szp::law<T>(c.eb);
+        a.bound = c.eb;
+        if (a.z.usable) {
+            int exponent = 0;
+            std::frexp(a.z.common.step, &exponent);
+            a.lattice = static_cast<T>(std::ldexp(1.0, -exponent));
+            a.beyond = a.z.common.steps(187);
+        }
+        a.a = other;
+        a.to = frame_to(to, a.facts.chunks);
+        constexpr std::size_t shared_bytes = team_warps * szp::tile<T>::bytes + szp::control_bytes + sizeof(szp::beside);
+        return begin<Rest>(&szp::encode<T, What>, What != szp::encoding::sum || other.has_index(), shared_bytes, a, stream);
+    }
+    /// @param can_begin  else the fast kernel could read nothing
+    template <szp::operation What>
+    static cudaError_t begin(void (*fast)(arguments), bool can_begin, std::size_t shared_bytes, const arguments& a, cudaStream_t stream)
+    {
+        if (a.facts.n > 0 && can_begin) CCOLL_CUDA_TRY(launch(fast, a.facts.chunks, shared_bytes, stream, a));
         return launch_behind<&szp::work_off<T, What>>(a.blocks, sizeof(szp::list_room<What>), stream, a);
     }
 };

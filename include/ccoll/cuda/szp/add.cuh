@@ -35,14 +35,6 @@ private:
     }
 };
 
-template <class T>
-struct add_arguments {
-    frame_in a, b;
-    u64 n;
-    frame_out to;
-    work* w;
-};
-
 /// Bytes of shared memory that the planes of a group take, with one octet above them.
 inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
@@ -60,7 +52,7 @@ CCOLL_DEVICE wide sum_of_entries(const pair_room& r, u32 i) { return r.of[0].wid
 /// here.
 /// @return false: the chunk is for the list
 template <class T>
-CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
+CCOLL_DEVICE bool adjust(const arguments<T>& a, u32 chunk, u32 count)
 {
     auto& r = shared_memory<pair_room>();
     for (u32 k = 0; k < 2; ++k)
@@ -82,7 +74,7 @@ CCOLL_DEVICE bool adjust(const add_arguments<T>& a, u32 chunk, u32 count)
 }
 /// Finds the place of the sum, and writes its exceptional values before planes take their room.
 template <class T>
-CCOLL_DEVICE_RARE void put_beside(const add_arguments<T>& a, placing p, u32 count)
+CCOLL_DEVICE_RARE void put_beside(const arguments<T>& a, placing p, u32 count)
 {
     auto& r = shared_memory<pair_room>();
     if (me() == 0) put_shared(p.exceptions(), r.out.bytes / unit_bytes), put_shared(p.step(), u64{0});
@@ -100,9 +92,9 @@ CCOLL_DEVICE_RARE void put_beside(const add_arguments<T>& a, placing p, u32 coun
 
 /// The chunk of this thread block. @tparam Adjusted  exceptional values have been read    @return false: it is not for this way
 template <bool Adjusted, class T>
-CCOLL_DEVICE bool add_chunk(const add_arguments<T>& a)
+CCOLL_DEVICE bool add_chunk(const arguments<T>& a)
 {
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
     const shared_address room = shared_begin(), staged = room + g * staged_bytes;
     placing p{room + team_warps * staged_bytes};
     p.adjusted = Adjusted;
@@ -156,15 +148,15 @@ CCOLL_DEVICE bool add_chunk(const add_arguments<T>& a)
     return true;
 }
 template <class T>
-CCOLL_DEVICE_RARE void add_unusual(const add_arguments<T>& a)
+CCOLL_DEVICE_RARE void add_unusual(const arguments<T>& a)
 {
     const u32 chunk = blockIdx.x;
-    if (adjust(a, chunk, values_of_chunk(a.n, chunk)) && add_chunk<true>(a)) return;
+    if (adjust(a, chunk, values_of_chunk(a.facts.n, chunk)) && add_chunk<true>(a)) return;
     if (me() == 0) list_chunk(a.w, chunk);
 }
 
 template <class T>
-__global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ add_arguments<T> a)
+__global__ __launch_bounds__(team_threads, adder_residents) void add(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
     if (!add_chunk<false>(a)) add_unusual(a);

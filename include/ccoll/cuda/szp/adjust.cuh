@@ -10,21 +10,6 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 enum class encoding { movement, addend, sum };
 
-template <class T>
-struct encode_arguments {
-    const T* x = nullptr;
-    u64 n = 0;
-    bool is_aligned = false;  ///< x is a multiple of 16 bytes
-    law<T> z{0};
-    T lattice = 0;          ///< 1 / L, where L is the least power of two above the step
-    word_of<T> beyond = 0;  ///< bits of 2^187 steps: wide integers of less are never too large
-    bool has_missing = false;
-    word_of<T> missing = 0;  ///< bits of the value that stands for a missing one
-    frame_in other;          ///< of a sum
-    frame_out to;
-    work* w = nullptr;
-};
-
 /// What a chunk has beside its planes.
 struct beside {
     team_room team;
@@ -43,11 +28,6 @@ struct adjusted {
 };
 
 template <class T>
-CCOLL_DEVICE bool is_missing(const encode_arguments<T>& a, word_of<T> bits)
-{
-    return a.has_missing && bits == a.missing;
-}
-template <class T>
 CCOLL_DEVICE beside& beside_of()
 {
     return reinterpret_cast<beside&>((&shared_memory<u8>())[team_warps * tile<T>::bytes + control_bytes]);
@@ -55,45 +35,27 @@ CCOLL_DEVICE beside& beside_of()
 
 /// What tells exceptional values apart: in addends, all NaN are the same.
 template <bool Moves, class T>
-CCOLL_DEVICE word_of<T> key_of(const encode_arguments<T>& a, word_of<T> bits)
+CCOLL_DEVICE word_of<T> key_of(const arguments<T>& a, word_of<T> bits)
 {
     constexpr word_of<T> infinite = fields_of<T>::exponent;
-    if (Moves || (bits & ~fields_of<T>::sign) <= infinite || is_missing(a, bits)) return bits;
+    if (Moves || (bits & ~fields_of<T>::sign) <= infinite || a.is_missing(bits)) return bits;
     return a.missing == infinite + 1 ? infinite + 2 : infinite + 1;
-}
-
-/// The power of two of which the ordinary values of a chunk for movement are multiples, or 0. By all threads.
-/// @param large  there are far values, which may be ordinary for that; then `good` becomes false: this is not for us
-template <class T>
-CCOLL_DEVICE_RARE double lattice_of(const encode_arguments<T>& a, shared_address row, bool there, u32 mask, bool large, bool& good,
-                                    team_room& room)
-{
-    lattice_range<T> finite, others;
-    if (there)
-        each_in_row<T>(row, [&](u32 i, word_of<T> w) {
-            const word_of<T> m = w & ~fields_of<T>::sign;
-            if (m < fields_of<T>::exponent && !is_missing(a, w)) finite.add(m);
-            if ((mask >> i & 1) == 0) others.add(m);
-        });
-    const double of_all = finite.of_team(a.z.common.step, room);
-    good = of_all == 0 || !large;
-    return of_all != 0 ? of_all : others.of_team(a.z.common.step, room);
 }
 
 /// The value of an exceptional place, for an addend: of x, and of the addend that it is added to.
 template <encoding What, class T>
-CCOLL_DEVICE wide far_value(const encode_arguments<T>& a, const beside& b, u32 chunk, u32 entry)
+CCOLL_DEVICE wide far_value(const arguments<T>& a, const beside& b, u32 chunk, u32 entry)
 {
     const word_of<T> v = load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
-    const wide w = wide_of<T>(v, a.z.common.step, is_missing(a, v));
+    const wide w = wide_of<T>(v, a.z.common.step, a.is_missing(v));
     if constexpr (What != encoding::sum) return w;
     return w + b.apart.wide_of_entry(0, entry);
 }
 /// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
 template <class T>
-CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u32 count, u32 mask)
+CCOLL_DEVICE bool read_far(const arguments<T>& a, beside& b, u32 chunk, u32 count, u32 mask)
 {
-    if (!read_sections(a.other, chunk, count, wide_bytes, b.apart, b.team)) return false;
+    if (!read_sections(a.a, chunk, count, wide_bytes, b.apart, b.team)) return false;
     bool good = mask == b.apart.masks[0][me()];
     if (b.apart.values[0] != nullptr && me() < b.apart.entries[0]) {
         const wide w = load_wide(b.apart.values[0] + wide_bytes * me());
@@ -104,7 +66,7 @@ CCOLL_DEVICE bool read_far(const encode_arguments<T>& a, beside& b, u32 chunk, u
 
 /// By all threads; there are barriers in here.
 template <encoding What, class T>
-CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 count)
+CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
 {
     constexpr bool moves = What == encoding::movement;
     using fields = fields_of<T>;
@@ -125,12 +87,12 @@ CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 cou
     if (there)
         each_in_row<T>(row, [&](u32 i, word w) {
             const word m = w & ~fields::sign;
-            if (m >= least || is_missing(a, w)) {
+            if (m >= least || a.is_missing(w)) {
                 const word k = key_of<moves>(a, w);
                 if (all != 0 && key != k) marks |= mark_different;
                 key = k;
                 all |= 1u << i;
-                if (m < fields::exponent && !is_missing(a, w) && (moves || m >= a.beyond)) marks |= mark_large;
+                if (m < fields::exponent && !a.is_missing(w) && (moves || m >= a.beyond)) marks |= mark_large;
             } else {
                 most = larger(most, m);
                 if constexpr (moves) {
@@ -147,17 +109,18 @@ CCOLL_DEVICE adjusted<T> adjust(const encode_arguments<T>& a, u32 chunk, u32 cou
     most = static_cast<word>(team_max(u64{most}, b.team.longs));
     const bool large = (marks / mark_large & of_any) != 0, different = marks >= mark_different;
     if (!moves && large) return {};
-    double lattice = 0;
-    if (moves && (marks & of_any) == 0) {
-        bool good = true;
-        lattice = lattice_of(a, row, there, all, large, good, b.team);
-        if (!good) return {};
-    }
 
     // The grid, and whether quanta are small.
     host::grid<T> z = a.z.common;
-    if constexpr (moves) z = grid_for(a.z, most, lattice);
-    const bool is_own = z.usual == 0, replaces = lattice == 0 && most >= z.usual;
+    if constexpr (moves) {
+        bool far_count = false;
+        const auto each = [&](auto f) {
+            if (there) each_in_row<T>(row, [&](u32, word w) { f(w); });
+        };
+        z = (marks & of_any) == 0 ? find_grid(a, each, far_count, b.team) : grid_for(a.z, most, 0);
+        if (large && far_count) return {};
+    }
+    const bool is_own = z.step != a.z.common.step, replaces = most >= z.usual;
     const double size = rint(times(static_cast<double>(number_of(most)), z.inverse)) + 1;
     if (z.step == 0 || (replaces && !is_f32<T>) || !(size < fast_limit<T>)) return {};
 

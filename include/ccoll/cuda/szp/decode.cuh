@@ -98,18 +98,6 @@ CCOLL_DEVICE void put_tile(shared_address from, u32 values, bool is_whole, T* to
     }
 }
 
-template <class T>
-struct decode_arguments {
-    frame_in from;
-    T* x;
-    u64 n;
-    work* w;
-    bool is_aligned;  ///< x is a multiple of 16 bytes
-    bool has_missing;
-    word_of<T> missing;
-    u32 divisor;  ///< of a sum
-};
-
 /// Exceptional values of a chunk whose other values have been written.
 template <class T>
 struct exceptions_room {
@@ -119,13 +107,13 @@ struct exceptions_room {
 };
 /// Puts them in their places. By all threads; there are barriers in here. @return false: the chunk is for the list
 template <class T>
-CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u32 count, double step)
+CCOLL_DEVICE_RARE bool put_exceptions(const arguments<T>& a, u32 chunk, u32 count, double step)
 {
     auto& room = shared_memory<exceptions_room<T>>();
     const sections_in<1>& s = room.apart;
-    const bool is_addend = a.from.frame[7] != 0;
+    const bool is_addend = a.a.frame[7] != 0;
     const u32 value_bytes = is_addend ? wide_bytes : sizeof(T);
-    if (!read_sections(a.from, chunk, count, value_bytes, room.apart, room.team)) return false;
+    if (!read_sections(a.a, chunk, count, value_bytes, room.apart, room.team)) return false;
     if (me() < s.entries[0]) {
         const u8* const v = s.values[0] + value_bytes * me();
         room.value[me()] =
@@ -133,7 +121,7 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
     }
     __syncthreads();
     const u32 mask = s.masks[0][me()], before = s.before[0][me()];
-    T* const x = a.x + (u64{chunk_elements} * chunk + group_elements * warp() + lane());
+    T* const x = a.out + (u64{chunk_elements} * chunk + group_elements * warp() + lane());
     for (u32 rows = __ballot_sync(all_lanes, mask != 0); rows != 0; rows &= rows - 1) {
         const u32 r = lowest_bit(rows), m = __shfl_sync(all_lanes, mask, r), first = __shfl_sync(all_lanes, before, r);
         if ((m >> lane() & 1) == 0) continue;
@@ -143,19 +131,19 @@ CCOLL_DEVICE_RARE bool put_exceptions(const decode_arguments<T>& a, u32 chunk, u
 }
 
 template <class T>
-__global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ decode_arguments<T> a)
+__global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
     // Warps without a group have those of the last one, and write nothing: they are here for exceptional values.
     const bool writes = g < groups;
     const u32 group = writes ? g : groups - 1;
-    const group_in in = open_group<T>(a.from, chunk, group, groups, blocks_in_group(count, group));
+    const group_in in = open_group<T>(a.a, chunk, group, groups, blocks_in_group(count, group));
     if (!writes && in.exceptions == 0) return;
     double step = number_of(in.step);
     bool usual = in.usual;
-    if (in.step == 0) step = step_of<T>(number_of(u64{get_constant(a.from.frame + 20)} << 32 | get_constant(a.from.frame + 16)));
-    else usual = usual && static_cast<double>(static_cast<T>(step)) == step && a.from.frame[7] == 0;
+    if (in.step == 0) step = step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16)));
+    else usual = usual && static_cast<double>(static_cast<T>(step)) == step && a.a.frame[7] == 0;
     const T in_t = static_cast<T>(step);
     usual = usual && in_t >= static_cast<T>(4 * least_normal<T>) && in_t < biased<T>::most && (bits_of(in_t) & biased<T>::zeros) == 0;
     if (usual) {
@@ -192,7 +180,7 @@ __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void de
         }
         if (a.divisor != 1) divide_row(row, static_cast<T>(a.divisor));
         const u32 values = smaller(count - group_elements * group, group_elements);
-        T* const out = a.x + (u64{chunk_elements} * chunk + group_elements * g);
+        T* const out = a.out + (u64{chunk_elements} * chunk + group_elements * g);
         if (writes) put_tile(to, values, a.is_aligned && values == group_elements, out);
     }
     if (in.exceptions != 0) {

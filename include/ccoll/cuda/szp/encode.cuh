@@ -84,7 +84,7 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
 
 /// Looks at values, where the estimate of their quanta says nothing. @return no: some are not usual
 template <class T>
-CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling)
+CCOLL_DEVICE bool look_at_row(const arguments<T>& a, shared_address row, u32& ceiling)
 {
     word_of<T> most = 0;
     each_in_row<T>(row, [&](u32, word_of<T> w) { most = larger(most, w & ~fields_of<T>::sign); });
@@ -96,7 +96,7 @@ CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, 
 }
 /// Has the warp's group a missing value?
 template <class T>
-CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
+CCOLL_DEVICE bool has_missing(const arguments<T>& a, shared_address row)
 {
     bool found = false;
     each_in_row<T>(row, [&](u32, word_of<T> w) { found = found || w == a.missing; });
@@ -105,7 +105,7 @@ CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
 
 /// Behind the planes of a chunk.
 template <encoding What, class T>
-CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count)
+CCOLL_DEVICE_RARE void put_beside(const arguments<T>& a, placing p, u32 chunk, u32 count)
 {
     constexpr u32 value_bytes = What == encoding::movement ? sizeof(T) : wide_bytes;
     beside& b = beside_of<T>();
@@ -120,11 +120,11 @@ CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 c
 
 /// The chunk of this thread block. @tparam Adjusted  the tiles have been filled and adjusted to z    @return false: it is not for this way
 template <encoding What, bool Adjusted, class T>
-CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& z = {})
+CCOLL_DEVICE bool encode_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 {
     constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
     const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
     placing p{room + team_warps * tile<T>::bytes};
     p.adjusted = Adjusted;
@@ -138,7 +138,7 @@ CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& 
         group_in y;
         u32 y0[8], sign = 0;
         if constexpr (adds) {
-            y = open_group<T>(a.other, chunk, g, groups, blocks);
+            y = open_group<T>(a.a, chunk, g, groups, blocks);
             if (y.planes.width > 0) fetch(y.planes.at);
         }
         if (!Adjusted) wait_for_copies();
@@ -221,16 +221,16 @@ CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& 
 }
 /// Nothing of this is in the registers of the usual way.
 template <encoding What, class T>
-CCOLL_DEVICE_RARE void encode_unusual(const encode_arguments<T>& a)
+CCOLL_DEVICE_RARE void encode_unusual(const arguments<T>& a)
 {
     const u32 chunk = blockIdx.x;
-    const adjusted<T> z = adjust<What>(a, chunk, values_of_chunk(a.n, chunk));
+    const adjusted<T> z = adjust<What>(a, chunk, values_of_chunk(a.facts.n, chunk));
     if (z.good && encode_chunk<What, true>(a, z)) return;
     if (me() == 0) list_chunk(a.w, chunk);
 }
 
 template <class T, encoding What>
-__global__ __launch_bounds__(team_threads, encoder_residents<sizeof(T)>) void encode(const __grid_constant__ encode_arguments<T> a)
+__global__ __launch_bounds__(team_threads, encoder_residents<sizeof(T)>) void encode(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
     if (!encode_chunk<What, false>(a)) encode_unusual<What>(a);

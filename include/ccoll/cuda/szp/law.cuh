@@ -50,6 +50,7 @@ CCOLL_DEVICE host::grid<T> grid_for(const law<T>& z, word_of<T> most, double lat
     }
     r.inverse = __ddiv_rn(1.0, r.step);
     r.inverse_in_t = static_cast<T>(r.inverse);
+    r.usual = lattice != 0 ? fields_of<T>::exponent : 0;  // products with a power of two are exact
     r.narrow = is_f32<T> ? fields_of<T>::exponent : 0;
     return r;
 }
@@ -79,6 +80,25 @@ struct lattice_range {
         return s > least ? s : 0;
     }
 };
+
+/// The grid of a chunk for movement, of which a thread has some values. By all threads; there are barriers in here.
+/// @param each  (f) calls f (bits) for each of them    @param far_count  gets: far values are ordinary, because all are on a lattice
+template <class T, class Each>
+CCOLL_DEVICE host::grid<T> find_grid(const arguments<T>& a, Each each, bool& far_count, team_room& room)
+{
+    lattice_range<T> finite, others;
+    word_of<T> most = 0;
+    each([&](word_of<T> v) {
+        const word_of<T> m = v & ~fields_of<T>::sign;
+        if (m >= fields_of<T>::exponent || a.is_missing(v)) return;
+        finite.add(m);
+        if (m < a.z.too_large) most = larger(most, m), others.add(m);
+    });
+    double lattice = finite.of_team(a.z.common.step, room);
+    far_count = lattice != 0;
+    if (!far_count) lattice = others.of_team(a.z.common.step, room);
+    return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
+}
 
 using exceptions::wide;
 inline constexpr u32 wide_bytes = sizeof(wide);

@@ -51,6 +51,29 @@ CCOLL_DEVICE u32 front_bytes(u32 groups, bool wide) { return head_bytes + (wide 
 CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_bytes; }
 
 using work = scratch;
+
+/// What the kernels of a call are told.
+template <class T>
+struct arguments {
+    const T* x = nullptr;     ///< values to encode
+    T* out = nullptr;         ///< values to decode
+    bool is_aligned = false;  ///< values begin at a multiple of 16 bytes
+    bool has_missing = false;
+    word_of<T> missing = 0;  ///< bits that are compared with nothing
+    u32 divisor = 1;         ///< of a decoded sum
+    u32 blocks = 0;          ///< of the second kernel
+    law<T> z{0};             ///< of values to encode
+    double bound = 0;        ///< the same, as the frame has it
+    T lattice = 0;           ///< 1 / L, where L is the least power of two above the step
+    word_of<T> beyond = 0;   ///< bits of 2^187 steps: wide integers of less are never too large
+    frame_facts facts;
+    frame_in a, b;  ///< to read
+    frame_out to;
+    work* w = nullptr;
+    outcome* told = nullptr;
+
+    CCOLL_DEVICE bool is_missing(word_of<T> bits) const { return has_missing && bits == missing; }
+};
 /// Where the exceptional values of a chunk stand, in bytes; 0: it has none. Its head lies within the frame.
 CCOLL_DEVICE u32 exceptions_at(const chunk_place& c) { return unit_bytes * (get_constant(c.at + 4) >> 16); }
 

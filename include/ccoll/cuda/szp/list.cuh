@@ -9,23 +9,6 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 enum class operation { move, encode, add_values, add, decode };
 
-template <class T>
-struct list_arguments {
-    const T* x = nullptr;  ///< values to encode
-    T* out = nullptr;      ///< values to decode
-    frame_facts facts;
-    u32 blocks = 0;  ///< of this kernel
-    bool has_missing = false;
-    word_of<T> missing = 0;  ///< bits that are compared with nothing
-    u32 divisor = 1;         ///< of a decoded sum
-    law<T> z{0};             ///< of values to encode
-    double bound = 0;        ///< the same, as the frame has it
-    frame_in a, b;
-    frame_out to;
-    work* w = nullptr;
-    outcome* told = nullptr;
-};
-
 template <operation What>
 struct list_room {
     team_room team;
@@ -65,32 +48,9 @@ struct term {
     CCOLL_DEVICE void add_near(i64 quantum) { q += static_cast<u64>(quantum), counts = true; }
     CCOLL_DEVICE void add_far(const wide& value) { w = w + value, is_far = true; }
 };
-template <class T>
-CCOLL_DEVICE bool is_missing(const list_arguments<T>& a, word_of<T> bits)
-{
-    return a.has_missing && bits == a.missing;
-}
-/// The grid of a chunk for movement; step 0: it is raw. @param least  gets the bits of the least magnitude that is exceptional
-template <class T>
-CCOLL_DEVICE_RARE host::grid<T> find_grid(const list_arguments<T>& a, const T* x, u32 count, word_of<T>& least, team_room& room)
-{
-    if (!a.z.usable || count < host::least_values) return {};
-    lattice_range<T> finite, others;
-    word_of<T> most = 0;
-    for (u32 i = 32 * me(); i < smaller(32 * me() + 32, count); ++i) {
-        const word_of<T> v = load_as<word_of<T>>(x + i), m = v & ~fields_of<T>::sign;
-        if (m >= fields_of<T>::exponent || is_missing(a, v)) continue;
-        finite.add(m);
-        if (m < a.z.too_large) most = larger(most, m), others.add(m);
-    }
-    double lattice = finite.of_team(a.z.common.step, room);
-    least = lattice != 0 ? fields_of<T>::exponent : a.z.too_large;  // far values are ordinary where all finite ones are on a lattice
-    if (lattice == 0) lattice = others.of_team(a.z.common.step, room);
-    return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
-}
 /// A raw chunk: its elements as they are.
 template <class T>
-CCOLL_DEVICE_RARE status put_raw(const list_arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
+CCOLL_DEVICE_RARE status put_raw(const arguments<T>& a, const T* x, u32 chunk, u32 count, u32& room)
 {
     if (me() == 0) {
         room = a.to.place(a.w, chunk, count * static_cast<u32>(sizeof(T)), true);
@@ -103,7 +63,7 @@ CCOLL_DEVICE_RARE status put_raw(const list_arguments<T>& a, const T* x, u32 chu
 
 /// Values, or addends, or both, to a chunk.
 template <operation What, class T, class Room>
-CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
+CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
     constexpr bool moves = What == operation::move, has_values = What != operation::add,
                    has_frame = What == operation::add || What == operation::add_values;
@@ -113,8 +73,13 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
     host::grid<T> z = a.z.common;
     word_of<T> least = a.z.too_large_addend;
     if constexpr (moves) {
-        z = find_grid(a, x, count, least, room.team);
-        if (z.step == 0) return put_raw(a, x, chunk, count, room.place);
+        bool far_count = false;
+        const auto each = [&](auto f) {
+            for (u32 i = 0; i < there; ++i) f(load_as<word_of<T>>(x + first + i));
+        };
+        if (a.z.usable && count >= host::least_values) z = find_grid(a, each, far_count, room.team);
+        if (!a.z.usable || count < host::least_values || z.step == 0) return put_raw(a, x, chunk, count, room.place);
+        least = far_count ? fields_of<T>::exponent : a.z.too_large;
     }
     chunk_head h, h_of_b;
     i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
@@ -132,7 +97,7 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
         if constexpr (What == operation::add) t.add(room.of[1], i, q_of_b);
         if constexpr (has_values) {
             const word_of<T> v = load_as<word_of<T>>(x + i);
-            const bool lacks = is_missing(a, v);
+            const bool lacks = a.is_missing(v);
             if (!lacks && (v & ~fields_of<T>::sign) < least) t.add_near(quantum_on(z, v));
             else t.add_far(moves ? wide{{u64{v}}} : wide_of<T>(v, z.step, lacks));
         }
@@ -175,7 +140,7 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
     }
     __syncthreads();
     u8* to = a.to.unit(room.place);
-    put_packed(p, room.q, count, moves && z.usual == 0 ? scale_own : scale_bound, bits_of(z.step), bytes > 0 ? p.units : 0, to);
+    put_packed(p, room.q, count, z.step != a.z.common.step ? scale_own : scale_bound, bits_of(z.step), bytes > 0 ? p.units : 0, to);
     to += unit_bytes * p.units;
     for (u32 k = 0; k < 2; ++k) {
         const section_out& s = room.out[k];
@@ -192,7 +157,7 @@ CCOLL_DEVICE_RARE status write_chunk(const list_arguments<T>& a, Room& room, u32
 }
 
 template <class T, class Room>
-CCOLL_DEVICE_RARE status decode_chunk(const list_arguments<T>& a, Room& room, u32 chunk, u32 count)
+CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
     T* const x = a.out + u64{chunk_elements} * chunk;
     const chunk_place c = find_chunk(a.a, chunk);
@@ -240,7 +205,7 @@ CCOLL_DEVICE_RARE status check_addend(const frame_in& f, const frame_facts& expe
     return (flags_of(f) & too_large_flag) == 0 ? status::ok : status::too_large;
 }
 template <class T, operation What>
-CCOLL_DEVICE status check_call(const list_arguments<T>& a, double& bound)
+CCOLL_DEVICE status check_call(const arguments<T>& a, double& bound)
 {
     if constexpr (What == operation::move) return status::ok;
     if constexpr (What == operation::encode) return a.z.usable ? status::ok : status::too_large;
@@ -256,7 +221,7 @@ CCOLL_DEVICE status check_call(const list_arguments<T>& a, double& bound)
 }
 
 template <class T, operation What>
-__global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__ list_arguments<T> a)
+__global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__ arguments<T> a)
 {
     wait_for_kernel_before();
     auto& room = shared_memory<list_room<What>>();
