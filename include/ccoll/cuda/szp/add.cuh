@@ -95,10 +95,10 @@ template <bool Adjusted, class T>
 CCOLL_DEVICE bool add_chunk(const arguments<T>& a)
 {
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address room = shared_begin(), staged = room + g * staged_bytes;
-    placing p{room + team_warps * staged_bytes};
+    const shared_address staged = g * staged_bytes;
+    placing p{team_warps * staged_bytes};
     p.adjusted = Adjusted;
-    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    u32 s[3][8], blocks = 0, ceiling = 0, found = 0;
     group_out out;
     const chunk_place of_x = find_chunk(a.a, chunk), of_y = find_chunk(a.b, chunk);
     const u32 fronts = u32{has_front(of_x, groups)} + u32{has_front(of_y, groups)};  // of both, so that no load waits for the other one
@@ -116,21 +116,12 @@ CCOLL_DEVICE bool add_chunk(const arguments<T>& a)
             u32 widest = larger(x.widest, y.widest), sign_x = 0, sign_y = 0, t[8];
             widest += widest > 0;
             ripple r;
-            if (widest > 0) {
-                get_octet<0>(x.planes, widest, s0, sign_x);
-                get_octet<0>(y.planes, widest, t, sign_y);
-                r.add<0>(s0, t, widest);
-            }
-            if (widest > 8) {
-                get_octet<1>(x.planes, widest, s1, sign_x);
-                get_octet<1>(y.planes, widest, t, sign_y);
-                r.add<1>(s1, t, widest);
-                if (widest > 16) {
-                    get_octet<2>(x.planes, widest, s2, sign_x);
-                    get_octet<2>(y.planes, widest, t, sign_y);
-                    r.add<2>(s2, t, widest);
-                }
-            }
+            if (widest > 0)
+                each_octet(widest, [&](auto o) {
+                    get_octet<o>(x.planes, widest, s[o], sign_x);
+                    get_octet<o>(y.planes, widest, t, sign_y);
+                    r.add<o>(s[o], t, widest);
+                });
             lay_out(out, r.width, blocks);
             found = out.units();
         } else {
@@ -144,7 +135,7 @@ CCOLL_DEVICE bool add_chunk(const arguments<T>& a)
         put_beside(a, p, count);
         p.is_known = true;
     }
-    put_chunk<3>(p, a.to, a.w, chunk, groups, out, staged, s0, s1, s2);
+    put_chunk<3>(p, a.to, a.w, chunk, groups, out, staged, s);
     return true;
 }
 template <class T>

@@ -72,11 +72,9 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     using fields = fields_of<T>;
     using word = word_of<T>;
     if (a.z.common.usual == 0 || (moves && count < host::least_values)) return {};
-    const shared_address tiles = shared_begin(), row = tiles + warp() * tile<T>::bytes + tile<T>::row(lane());
-    const placing p{tiles + team_warps * tile<T>::bytes};
-    const auto at = [&](u32 i) {
-        return get_shared<word>(tiles + i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements));
-    };
+    const shared_address row = warp() * tile<T>::bytes + tile<T>::row(lane());
+    const placing p{team_warps * tile<T>::bytes};
+    const auto at = [&](u32 i) { return get_shared<word>(i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements)); };
     beside& b = beside_of<T>();
     const bool there = warp() < groups_of(count);
 

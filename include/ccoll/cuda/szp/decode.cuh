@@ -45,16 +45,16 @@ CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], T ste
 
 /// Octets of bytes of differences to values. Sums of bytes are dot products with ones.
 template <u32 Octets, class T>
-CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8], i32 base, T step, T minus, shared_address row)
+CCOLL_DEVICE void restore(const u32 (&s)[3][8], i32 base, T step, T minus, shared_address row)
 {
     constexpr u32 ones = 0x01010101u;
     u32 low = 0, middle = 0;
     i32 high = 0;  // the highest octet is signed
     CCOLL_UNROLL
     for (u32 j = 0; j < 8; ++j) {
-        if (Octets > 1) low = __dp4a(s0[j], ones, low);
-        if (Octets > 2) middle = __dp4a(s1[j], ones, middle);
-        high = __dp4a(static_cast<int>(Octets == 1 ? s0[j] : Octets == 2 ? s1[j] : s2[j]), static_cast<int>(ones), high);
+        if (Octets > 1) low = __dp4a(s[0][j], ones, low);
+        if (Octets > 2) middle = __dp4a(s[1][j], ones, middle);
+        high = __dp4a(static_cast<int>(s[Octets - 1][j]), static_cast<int>(ones), high);
     }
     const u32 sum = low + (middle << 8) + (static_cast<u32>(high) << 8 * (Octets - 1));
     low = sum_up_to(sum) - sum + static_cast<u32>(base) + biased<T>::bias;
@@ -68,8 +68,8 @@ CCOLL_DEVICE void restore(const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2
         CCOLL_UNROLL
         for (u32 i = 0; i < 4; ++i) {
             const u32 up_to = ones >> 8 * (3 - i);
-            const i32 h = __dp4a(static_cast<int>(Octets == 1 ? s0[p] : Octets == 2 ? s1[p] : s2[p]), static_cast<int>(up_to), high);
-            const u32 l = Octets > 1 ? __dp4a(s0[p], up_to, low) : 0, m = Octets > 2 ? __dp4a(s1[p], up_to, middle) : 0;
+            const i32 h = __dp4a(static_cast<int>(s[Octets - 1][p]), static_cast<int>(up_to), high);
+            const u32 l = Octets > 1 ? __dp4a(s[0][p], up_to, low) : 0, m = Octets > 2 ? __dp4a(s[1][p], up_to, middle) : 0;
             q[i] = l + (m << 8) + (static_cast<u32>(h) << 8 * (Octets - 1));
             if (i == 3) low = l, middle = m, high = h;
         }
@@ -148,29 +148,18 @@ __global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void de
     usual = usual && in_t >= static_cast<T>(4 * least_normal<T>) && in_t < biased<T>::most && (bits_of(in_t) & biased<T>::zeros) == 0;
     if (usual) {
         const T minus = times(-biased<T>::offset, in_t);
-        const shared_address to = shared_begin() + g * tile<T>::bytes, row = to + tile<T>::row(lane());
-        u32 s0[8], s1[8], s2[8], sign = 0;
+        const shared_address to = g * tile<T>::bytes, row = to + tile<T>::row(lane());
+        u32 s[3][8], sign = 0;
         if (in.widest == 0) {
             const u32 q = static_cast<u32>(in.base) + biased<T>::bias, all[4] = {q, q, q, q};
             CCOLL_UNROLL
             for (u32 j = 0; j < 8; ++j) put_values(row, j, all, in_t, minus);
         } else {
-            get_octet<0>(in.planes, in.widest, s0, sign);
-            if (in.widest <= 8) {
-                transpose(s0);
-                restore<1>(s0, s1, s2, in.base, in_t, minus, row);
-            } else {
-                get_octet<1>(in.planes, in.widest, s1, sign);
-                transpose(s0);
-                transpose(s1);
-                if (in.widest <= 16) {
-                    restore<2>(s0, s1, s2, in.base, in_t, minus, row);
-                } else {
-                    get_octet<2>(in.planes, in.widest, s2, sign);
-                    transpose(s2);
-                    restore<3>(s0, s1, s2, in.base, in_t, minus, row);
-                }
-            }
+            each_octet(in.widest, [&](auto o) { get_octet<o>(in.planes, in.widest, s[o], sign); });
+            each_octet(in.widest, [&](auto o) { transpose(s[o]); });
+            if (in.widest <= 8) restore<1>(s, in.base, in_t, minus, row);
+            else if (in.widest <= 16) restore<2>(s, in.base, in_t, minus, row);
+            else restore<3>(s, in.base, in_t, minus, row);
         }
         if (is_f32<T> && in.step != 0) {  // nothing else says that quanta fit
             const T limit = times(in_t, static_cast<T>(fast_limit<T>));

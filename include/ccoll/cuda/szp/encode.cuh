@@ -125,10 +125,10 @@ CCOLL_DEVICE bool encode_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
-    placing p{room + team_warps * tile<T>::bytes};
+    const shared_address values = g * tile<T>::bytes, row = values + tile<T>::row(lane());
+    placing p{team_warps * tile<T>::bytes};
     p.adjusted = Adjusted;
-    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    u32 s[3][8], blocks = 0, ceiling = 0, found = 0;
     group_out out;
     if (g < groups) {
         blocks = blocks_in_group(count, g);
@@ -160,7 +160,7 @@ CCOLL_DEVICE bool encode_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                 const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
                 if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
             }
-            get_differences<true, 0>(row, by, before, s0, s1, all);
+            get_differences<true, 0>(row, by, before, s[0], s[1], all);
             out.width = all.width();
             out.widest = warp_max(all.high > 0 ? 32 : out.width);
             if constexpr (Adjusted) {
@@ -183,25 +183,19 @@ CCOLL_DEVICE bool encode_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         if (usual) {
             if (out.widest > 8) {
                 if (octets > 2 && out.widest > 16) {
-                    get_differences<false, 2>(row, by, before, s2, s2, all);
-                    transpose(s2);
+                    get_differences<false, 2>(row, by, before, s[2], s[2], all);
+                    transpose(s[2]);
                 }
-                if (out.widest > 12) transpose(s1);
-                else transpose_low(s1);
+                if (out.widest > 12) transpose(s[1]);
+                else transpose_low(s[1]);
             }
-            transpose(s0);
+            transpose(s[0]);
             if constexpr (adds) {
                 ripple r;
-                get_octet<0>(y.planes, y.widest, y0, sign);
-                r.add<0>(s0, y0, out.widest);
-                if (out.widest > 8) {
-                    get_octet<1>(y.planes, y.widest, y0, sign);
-                    r.add<1>(s1, y0, out.widest);
-                    if (out.widest > 16) {
-                        get_octet<2>(y.planes, y.widest, y0, sign);
-                        r.add<2>(s2, y0, out.widest);
-                    }
-                }
+                each_octet(out.widest, [&](auto o) {
+                    get_octet<o>(y.planes, y.widest, y0, sign);
+                    r.add<o>(s[o], y0, out.widest);
+                });
                 out.width = r.width;
             }
             lay_out(out, out.width, blocks);
@@ -215,7 +209,7 @@ CCOLL_DEVICE bool encode_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     // Quanta of 0 are not on a lattice: values are 0, or less than a step.
     const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
     if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
-    put_chunk<octets>(p, a.to, a.w, chunk, groups, out, values, s0, s1, s2);
+    put_chunk<octets>(p, a.to, a.w, chunk, groups, out, values, s);
     if (Adjusted) put_beside<What>(a, p, chunk, count);
     return true;
 }

@@ -84,7 +84,7 @@ struct lattice_range {
 /// The grid of a chunk for movement, of which a thread has some values. By all threads; there are barriers in here.
 /// @param each  (f) calls f (bits) for each of them    @param far_count  gets: far values are ordinary, because all are on a lattice
 template <class T, class Each>
-CCOLL_DEVICE host::grid<T> find_grid(const arguments<T>& a, Each each, bool& far_count, team_room& room)
+CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool& far_count, team_room& room)
 {
     lattice_range<T> finite, others;
     word_of<T> most = 0;

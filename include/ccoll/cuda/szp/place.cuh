@@ -107,15 +107,13 @@ CCOLL_DEVICE void stage_octet(const u32 (&s)[8], const group_out& g, shared_addr
 /// @param tile    memory of the warp, of which nothing is read any more
 template <u32 Octets>
 CCOLL_DEVICE void put_chunk(const placing& p, const frame_out& to, work* w, u32 chunk, u32 groups, const group_out& g, shared_address tile,
-                            const u32 (&s0)[8], const u32 (&s1)[8], const u32 (&s2)[8])
+                            const u32 (&s)[3][8])
 {
     const u32 front = in_units(front_bytes(groups, false)), mine = p.ask(w, front);
     const bool writes = warp() < groups;
     if (writes) {
         const shared_address at = tile + 4 * g.before;
-        stage_octet<0>(s0, g, at);
-        if (g.widest > 8) stage_octet<1>(s1, g, at);
-        if (Octets > 2 && g.widest > 16) stage_octet<2>(s2, g, at);
+        each_octet<Octets>(g.widest, [&](auto o) { stage_octet<o>(s[o], g, at); });
         if (lane() < 4 * g.units() - g.words) put_shared(tile + 4 * (g.words + lane()), 0u);
     }
     if (me() == 0 && !p.is_known) put_shared(p.place(), mine);

@@ -47,6 +47,19 @@ CCOLL_DEVICE u32 byte_of_each(u32 a, u32 b, u32 c, u32 d)
     return __byte_perm(__byte_perm(a, b, pair), __byte_perm(c, d, pair), 0x5410);
 }
 
+template <u32 N>
+struct octet_number {
+    CCOLL_DEVICE constexpr operator u32() const { return N; }
+};
+/// Calls f (number) for each octet of so many planes, at most three. There is always one.
+template <u32 Most = 3, u32 Octet = 0, class F>
+CCOLL_DEVICE void each_octet(u32 planes, F f)
+{
+    f(octet_number<Octet>{});
+    if constexpr (Octet + 1 < Most)
+        if (planes > 8 * (Octet + 1)) each_octet<Most, Octet + 1>(planes, f);
+}
+
 /// Planes as words of memory.
 struct planes_in {
     const u32* at = nullptr;
