@@ -21,17 +21,17 @@ struct launches_of<policies::Codec::SZp, T> {
 
     static cudaError_t encode(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
-        return begin_encoding<szp::encoding::movement, szp::operation::move>(x, n, c, {}, to, s, told, stream);
+        return begin_encoding<szp::operation::move>(x, n, c, {}, to, s, told, stream);
     }
     static cudaError_t encode_addend(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told,
                                      cudaStream_t stream)
     {
-        return begin_encoding<szp::encoding::addend, szp::operation::encode>(x, n, c, {}, to, s, told, stream);
+        return begin_encoding<szp::operation::encode>(x, n, c, {}, to, s, told, stream);
     }
     static cudaError_t encode_add(const T* x, std::size_t n, const codec_context& c, const_byte_span other, void* to, scratch* s,
                                   outcome* told, cudaStream_t stream)
     {
-        return begin_encoding<szp::encoding::sum, szp::operation::add_values>(x, n, c, frame_of(other, n), to, s, told, stream);
+        return begin_encoding<szp::operation::add_values>(x, n, c, frame_of(other, n), to, s, told, stream);
     }
     static cudaError_t add(const_byte_span x, const_byte_span y, std::size_t n, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
@@ -39,8 +39,7 @@ struct launches_of<policies::Codec::SZp, T> {
         a.a = frame_of(x, n);
         a.b = frame_of(y, n);
         a.to = frame_to(to, a.facts.chunks);
-        constexpr std::size_t shared_bytes = team_warps * szp::staged_bytes + szp::control_bytes;
-        return begin<szp::operation::add>(&szp::add<T>, a.a.has_index() && a.b.has_index(), shared_bytes, a, stream);
+        return begin<szp::operation::add>(a, stream);
     }
     static cudaError_t decode(const_byte_span from, T* x, std::size_t n, const codec_context& c, scratch* s, outcome* told,
                               cudaStream_t stream)
@@ -49,7 +48,7 @@ struct launches_of<policies::Codec::SZp, T> {
         a.a = frame_of(from, n);
         a.out = x;
         a.is_aligned = is_aligned(x);
-        return begin<szp::operation::decode>(&szp::decode<T>, a.a.has_index(), team_warps * szp::tile<T>::bytes, a, stream);
+        return begin<szp::operation::decode>(a, stream);
     }
 
 private:
@@ -70,7 +69,7 @@ private:
         return a;
     }
     /// @param other  a frame to which values are added
-    template <szp::encoding What, szp::operation Rest>
+    template <szp::operation What>
     static cudaError_t begin_encoding(const T* x, std::size_t n, const codec_context& c, const frame_in& other, void* to, scratch* s,
                                       outcome* told, cudaStream_t stream)
     {
@@ -87,14 +86,19 @@ private:
         }
         a.a = other;
         a.to = frame_to(to, a.facts.chunks);
-        constexpr std::size_t shared_bytes = team_warps * szp::tile<T>::bytes + szp::control_bytes + sizeof(szp::beside);
-        return begin<Rest>(&szp::encode<T, What>, What != szp::encoding::sum || other.has_index(), shared_bytes, a, stream);
+        return begin<What>(a, stream);
     }
-    /// @param can_begin  else the fast kernel could read nothing
+    /// Where a frame has no index, the fast kernel could read nothing.
     template <szp::operation What>
-    static cudaError_t begin(void (*fast)(arguments), bool can_begin, std::size_t shared_bytes, const arguments& a, cudaStream_t stream)
+    static cudaError_t begin(const arguments& a, cudaStream_t stream)
     {
-        if (a.facts.n > 0 && can_begin) CCOLL_CUDA_TRY(launch(fast, a.facts.chunks, shared_bytes, stream, a));
+        bool can_begin = a.facts.n > 0 && (!szp::has_frame<What> || a.a.has_index());
+        if constexpr (What == szp::operation::decode) {
+            if (can_begin) CCOLL_CUDA_TRY(launch(&szp::decode<T>, a.facts.chunks, team_warps * szp::tile<T>::bytes, stream, a));
+        } else {
+            can_begin = can_begin && (What != szp::operation::add || a.b.has_index());
+            if (can_begin) CCOLL_CUDA_TRY(launch(&szp::make<T, What>, a.facts.chunks, szp::fast_room<T, What>::bytes, stream, a));
+        }
         return launch_behind<&szp::work_off<T, What>>(a.blocks, sizeof(szp::list_room<What>), stream, a);
     }
 };

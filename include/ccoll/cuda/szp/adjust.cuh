@@ -8,14 +8,23 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-enum class encoding { movement, addend, sum };
-
-/// What a chunk has beside its planes.
+/// What a chunk has beside its planes: masks, and the number of the value of each place. Of a sum also the values of addends that are read.
+template <u32 Frames>
 struct beside {
     team_room team;
-    sections_in<1> apart;  ///< masks and numbers of values of what is written, and for a sum the values of the addend in the frame
+    sections_in<1> of[Frames];
     section_out out;
+
+    CCOLL_DEVICE const u8* numbers() const { return of[of[0].entries[0] > 1 ? 0 : Frames - 1].entry; }
 };
+static_assert(sizeof(beside<2>) <= team_warps * staged_bytes, "ccoll: exceptional values take the place of planes");
+/// Shared memory: of a warp for its values or planes, and of all.
+template <class T, operation What>
+struct fast_room {
+    static constexpr u32 of_warp = has_values<What> ? tile<T>::bytes : staged_bytes, of_warps = team_warps * of_warp,
+                         bytes = of_warps + control_bytes + (has_values<What> ? sizeof(beside<1>) : 0);
+};
+
 /// What threads have found: sums of 256 do not run over.
 inline constexpr u32 mark_off = 1, mark_large = 1u << 10, mark_different = 1u << 20, of_any = (1u << 10) - 1;
 
@@ -27,10 +36,12 @@ struct adjusted {
     u32 ceiling = 0;    ///< not below any |q|
 };
 
-template <class T>
-CCOLL_DEVICE beside& beside_of()
+/// Of two addends it stands where planes take its room later.
+template <operation What, class T>
+CCOLL_DEVICE auto& beside_of()
 {
-    return reinterpret_cast<beside&>((&shared_memory<u8>())[team_warps * tile<T>::bytes + control_bytes]);
+    if constexpr (!has_values<What>) return shared_memory<beside<2>>();
+    else return reinterpret_cast<beside<1>&>((&shared_memory<u8>())[fast_room<T, What>::of_warps + control_bytes]);
 }
 
 /// What tells exceptional values apart: in addends, all NaN are the same.
@@ -42,40 +53,67 @@ CCOLL_DEVICE word_of<T> key_of(const arguments<T>& a, word_of<T> bits)
     return a.missing == infinite + 1 ? infinite + 2 : infinite + 1;
 }
 
-/// The value of an exceptional place, for an addend: of x, and of the addend that it is added to.
-template <encoding What, class T>
-CCOLL_DEVICE wide far_value(const arguments<T>& a, const beside& b, u32 chunk, u32 entry)
+template <class V, class T>
+CCOLL_DEVICE V value_at(const arguments<T>& a, u32 chunk, u32 i)
 {
-    const word_of<T> v = load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[entry]);
+    return load_as<V>(a.x + u64{chunk_elements} * chunk + i);
+}
+/// An entry of an addend, or of the sum of two: of x, which has the value at its place in the dictionary, and of frames.
+template <operation What, class T, class Beside>
+CCOLL_DEVICE wide far_value(const arguments<T>& a, const Beside& b, u32 chunk, u32 entry)
+{
+    if constexpr (!has_values<What>) return b.of[0].wide_of_entry(0, entry) + b.of[1].wide_of_entry(0, entry);
+    const word_of<T> v = value_at<word_of<T>>(a, chunk, b.out.dictionary[entry]);
     const wide w = wide_of<T>(v, a.z.common.step, a.is_missing(v));
-    if constexpr (What != encoding::sum) return w;
-    return w + b.apart.wide_of_entry(0, entry);
+    if constexpr (!has_frame<What>) return w;
+    else return w + b.of[0].wide_of_entry(0, entry);
 }
 /// A sum of an addend whose exceptional places are those of x. @return false: they are not, or a sum may be too large
 template <class T>
-CCOLL_DEVICE bool read_far(const arguments<T>& a, beside& b, u32 chunk, u32 count, u32 mask)
+CCOLL_DEVICE bool read_far(const arguments<T>& a, beside<1>& b, u32 chunk, u32 count, u32 mask)
 {
-    if (!read_sections(a.a, chunk, count, wide_bytes, b.apart, b.team)) return false;
-    bool good = mask == b.apart.masks[0][me()];
-    if (b.apart.values[0] != nullptr && me() < b.apart.entries[0]) {
-        const wide w = load_wide(b.apart.values[0] + wide_bytes * me());
+    if (!read_sections(a.a, chunk, count, wide_bytes, b.of[0], b.team)) return false;
+    bool good = mask == b.of[0].masks[0][me()];
+    if (b.of[0].values[0] != nullptr && me() < b.of[0].entries[0]) {
+        const wide w = load_wide(b.of[0].values[0] + wide_bytes * me());
         good = good && (w.is_state() || w.limb[2] + (u64{1} << 60) < u64{1} << 61);
     }
     return !team_any(!good, b.team.words);
 }
 
+/// Two addends with exceptional values in the same places, and the same runs of them, or one value alone.
+template <class T>
+CCOLL_DEVICE bool adjust_sum(const arguments<T>& a, u32 chunk, u32 count)
+{
+    const placing p{fast_room<T, operation::add>::of_warps};
+    auto& b = beside_of<operation::add, T>();
+    for (u32 k = 0; k < 2; ++k)
+        if (!read_sections(k == 0 ? a.a : a.b, chunk, count, wide_bytes, b.of[k], b.team)) return false;
+    const u32 mask = b.of[0].masks[0][me()], of_x = b.of[0].entries[0], of_y = b.of[1].entries[0], entries = larger(of_x, of_y);
+    const places_out places(mask, count, b.team);
+    if (places.all == 0) return false;
+    bool good = mask == b.of[1].masks[0][me()] && (of_x == 1 || of_y == 1 || of_x == of_y);
+    if (of_x > 1 && of_y > 1)
+        for (u32 i = places.before; i < places.before + ones_of(mask); ++i) good = good && b.of[0].entry[i] == b.of[1].entry[i];
+    if (team_any(!good, b.team.words)) return false;
+    if (team_any(me() < entries && far_value<operation::add>(a, b, chunk, me()).is(wide::overflow), b.team.words)) return false;
+    if (me() == 0) b.out.entries = entries;
+    measure_section(b.out, places, b.numbers(), count, wide_bytes, entries > 1, b.team);
+    if (me() == 0) put_shared(p.exceptions(), b.out.bytes / unit_bytes), put_shared(p.step(), u64{0});
+    return true;
+}
 /// By all threads; there are barriers in here.
-template <encoding What, class T>
+template <operation What, class T>
 CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
 {
-    constexpr bool moves = What == encoding::movement;
+    constexpr bool moves = What == operation::move;
     using fields = fields_of<T>;
     using word = word_of<T>;
     if (a.z.common.usual == 0 || (moves && count < host::least_values)) return {};
+    const placing p{fast_room<T, What>::of_warps};
+    auto& b = beside_of<What, T>();
     const shared_address row = warp() * tile<T>::bytes + tile<T>::row(lane());
-    const placing p{team_warps * tile<T>::bytes};
     const auto at = [&](u32 i) { return get_shared<word>(i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements)); };
-    beside& b = beside_of<T>();
     const bool there = warp() < groups_of(count);
 
     // What is in the row. What stands behind the last value is a copy of it.
@@ -123,20 +161,21 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     if (z.step == 0 || (replaces && !is_f32<T>) || !(size < fast_limit<T>)) return {};
 
     // The dictionary.
-    if constexpr (What == encoding::sum)
+    if constexpr (What == operation::add_values)
         if (!read_far(a, b, chunk, count, mask)) return {};
-    const bool follows = What == encoding::sum && first != ~0u && b.apart.entries[0] > 1;  // the values of x follow those of the frame
+    const bool follows = What == operation::add_values && first != ~0u && b.of[0].entries[0] > 1;  // the values of x follow those of the
+                                                                                                   // frame
     const places_out places(mask, count, b.team);
     if (different) {
         const auto key_at = [&](u32 i) { return key_of<moves>(a, at(i)); };
-        if (follows || !find_entries(b.out, places, b.apart.entry, key_at, b.team)) return {};
+        if (follows || !find_entries(b.out, places, b.of[0].entry, key_at, b.team)) return {};
     } else {
         b.out.dictionary[me()] = static_cast<u16>(first);
-        if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.apart.entries[0] : 1;
+        if (me() == 0) b.out.entries = first == ~0u ? 0 : follows ? b.of[0].entries[0] : 1;
     }
-    measure_section(b.out, places, b.apart.entry, count, moves ? sizeof(T) : wide_bytes, different || follows, b.team);
+    measure_section(b.out, places, b.of[0].entry, count, moves ? sizeof(T) : wide_bytes, different || follows, b.team);
     if (moves && b.out.changes > most_changes(count)) return {};
-    b.apart.masks[0][me()] = mask;
+    b.of[0].masks[0][me()] = mask;
     if (me() == 0) {
         put_shared(p.exceptions(), b.out.bytes / unit_bytes);
         put_shared(p.step(), is_own ? bits_of(z.step) : u64{0});

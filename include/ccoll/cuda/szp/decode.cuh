@@ -131,7 +131,7 @@ CCOLL_DEVICE_RARE bool put_exceptions(const arguments<T>& a, u32 chunk, u32 coun
 }
 
 template <class T>
-__global__ __launch_bounds__(team_threads, decoder_residents<sizeof(T)>) void decode(const __grid_constant__ arguments<T> a)
+__global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T)>) void decode(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();

@@ -36,6 +36,8 @@ struct format {
 template <class T>
 inline constexpr u32 fast_limit = u32{1} << (is_f32<T> ? 22 : 30);
 inline constexpr u32 most_fast_planes = 24;
+/// Bytes of shared memory that the planes of a group take, with one octet above them.
+inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
 // The first byte of a chunk, and the second.
 inline constexpr u32 scale_bound = 0, scale_own = 1;
@@ -51,6 +53,26 @@ CCOLL_DEVICE u32 front_bytes(u32 groups, bool wide) { return head_bytes + (wide 
 CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_bytes; }
 
 using work = scratch;
+
+/// What a call does: values are encoded for movement, as an addend, or added to an addend; two addends are added; a frame is decoded.
+enum class operation { move, encode, add_values, add, decode };
+template <operation What>
+inline constexpr bool has_values = What < operation::add;
+template <operation What>
+inline constexpr bool has_frame = What > operation::encode;
+
+/// Thread blocks that a multiprocessor is to hold of the fast kernel for elements of so many bytes: more of them hide more of the memory's
+/// latency, and have fewer registers each.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
+inline constexpr u32 most_residents = 4;
+#else
+inline constexpr u32 most_residents = 5;
+#endif
+template <operation What, u32 Bytes>
+inline constexpr u32 residents = What == operation::add ? most_residents
+                                 : Bytes == 8           ? 3
+                                 : has_values<What>     ? 4
+                                                        : most_residents;
 
 /// What the kernels of a call are told.
 template <class T>

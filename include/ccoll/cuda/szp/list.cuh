@@ -7,8 +7,6 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-enum class operation { move, encode, add_values, add, decode };
-
 template <operation What>
 struct list_room {
     team_room team;
@@ -65,10 +63,9 @@ CCOLL_DEVICE_RARE status put_raw(const arguments<T>& a, const T* x, u32 chunk, u
 template <operation What, class T, class Room>
 CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chunk, u32 count)
 {
-    constexpr bool moves = What == operation::move, has_values = What != operation::add,
-                   has_frame = What == operation::add || What == operation::add_values;
+    constexpr bool moves = What == operation::move, of_values = has_values<What>, of_frame = has_frame<What>;
     constexpr u32 value_bytes = moves ? sizeof(T) : wide_bytes;
-    const T* const x = has_values ? a.x + u64{chunk_elements} * chunk : nullptr;
+    const T* const x = of_values ? a.x + u64{chunk_elements} * chunk : nullptr;
     const u32 first = 32 * me(), there = first < count ? smaller(count - first, 32u) : 0;
     host::grid<T> z = a.z.common;
     word_of<T> least = a.z.too_large_addend;
@@ -83,9 +80,9 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
     }
     chunk_head h, h_of_b;
     i64 of_a[32];  // quanta of this thread's places: shared memory has room for those of one operand
-    if constexpr (has_frame)
+    if constexpr (of_frame)
         if (const status s = read_addend<T>(a.a, chunk, count, h, room.q, room.of[0], room.team); s != status::ok) return s;
-    for (u32 i = 0; has_frame && i < there; ++i) of_a[i] = room.q[padded(first + i)];
+    for (u32 i = 0; of_frame && i < there; ++i) of_a[i] = room.q[padded(first + i)];
     if constexpr (What == operation::add)
         if (const status s = read_addend<T>(a.b, chunk, count, h_of_b, room.q, room.of[1], room.team); s != status::ok) return s;
     const u64 largest = h.largest + h_of_b.largest;
@@ -93,9 +90,9 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
 
     const auto term_at = [&](u32 i, i64 q_of_a, i64 q_of_b) {
         term t;
-        if constexpr (has_frame) t.add(room.of[0], i, q_of_a);
+        if constexpr (of_frame) t.add(room.of[0], i, q_of_a);
         if constexpr (What == operation::add) t.add(room.of[1], i, q_of_b);
-        if constexpr (has_values) {
+        if constexpr (of_values) {
             const word_of<T> v = load_as<word_of<T>>(x + i);
             const bool lacks = a.is_missing(v);
             if (!lacks && (v & ~fields_of<T>::sign) < least) t.add_near(quantum_on(z, v));
@@ -107,7 +104,7 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
     bool beyond = false;
     for (u32 i = 0; i < there; ++i) {
         i64& q = room.q[padded(first + i)];
-        const term t = term_at(first + i, has_frame ? of_a[i] : 0, q);
+        const term t = term_at(first + i, of_frame ? of_a[i] : 0, q);
         if (t.is_far) masks[t.counts] |= 1u << i;
         if (!t.counts) apart |= 1u << i;
         beyond = beyond || t.w.is(wide::overflow);
@@ -241,7 +238,7 @@ __global__ __launch_bounds__(team_threads) void work_off(const __grid_constant__
         if (s != status::ok && me() == 0) report(a.w, s);
     }
     const u32 flags = What == operation::move ? 0 : addend_flag;
-    end_call<format, What != operation::add && What != operation::add_values>(a.to, a.facts, bound, flags, a.blocks, a.w, a.told);
+    end_call<format, !has_frame<What>>(a.to, a.facts, bound, flags, a.blocks, a.w, a.told);
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -7,18 +7,6 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-// Thread blocks that a multiprocessor is to hold, of each of the fast kernels for elements of so many bytes: more of them hide more of the
-// memory's latency, and have fewer registers each.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
-inline constexpr u32 most_residents = 4;
-#else
-inline constexpr u32 most_residents = 5;
-#endif
-inline constexpr u32 adder_residents = most_residents;
-template <u32 Bytes>
-inline constexpr u32 decoder_residents = Bytes == 4 ? most_residents : 3;
-template <u32 Bytes>
-inline constexpr u32 encoder_residents = Bytes == 4 ? 4 : 3;
 /// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves. The emulator has so few that some
 /// get more than one chunk.
 #if defined(__CUDACC__)

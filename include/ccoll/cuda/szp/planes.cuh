@@ -93,6 +93,33 @@ CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& s
     }
 }
 
+/// 32 additions in two's complement at once, plane by plane from the lowest on.
+struct ripple {
+    u32 carry = 0, last = 0;
+    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
+
+    template <u32 Octet>
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
+    {
+        half<Octet, 0>(s, b);
+        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
+    }
+
+private:
+    template <u32 Octet, u32 From>
+    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    {
+        CCOLL_UNROLL
+        for (u32 k = From; k < From + 4; ++k) {
+            const u32 x = s[k], y = b[k], sum = x ^ y ^ carry;
+            carry = (x & y) | (x & carry) | (y & carry);
+            if (sum != last) width = 8 * Octet + k + 1;
+            last = sum;
+            s[k] = sum;
+        }
+    }
+};
+
 /// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
 struct group_in {
     planes_in planes;
@@ -141,6 +168,17 @@ struct group_front {
         return r;
     }
 };
+template <class T>
+CCOLL_DEVICE void open_groups(const frame_in& a, const frame_in& b, u32 chunk, u32 g, u32 groups, u32 blocks, group_in& x, group_in& y)
+{
+    const chunk_place of_x = find_chunk(a, chunk), of_y = find_chunk(b, chunk);
+    const u32 fronts = u32{has_front(of_x, groups)} + u32{has_front(of_y, groups)};  // of both, so that no load waits for the other one
+    if (fronts < 2) return;
+    const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
+    const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
+    x = p_x.template opened<T>(up_to & 0xffff, words & 0xffff);
+    y = p_y.template opened<T>(up_to >> 16, words >> 16);
+}
 template <class T>
 CCOLL_DEVICE group_in open_group(const frame_in& f, u32 chunk, u32 g, u32 groups, u32 blocks)
 {
