@@ -20,7 +20,7 @@ std::size_t max_encoded_bytes(std::size_t n)
 }
 inline std::size_t max_addend_bytes(std::size_t n)
 {
-    constexpr std::size_t of_section = 4 + 64 + 4 * szp::chunk_blocks + 2 * szp::chunk_elements + 24 * szp::most_entries + 48,
+    constexpr std::size_t of_section = 4 + 64 + 4 * device::most_blocks + 2 * szp::chunk_elements + 24 * device::most_entries + 48,
                           of_chunk = szp::host::most_bytes(szp::chunk_elements, true) + 2 * of_section;
     return device::payload_begin(szp::chunks_of(n)) + szp::chunks_of(n) * of_chunk / 16 * 16;
 }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <ccoll/cuda/szp/place.cuh>
-#include <ccoll/cuda/szp/sections.cuh>
+#include <ccoll/cuda/szp/law.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -22,7 +22,9 @@ static_assert(sizeof(beside<2>) <= team_warps * staged_bytes, "ccoll: exceptiona
 template <class T, operation What>
 struct fast_room {
     static constexpr u32 of_warp = has_values<What> ? tile<T>::bytes : staged_bytes, of_warps = team_warps * of_warp,
-                         bytes = of_warps + control_bytes + (has_values<What> ? sizeof(beside<1>) : 0);
+                         beside_at = of_warps + sizeof(chunk_control), bytes = beside_at + (has_values<What> ? sizeof(beside<1>) : 0);
+
+    CCOLL_DEVICE static chunk_control& control() { return reinterpret_cast<chunk_control&>((&shared_memory<u8>())[of_warps]); }
 };
 
 /// What threads have found: sums of 256 do not run over.
@@ -41,7 +43,7 @@ template <operation What, class T>
 CCOLL_DEVICE auto& beside_of()
 {
     if constexpr (!has_values<What>) return shared_memory<beside<2>>();
-    else return reinterpret_cast<beside<1>&>((&shared_memory<u8>())[fast_room<T, What>::of_warps + control_bytes]);
+    else return reinterpret_cast<beside<1>&>((&shared_memory<u8>())[fast_room<T, What>::beside_at]);
 }
 
 /// What tells exceptional values apart: in addends, all NaN are the same.
@@ -85,7 +87,7 @@ CCOLL_DEVICE bool read_far(const arguments<T>& a, beside<1>& b, u32 chunk, u32 c
 template <class T>
 CCOLL_DEVICE bool adjust_sum(const arguments<T>& a, u32 chunk, u32 count)
 {
-    const placing p{fast_room<T, operation::add>::of_warps};
+    chunk_control& control = fast_room<T, operation::add>::control();
     auto& b = beside_of<operation::add, T>();
     for (u32 k = 0; k < 2; ++k)
         if (!read_sections(k == 0 ? a.a : a.b, chunk, count, wide_bytes, b.of[k], b.team)) return false;
@@ -99,7 +101,7 @@ CCOLL_DEVICE bool adjust_sum(const arguments<T>& a, u32 chunk, u32 count)
     if (team_any(me() < entries && far_value<operation::add>(a, b, chunk, me()).is(wide::overflow), b.team.words)) return false;
     if (me() == 0) b.out.entries = entries;
     measure_section(b.out, places, b.numbers(), count, wide_bytes, entries > 1, b.team);
-    if (me() == 0) put_shared(p.exceptions(), b.out.bytes / unit_bytes), put_shared(p.step(), u64{0});
+    if (me() == 0) control.exceptions = b.out.bytes / unit_bytes, control.step = 0;
     return true;
 }
 /// By all threads; there are barriers in here.
@@ -110,7 +112,7 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     using fields = fields_of<T>;
     using word = word_of<T>;
     if (a.z.common.usual == 0 || (moves && count < host::least_values)) return {};
-    const placing p{fast_room<T, What>::of_warps};
+    chunk_control& control = fast_room<T, What>::control();
     auto& b = beside_of<What, T>();
     const shared_address row = warp() * tile<T>::bytes + tile<T>::row(lane());
     const auto at = [&](u32 i) { return get_shared<word>(i / group_elements * tile<T>::bytes + tile<T>::of_value(i % group_elements)); };
@@ -177,8 +179,8 @@ CCOLL_DEVICE adjusted<T> adjust(const arguments<T>& a, u32 chunk, u32 count)
     if (moves && b.out.changes > most_changes(count)) return {};
     b.of[0].masks[0][me()] = mask;
     if (me() == 0) {
-        put_shared(p.exceptions(), b.out.bytes / unit_bytes);
-        put_shared(p.step(), is_own ? bits_of(z.step) : u64{0});
+        control.exceptions = b.out.bytes / unit_bytes;
+        control.step = is_own ? bits_of(z.step) : 0;
     }
 
     // Bridges.

@@ -3,27 +3,22 @@
 // list. A warp does a group, and nothing is shared between warps but exceptional values, which come last.
 #pragma once
 
-#include <ccoll/cuda/szp/sections.cuh>
+#include <ccoll/cuda/szp/law.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 /// The bits of a number of this form are an integer plus `bias`; `offset` is the number of 0, and its product with a step below `most` is
 /// exact if the bits `zeros` of the step are 0.
 template <class T>
-struct biased;
-template <>
-struct biased<float> {
-    static constexpr u32 bias = 0x4b400000u;
-    static constexpr float offset = 12582912.0f, most = 0x1p96f;
-    static constexpr u32 zeros = 3;
-    CCOLL_DEVICE static float number(u32 bits) { return number_of(bits); }
-};
-template <>
-struct biased<double> {
-    static constexpr u32 bias = 0x80000000u;
-    static constexpr double offset = 0x1p52 + 0x1p31, most = 0x1p960;
-    static constexpr u64 zeros = (u64{1} << 22) - 1;
-    CCOLL_DEVICE static double number(u32 bits) { return number_of(u64{0x43300000u} << 32 | bits); }
+struct biased {
+    static constexpr u32 bias = is_f32<T> ? 0x4b400000u : 0x80000000u;
+    static constexpr T offset = is_f32<T> ? T(12582912) : T(0x1p52 + 0x1p31), most = static_cast<T>(is_f32<T> ? 0x1p96 : 0x1p960);
+    static constexpr word_of<T> zeros = is_f32<T> ? 3 : (1u << 22) - 1;
+    CCOLL_DEVICE static T number(u32 bits)
+    {
+        if constexpr (is_f32<T>) return number_of(bits);
+        else return number_of(u64{0x43300000u} << 32 | bits);
+    }
 };
 
 CCOLL_DEVICE float fused(float a, float b, float c) { return __fmaf_rn(a, b, c); }
@@ -45,7 +40,7 @@ CCOLL_DEVICE void put_values(shared_address row, u32 j, const u32 (&q)[4], T ste
 
 /// Octets of bytes of differences to values. Sums of bytes are dot products with ones.
 template <u32 Octets, class T>
-CCOLL_DEVICE void restore(const u32 (&s)[3][8], i32 base, T step, T minus, shared_address row)
+CCOLL_DEVICE void restore(const u32 (&s)[3][8], u32 base, T step, T minus, shared_address row)
 {
     constexpr u32 ones = 0x01010101u;
     u32 low = 0, middle = 0;
@@ -57,7 +52,7 @@ CCOLL_DEVICE void restore(const u32 (&s)[3][8], i32 base, T step, T minus, share
         high = __dp4a(static_cast<int>(s[Octets - 1][j]), static_cast<int>(ones), high);
     }
     const u32 sum = low + (middle << 8) + (static_cast<u32>(high) << 8 * (Octets - 1));
-    low = sum_up_to(sum) - sum + static_cast<u32>(base) + biased<T>::bias;
+    low = sum_up_to(sum) - sum + base + biased<T>::bias;
     middle = 0;
     high = 0;
     if (Octets == 1) high = static_cast<i32>(low);
@@ -138,11 +133,13 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
     // Warps without a group have those of the last one, and write nothing: they are here for exceptional values.
     const bool writes = g < groups;
     const u32 group = writes ? g : groups - 1;
-    const group_in in = open_group<T>(a.a, chunk, group, groups, blocks_in_group(count, group));
-    if (!writes && in.exceptions == 0) return;
-    double step = number_of(in.step);
+    group_in frame[1];
+    open_groups<T>({&a.a}, chunk, group, groups, blocks_in_group(count, group), frame);
+    const group_in& in = frame[0];
+    if (!writes && !in.has_exceptions()) return;
+    double step = in.own_step();
     bool usual = in.usual;
-    if (in.step == 0) step = step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16)));
+    if (!in.is_own()) step = step_of<T>(number_of(u64{get_constant(a.a.frame + 20)} << 32 | get_constant(a.a.frame + 16)));
     else usual = usual && static_cast<double>(static_cast<T>(step)) == step && a.a.frame[7] == 0;
     const T in_t = static_cast<T>(step);
     usual = usual && in_t >= static_cast<T>(4 * least_normal<T>) && in_t < biased<T>::most && (bits_of(in_t) & biased<T>::zeros) == 0;
@@ -151,17 +148,17 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
         const shared_address to = g * tile<T>::bytes, row = to + tile<T>::row(lane());
         u32 s[3][8], sign = 0;
         if (in.widest == 0) {
-            const u32 q = static_cast<u32>(in.base) + biased<T>::bias, all[4] = {q, q, q, q};
+            const u32 q = in.base() + biased<T>::bias, all[4] = {q, q, q, q};
             CCOLL_UNROLL
             for (u32 j = 0; j < 8; ++j) put_values(row, j, all, in_t, minus);
         } else {
             each_octet(in.widest, [&](auto o) { get_octet<o>(in.planes, in.widest, s[o], sign); });
             each_octet(in.widest, [&](auto o) { transpose(s[o]); });
-            if (in.widest <= 8) restore<1>(s, in.base, in_t, minus, row);
-            else if (in.widest <= 16) restore<2>(s, in.base, in_t, minus, row);
-            else restore<3>(s, in.base, in_t, minus, row);
+            if (in.widest <= 8) restore<1>(s, in.base(), in_t, minus, row);
+            else if (in.widest <= 16) restore<2>(s, in.base(), in_t, minus, row);
+            else restore<3>(s, in.base(), in_t, minus, row);
         }
-        if (is_f32<T> && in.step != 0) {  // nothing else says that quanta fit
+        if (is_f32<T> && in.is_own()) {  // nothing else says that quanta fit
             const T limit = times(in_t, static_cast<T>(fast_limit<T>));
             bool fit = true;
             each_in_row<T>(row, [&](u32, word_of<T> w) { fit = fit && number_of(w & ~fields_of<T>::sign) < limit; });
@@ -172,7 +169,7 @@ __global__ __launch_bounds__(team_threads, residents<operation::decode, sizeof(T
         T* const out = a.out + (u64{chunk_elements} * chunk + group_elements * g);
         if (writes) put_tile(to, values, a.is_aligned && values == group_elements, out);
     }
-    if (in.exceptions != 0) {
+    if (in.has_exceptions()) {
         usual = !team_any(!usual, shared_memory<team_room>().words);  // its barrier: tiles have been read
         usual = usual && put_exceptions(a, chunk, count, step);
     }

@@ -112,7 +112,7 @@ CCOLL_DEVICE_RARE void put_beside(const arguments<T>& a, placing p, u32 chunk, u
         if constexpr (What == operation::move) store_as(to, value_at<word_of<T>>(a, chunk, b.out.dictionary[i]));
         else store_wide(to, far_value<What>(a, b, chunk, i));
     };
-    u8* const at = a.to.unit(get_shared<u32>(p.place()) + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
+    u8* const at = a.to.unit(p.control.place + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
     if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
     put_section(b.out, b.of[0].masks[0][me()], b.numbers(), count, What == operation::move ? sizeof(T) : wide_bytes, 0, put, at, b.team);
 }
@@ -126,28 +126,29 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
     const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
     const shared_address mine = g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
-    placing p{fast_room<T, What>::of_warps};
+    placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
     u32 s[3][8], ceiling = 0, found = 0;
     group_out out;
     if (g < groups) {
         const u32 blocks = blocks_in_group(count, g), there = smaller(count - group_elements * g, group_elements);
-        group_in x, y;
+        group_in frames[of_values ? 1 : 2];
+        const group_in &x = frames[0], &y = frames[of_values ? 0 : 1];
         bool usual = true;
         const T by = Adjusted ? z.by : a.z.common.inverse_in_t;
         u32 before = 0;
         extent all;
         if constexpr (!of_values) {
-            open_groups<T>(a.a, a.b, chunk, g, groups, blocks, x, y);
-            usual = (Adjusted | (x.exceptions == 0)) & (x.step == 0) & x.usual & (x.widest < most_fast_planes);
-            ceiling = x.ceiling;
-            out.base = x.base;
+            open_groups<T>({&a.a, &a.b}, chunk, g, groups, blocks, frames);
+            usual = (Adjusted | !x.has_exceptions()) & !x.is_own() & x.usual & (x.widest < most_fast_planes);
+            ceiling = x.ceiling();
+            out.base = x.base();
             out.widest = x.widest;
         } else {
             if (!Adjusted)
                 get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
             if constexpr (adds) {
-                y = open_group<T>(a.a, chunk, g, groups, blocks);
+                open_groups<T>({&a.a}, chunk, g, groups, blocks, frames);
                 if (y.planes.width > 0) fetch(y.planes.at);
             }
             if (!Adjusted) wait_for_copies();
@@ -177,15 +178,15 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
                     ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << out.width)) : ~0u;
                     if (ceiling >= estimated) usual = look_at_row(a, row, ceiling);
                 }
-                out.base = __shfl_sync(all_lanes, static_cast<i32>(q), 0);
+                out.base = __shfl_sync(all_lanes, q, 0);
                 usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
             }
         }
         if constexpr (adds) {
-            usual = usual & y.usual & (y.step == 0) & (Adjusted | (y.exceptions == 0)) & (y.widest < most_fast_planes) &
-                    (y.ceiling + ceiling < fast_limit<T>);
-            ceiling += y.ceiling;
-            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
+            usual = usual & y.usual & !y.is_own() & (Adjusted | !y.has_exceptions()) & (y.widest < most_fast_planes) &
+                    (y.ceiling() + ceiling < fast_limit<T>);
+            ceiling += y.ceiling();
+            out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
         }
@@ -219,13 +220,12 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         }
     }
     p.tell(found, ceiling);
-    p.sum_up();
     // Quanta of 0 are not on a lattice: values are 0, or less than a step.
     const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
     if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
     if constexpr (Adjusted && !of_values) {
         const u32 place = p.ask(a.w, in_units(front_bytes(groups, false)));
-        if (me() == 0) put_shared(p.place(), place);
+        if (me() == 0) p.control.place = place;
         p.is_known = true;
         __syncthreads();
         put_beside<What>(a, p, chunk, count);

@@ -3,7 +3,6 @@
 // exceptional values.
 #pragma once
 
-#include <ccoll/codec/exceptions/wide.hpp>
 #include <ccoll/cuda/szp/quanta.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
@@ -100,15 +99,6 @@ CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool
     return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
 }
 
-using exceptions::wide;
-inline constexpr u32 wide_bytes = sizeof(wide);
-
-CCOLL_DEVICE wide load_wide(const u8* p) { return {{load_as<u64>(p), load_as<u64>(p + 8), load_as<u64>(p + 16)}}; }
-CCOLL_DEVICE void store_wide(u8* p, const wide& a)
-{
-    CCOLL_UNROLL
-    for (u32 i = 0; i < 3; ++i) store_as(p + 8 * i, a.limb[i]);
-}
 /// What an addend has of an exceptional value.
 template <class T>
 CCOLL_DEVICE_RARE wide wide_of(word_of<T> bits, double step, bool is_missing)
@@ -122,6 +112,15 @@ CCOLL_DEVICE_RARE word_of<T> value_of_wide(const wide& w, i64 q, double step, u3
     const word_of<T> nan = fields_of<T>::exponent | fields_of<T>::exponent_one >> 1;
     return exceptions::value_of<T>(w, q, exceptions::exact_step::of_bits(bits_of(step)), static_cast<i32>(divisor),
                                    has_missing ? missing : nan);
+}
+
+/// Those of a chunk with planes that the fast kernels take. @return false: there is none, or it is for the list
+CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s, team_room& room)
+{
+    const chunk_place c = find_chunk(f, chunk);
+    if (!has_front(c, groups_of(count))) return false;
+    const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
+    return read_sections(c.at, c.bytes, at, count, value_bytes, s, room) == status::ok;
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -24,7 +24,7 @@ inline constexpr double least_normal = static_cast<double>(std::numeric_limits<T
 template <class T>
 inline constexpr double largest_number = static_cast<double>(std::numeric_limits<T>::max());
 
-inline constexpr u32 block_elements = 32, group_elements = 1024, chunk_elements = 8192, chunk_groups = 8;
+inline constexpr u32 block_elements = 32, group_elements = 1024, chunk_elements = 8192;
 inline constexpr u32 head_bytes = 16;
 struct format {
     static constexpr u32 codec = 3, chunk_elements = szp::chunk_elements;
@@ -96,9 +96,6 @@ struct arguments {
 
     CCOLL_DEVICE bool is_missing(word_of<T> bits) const { return has_missing && bits == missing; }
 };
-/// Where the exceptional values of a chunk stand, in bytes; 0: it has none. Its head lies within the frame.
-CCOLL_DEVICE u32 exceptions_at(const chunk_place& c) { return unit_bytes * (get_constant(c.at + 4) >> 16); }
-
 /// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is
 /// divided, so that nothing is too small. Division by a constant is a product with its inverse and one correction (Markstein, 1990).
 template <class T>

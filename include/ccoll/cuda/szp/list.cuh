@@ -3,7 +3,7 @@
 // each, and ends the call. It knows all forms of the wire.
 #pragma once
 
-#include <ccoll/cuda/szp/sections.cuh>
+#include <ccoll/cuda/szp/law.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -193,28 +193,25 @@ CCOLL_DEVICE_RARE status decode_chunk(const arguments<T>& a, Room& room, u32 chu
 
 // ---- the kernel ----
 
-/// What an addend has to have in common with a call.
-CCOLL_DEVICE_RARE status check_addend(const frame_in& f, const frame_facts& expected, double bound)
+/// Is it a frame that the call can read? Addends have the bound of the call.
+template <operation What>
+CCOLL_DEVICE_RARE status check_frame(const frame_in& f, const frame_facts& expected, double bound)
 {
     if (const status s = check_header<format>(f, expected); s != status::ok) return s;
-    if (flags_of(f) == 0) return status::not_an_addend;
-    if (bits_of(bound_of(f)) != bits_of(bound)) return status::bound_differs;
+    if (What != operation::decode && flags_of(f) == 0) return status::not_an_addend;
+    if (What != operation::decode && bits_of(bound_of(f)) != bits_of(bound)) return status::bound_differs;
     return (flags_of(f) & too_large_flag) == 0 ? status::ok : status::too_large;
 }
 template <class T, operation What>
 CCOLL_DEVICE status check_call(const arguments<T>& a, double& bound)
 {
-    if constexpr (What == operation::move) return status::ok;
-    if constexpr (What == operation::encode) return a.z.usable ? status::ok : status::too_large;
-    if constexpr (What == operation::decode) {
-        if (const status s = check_header<format>(a.a, a.facts); s != status::ok) return s;
-        return (flags_of(a.a) & too_large_flag) != 0 ? status::too_large : status::ok;
-    }
+    if constexpr (!has_frame<What>) return What == operation::move || a.z.usable ? status::ok : status::too_large;
     if (What == operation::add && a.a.bytes >= index_begin) bound = bound_of(a.a);
-    const status of_a = check_addend(a.a, a.facts, bound), of_b = What == operation::add ? check_addend(a.b, a.facts, bound) : status::ok;
+    const status of_a = check_frame<What>(a.a, a.facts, bound);
     if (of_a != status::ok && of_a != status::too_large) return of_a;
+    const status of_b = What == operation::add ? check_frame<What>(a.b, a.facts, bound) : status::ok;
     if (of_b != status::ok) return of_b;
-    return What == operation::add || a.z.usable ? of_a : status::too_large;
+    return What != operation::add_values || a.z.usable ? of_a : status::too_large;
 }
 
 template <class T, operation What>

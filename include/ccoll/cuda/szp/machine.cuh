@@ -54,13 +54,6 @@ CCOLL_DEVICE u32 get_if(bool has, const u32* p)
     return has ? load_as<u32>(p + At) : 0xdeadbeefu;
 #endif
 }
-/// Begins to fetch what is read soon, without a register that waits for it.
-CCOLL_DEVICE void fetch([[maybe_unused]] const void* p)
-{
-#if defined(__CUDACC__)
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
-#endif
-}
 /// The pointer is not computed again from its parts.
 CCOLL_DEVICE void keep([[maybe_unused]] const u32*& p)
 {

@@ -120,73 +120,68 @@ private:
     }
 };
 
-/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
-struct group_in {
-    planes_in planes;
-    u32 widest = 0;  ///< of the group
-    i32 base = 0;
-    u32 ceiling = 0;     ///< on the grid of the bound: not below any |q| of the chunk
-    u64 step = 0;        ///< of the chunk's own grid, or 0
-    u32 exceptions = 0;  ///< where they stand in the chunk, in units
-    bool usual = false;
-};
 // Conditions are joined by & and |: && would let a load of one wait for that of the other.
 
 /// Does the chunk have a front? Else nothing of it is read here.
 CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good & !c.raw & (c.bytes >= front_bytes(groups, false)); }
-/// What is loaded of the front of a chunk, all at once.
-struct group_front {
-    const u8* chunk;
-    uint4 head;
-    uint2 place;
-    u32 bytes, width;
+/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
+struct group_in {
+    planes_in planes;
+    u32 widest = 0;  ///< of the group
+    bool usual = false;
 
-    /// @param g, blocks  the group, and its blocks
-    CCOLL_DEVICE group_front(const chunk_place& c, u32 g, u32 groups, u32 blocks)
-        : chunk(c.at), head(get_once(c.at)), place(get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g)), bytes(c.bytes)
+    CCOLL_DEVICE u32 base() const { return place_.y; }
+    CCOLL_DEVICE u32 ceiling() const { return head_.z; }  ///< on the grid of the bound: not below any |q| of the chunk
+    CCOLL_DEVICE bool is_own() const { return head_.x == (form_left << 8 | scale_own); }
+    CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
+    CCOLL_DEVICE bool has_exceptions() const { return head_.y >> 16 != 0; }
+
+    /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
+    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, u32 blocks)
     {
+        chunk_ = c;
+        head_ = get_once(c.at);
+        place_ = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
         const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-        width = lane() < blocks ? (place.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        planes.width = lane() < blocks ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
     template <class T>
-    CCOLL_DEVICE group_in opened(u32 up_to, u32 words) const
+    CCOLL_DEVICE void open(u32 up_to, u32 words)
     {
-        const u32 at = unit_bytes * (place.x & 0xffff), widest = warp_max(width);
-        const bool own = head.x == (form_left << 8 | scale_own),
-                   common = (head.x == form_left << 8) & (head.w == 0) & (head.z < fast_limit<T>);
-        const bool is_plain = (own | common) & (((head.y & 0xffff) | place.x >> 24) == 0);
-        const bool usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= bytes));
-        group_in r{{reinterpret_cast<const u32*>(chunk + at) + (up_to - width), usual ? width : 0},
-                   widest,
-                   static_cast<i32>(place.y),
-                   head.z,
-                   own ? u64{head.w} << 32 | head.z : 0,
-                   head.y >> 16,
-                   usual};
-        keep(r.planes.at);
-        return r;
+        const u32 at = unit_bytes * (place_.x & 0xffff);
+        const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
+                   is_plain = (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+        widest = warp_max(planes.width);
+        usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= chunk_.bytes));
+        planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
+        if (!usual) planes.width = 0;
+        keep(planes.at);
     }
+
+private:
+    chunk_place chunk_{};
+    uint4 head_{};
+    uint2 place_{};
 };
-template <class T>
-CCOLL_DEVICE void open_groups(const frame_in& a, const frame_in& b, u32 chunk, u32 g, u32 groups, u32 blocks, group_in& x, group_in& y)
+/// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
+template <class T, u32 N>
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[N], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[N])
 {
-    const chunk_place of_x = find_chunk(a, chunk), of_y = find_chunk(b, chunk);
-    const u32 fronts = u32{has_front(of_x, groups)} + u32{has_front(of_y, groups)};  // of both, so that no load waits for the other one
-    if (fronts < 2) return;
-    const group_front p_x(of_x, g, groups, blocks), p_y(of_y, g, groups, blocks);
-    const u32 up_to = sum_up_to(p_x.width | p_y.width << 16), words = __shfl_sync(all_lanes, up_to, 31);  // two sums at once
-    x = p_x.template opened<T>(up_to & 0xffff, words & 0xffff);
-    y = p_y.template opened<T>(up_to >> 16, words >> 16);
-}
-template <class T>
-CCOLL_DEVICE group_in open_group(const frame_in& f, u32 chunk, u32 g, u32 groups, u32 blocks)
-{
-    const chunk_place c = find_chunk(f, chunk);
-    if (!has_front(c, groups)) return {};
-    const group_front front(c, g, groups, blocks);
-    const u32 up_to = sum_up_to(front.width);
-    return front.opened<T>(up_to, __shfl_sync(all_lanes, up_to, 31));
+    chunk_place at[N];
+    u32 fronts = 0, widths = 0;
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) {
+        at[k] = find_chunk(*f[k], chunk);
+        fronts += u32{has_front(at[k], groups)};
+    }
+    if (fronts < N) return;
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
+    const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -3,6 +3,7 @@
 // the slower way: it has all forms of the wire.
 #pragma once
 
+#include <ccoll/cuda/sections.cuh>
 #include <ccoll/cuda/szp/place.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
@@ -10,13 +11,6 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 /// Value i stands at `padded(i)`, so that lanes that have a block each do not wait for each other.
 CCOLL_DEVICE u32 padded(u32 i) { return i + i / 32; }
 inline constexpr u32 padded_elements = chunk_elements + chunk_elements / 32;
-
-/// What threads tell each other.
-struct team_room {
-    warp_words<u32> words, more[3];
-    warp_words<u64> longs;
-    u32 word;
-};
 
 struct chunk_head {
     u32 scale = 0, form = 0, row = 0, plane = 0, exceptions = 0;

@@ -1,28 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/sections.cuh - floor 4. Sections of exceptional values, read and written by a whole thread block. A thread has the places of a
-// block of 32 values. Any bytes are safe to read.
+// cuda/sections.cuh - floor 4. Sections of exceptional values in chunks of SZx and SZp, read and written by a whole thread block. A thread
+// has the places of a block of 32 values. Any bytes are safe to read.
 #pragma once
 
-#include <ccoll/cuda/szp/law.cuh>
+#include <ccoll/codec/exceptions/wide.hpp>
+#include <ccoll/cuda/frame.cuh>
 
-namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+namespace ccoll::inline CCOLL_ABI::detail::device {
 
-inline constexpr u32 chunk_blocks = 256, most_entries = 256;
+/// What threads tell each other.
+struct team_room {
+    warp_words<u32> words, more[3];
+    warp_words<u64> longs;
+};
+
+using exceptions::wide;
+inline constexpr u32 wide_bytes = sizeof(wide);
+
+CCOLL_DEVICE wide load_wide(const u8* p) { return {{load_as<u64>(p), load_as<u64>(p + 8), load_as<u64>(p + 16)}}; }
+CCOLL_DEVICE void store_wide(u8* p, const wide& a)
+{
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 3; ++i) store_as(p + 8 * i, a.limb[i]);
+}
+
+/// Blocks of 32 values, and values, of the longest chunk; values of a dictionary.
+inline constexpr u32 most_blocks = 256, most_places = 32 * most_blocks, most_entries = 256;
 inline constexpr u32 section_counts = 1, section_follows = 2;  // bits of its form
 inline constexpr u32 kind_none = 0, kind_all = 1, kind_run = 2, kind_mask = 3;
 
 CCOLL_DEVICE u32 up_to_multiple(u32 v, u32 of) { return (v + of - 1) / of * of; }
+CCOLL_DEVICE u32 section_blocks(u32 count) { return (count + 31) / 32; }
 /// The mask of all values of a block.
 CCOLL_DEVICE u32 whole_block(u32 count, u32 block) { return ones_below(smaller(count - 32 * block, 32u)); }
 
 /// The sections of a chunk: [0] without counts, [1] with counts.
 template <u32 Kinds>
 struct sections_in {
-    u32 masks[Kinds][chunk_blocks];
-    u16 before[Kinds][chunk_blocks];  ///< places in front of a block, of both sections that come before
-    u8 entry[chunk_elements];         ///< of each place, in their order; nothing where there is one entry
-    const u8* values[Kinds];          ///< null: there is no such section
-    u32 entries[Kinds];               ///< 0: each place has a value of its own
+    u32 masks[Kinds][most_blocks];
+    u16 before[Kinds][most_blocks];  ///< places in front of a block, of both sections that come before
+    u8 entry[most_places];           ///< of each place, in their order; nothing where there is one entry
+    const u8* values[Kinds];         ///< null: there is no such section
+    u32 entries[Kinds];              ///< 0: each place has a value of its own
 
     CCOLL_DEVICE bool has(u32 which, u32 i) const { return (masks[which][i / 32] >> i % 32 & 1) != 0; }
     /// The number of the value of the place of this rank.
@@ -48,7 +67,7 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32
                                  sections_in<Kinds>& s, team_room& room)
 {
     const bool is_addend = value_bytes == wide_bytes;
-    const u32 blocks = blocks_of(count), mine = me();
+    const u32 blocks = section_blocks(count), mine = me();
     const u64 end = bytes;
     u64 p = u64{at} + 4 + (blocks + 15) / 16 * 4;
     if (p > end) return status::corrupt;
@@ -115,12 +134,6 @@ CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count
         if (const status r = read_section(c, bytes, at, count, value_bytes, seen, ranks, more, s, room); r != status::ok) return r;
     return status::ok;
 }
-/// Those of a chunk with planes that the fast kernels take. @return false: there is none, or it is for the list
-CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s, team_room& room)
-{
-    const chunk_place c = find_chunk(f, chunk);
-    return has_front(c, groups_of(count)) && read_sections(c.at, c.bytes, exceptions_at(c), count, value_bytes, s, room) == status::ok;
-}
 
 // ---- writing ----
 
@@ -130,7 +143,7 @@ struct places_out {
 
     CCOLL_DEVICE places_out(u32 of_block, u32 count, team_room& room) : mask(of_block)
     {
-        const u32 whole = me() < blocks_of(count) ? whole_block(count, me()) : 0;
+        const u32 whole = me() < section_blocks(count) ? whole_block(count, me()) : 0;
         kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
         const scanned<u32> r = team_exclusive(ones_of(mask) | (kind == kind_mask ? 0x10000u : 0), room.words);
         before = r.before & 0xffff;
@@ -195,7 +208,7 @@ CCOLL_DEVICE_RARE void measure_section(section_out& s, const places_out& p, cons
         s.places = p.all;
         s.runs = found & 0xffff;
         s.changes = found >> 16;
-        const u32 front = 4 + (blocks_of(count) + 15) / 16 * 4 + 4 * p.masks + 2 * s.runs;
+        const u32 front = 4 + (section_blocks(count) + 15) / 16 * 4 + 4 * p.masks + 2 * s.runs;
         s.bytes = p.all == 0 ? 0 : up_to_multiple(up_to_multiple(front, 8) + value_bytes * s.entries, unit_bytes);
     }
     __syncthreads();
@@ -208,11 +221,11 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
     if (s.bytes == 0) return;
     for (u32 i = me(); i < s.bytes / unit_bytes; i += team_threads) store_as(to + unit_bytes * i, uint4{0, 0, 0, 0});
     const places_out p(mask, count, room);  // behind a barrier
-    const u32 masks_at = 4 + (blocks_of(count) + 15) / 16 * 4, runs_at = masks_at + 4 * p.masks;
+    const u32 masks_at = 4 + (section_blocks(count) + 15) / 16 * 4, runs_at = masks_at + 4 * p.masks;
     u32 kinds = p.kind << 2 * (me() % 4);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 2);
-    if (me() % 4 == 0 && me() < blocks_of(count)) to[4 + me() / 4] = static_cast<u8>(kinds);
+    if (me() % 4 == 0 && me() < section_blocks(count)) to[4 + me() / 4] = static_cast<u8>(kinds);
     if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
     if (p.kind == kind_mask) store_as(to + masks_at + 4 * p.masks_before, mask);
     const bool several = s.entries > 1;
@@ -229,4 +242,4 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
     for (u32 i = me(); i < s.entries; i += team_threads) put(values + value_bytes * i, i);
 }
 
-}  // namespace ccoll::detail::device::szp
+}  // namespace ccoll::detail::device
