@@ -210,9 +210,8 @@ void forms()
         for (std::size_t k = 0; k < all_forms().size(); ++k)
             for (int what = 0; what < 8; ++what) {
                 const auto& [name, how] = all_forms()[k];
-                if (what == 3 && sizeof(T) == 8 && !how.is_wide) continue;
                 reference::chunk c = szp_fields::quanta_of_field<T>(n, 3, what % 2 == 0 ? 100 : 3e6, what == 1, false);
-                c.scale = what == 2 ? 1 : what == 3 ? 2 : 0;
+                c.scale = what == 2;
                 c.step = 0.75;
                 const std::string of = std::string(name) + (sizeof(T) == 4 ? ", f32" : ", f64") + ", n " + std::to_string(n);
                 if (what < 4) {

@@ -135,7 +135,7 @@ TEMPLATE_TEST_CASE("SZp on a device: reads every form of a chunk for movement", 
                 for (int what = 0; what < 3; ++what) {
                     INFO(name << ", n " << n << ", scale " << scale << ", case " << what);
                     reference::chunk c = quanta_of_field<T>(n, 3, scale, what == 1, false);
-                    c.scale = what == 2 ? 1 : 0;
+                    c.scale = what == 2;
                     c.step = 0.75;
                     reference::frame f{n, 1e-3, 0, {{false, reference::write_chunk<T>(c, how)}}};
                     const bytes frame = reference::write_frame<T>(f, how.mixed);

@@ -51,7 +51,7 @@ CCOLL_INLINE void bridge_block(T* block, u32 mask, u32 all, T before) noexcept
         const auto begin = static_cast<unsigned>(std::countr_zero(left));
         const u32 behind = all & ~mask & every << begin;
         const T start = begin > 0 ? block[begin - 1] : before;
-        if (behind == 0) return put(block, every << begin, bits_at(&start, 0));
+        if (behind == 0) return put(block, every << begin, fields_of<T>::of(start));
         const auto end = static_cast<unsigned>(std::countr_zero(behind));
         ramp(block, left & ~(every << end), static_cast<int>(begin) - 1, end - begin, start, block[end]);
         left &= every << end;
@@ -74,7 +74,7 @@ CCOLL_TARGET inline void bridge(T* x, std::size_t n, const places& at) noexcept
         T* const block = x + block_elements * k;
         const u32 mask = at.masks[k], all = whole(n, k);
         if (mask == all) {
-            put_all(block, bits_at(&before, 0));
+            put_all(block, fields_of<T>::of(before));
             continue;
         }
         if (mask != 0) bridge_block(block, mask, all, before);

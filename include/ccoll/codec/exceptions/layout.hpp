@@ -49,14 +49,6 @@ struct rule {
     bool has_missing() const noexcept { return missing != static_cast<word>(~word{0}); }
 };
 
-template <element T>
-typename fields_of<T>::word bits_at(const T* x, std::size_t i) noexcept
-{
-    typename fields_of<T>::word w;
-    std::memcpy(&w, x + i, sizeof w);
-    return w;
-}
-
 inline constexpr std::size_t unit = 16;  ///< a section is a multiple of so many bytes
 inline constexpr std::size_t most_entries = 256, most_in_run = 256, head_bytes = 4;
 
@@ -137,7 +129,6 @@ struct section {
         value_runs = place_count = 0;
         std::memset(masks, 0, sizeof masks);
     }
-    bool counts() const noexcept { return (form & counts_bit) != 0; }
     bool more() const noexcept { return (form & more_bit) != 0; }
     std::size_t front_bytes() const noexcept { return static_cast<std::size_t>(values - from); }
     std::size_t bytes(std::size_t value_bytes) const noexcept { return up_to(unit, front_bytes() + value_bytes * entries); }

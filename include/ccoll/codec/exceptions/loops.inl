@@ -55,7 +55,7 @@ CCOLL_INLINE u32 equal_in(const T* block, std::size_t length, u32 mask, typename
 {
     if (length == block_elements) return mask & equal(block, bits);
     u32 same = 0;
-    each_bit(mask, [&](std::size_t i) { same |= u32{bits_at(block, i) == bits} << i; });
+    each_bit(mask, [&](std::size_t i) { same |= u32{fields_of<T>::of(block[i]) == bits} << i; });
     return same;
 }
 
@@ -76,7 +76,7 @@ CCOLL_INLINE void each_value_run(const T* x, std::size_t n, const u32* masks, co
                 const u32 same = left & ((differ & (0u - differ)) - 1);  // in front of the first that differs
                 count += static_cast<std::size_t>(std::popcount(same));
                 if (count > 0 && !run(current, count)) return;
-                current = bits_at(block, static_cast<std::size_t>(std::countr_zero(differ)));
+                current = fields_of<T>::of(block[std::countr_zero(differ)]);
                 count = 0;
                 left &= ~same;
             }
@@ -166,9 +166,9 @@ CCOLL_TARGET inline bool open(const u8* from, std::size_t bytes, std::size_t n, 
     return valid && count > 0 && s.bytes(value_bytes) <= bytes;
 }
 
-/// Puts values in the places of a section. @param of  the bits of each entry    @return false: the value runs are wrong
+/// Puts values in the places of a section, which has valid runs. @param of  the bits of each entry
 template <element T>
-CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
+CCOLL_TARGET inline void put_entries(const section& s, const typename fields_of<T>::word* of, T* x, std::size_t n) noexcept
 {
     const auto put_in = [&](std::size_t k, u32 mask, typename fields_of<T>::word bits) CCOLL_TARGET {
         T* const block = x + block_elements * k;
@@ -177,16 +177,11 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
         else each_bit(mask, [&](std::size_t i) { std::memcpy(block + i, &bits, sizeof bits); });
     };
     run_cursor run(s);
-    bool valid = true;
-    if (run.left == s.place_count && run.at == run.end && run.entry < s.entries) {  // most sections have one value
-        s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
-        return true;
-    }
+    if (run.at == run.end)  // most sections have one value
+        return s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET { put_in(k, s.masks[k], of[run.entry]); });
     s.kinds.for_each(kind::none, [&](std::size_t k) CCOLL_TARGET {
         for (u32 left = s.masks[k], piece; left != 0; left &= ~piece) {
             if (run.left == 0) run.next();
-            valid = valid && run.left > 0 && run.entry < s.entries;
-            if (!valid) return;
             std::size_t count = static_cast<std::size_t>(std::popcount(left));
             piece = left;
             if (count > run.left) {  // the lowest places
@@ -200,19 +195,19 @@ CCOLL_TARGET inline bool put_entries(const section& s, const typename fields_of<
             run.left -= count;
         }
     });
-    return valid && run.left == 0 && run.at == run.end;
 }
 
 /// Reads the section of a chunk for movement, and puts its values in their places. Total: any bytes are safe.
-/// @return  false if this is no section of a chunk of n values; some may have been put
+/// @return  false if this is no section of a chunk of n values
 template <element T>
 CCOLL_TARGET inline bool read(const u8* from, std::size_t bytes, T* x, std::size_t n) noexcept
 {
     section s;
-    if (!open(from, bytes, n, sizeof(T), s) || s.form != 0) return false;
+    if (!open(from, bytes, n, sizeof(T), s) || s.form != 0 || !has_valid_runs(s)) return false;
     typename fields_of<T>::word of[most_entries];
     std::memcpy(of, s.values, sizeof(T) * s.entries);
-    return put_entries(s, of, x, n);
+    put_entries(s, of, x, n);
+    return true;
 }
 
 #include <ccoll/codec/exceptions/merge.inl>

@@ -104,7 +104,6 @@ private:
     {
         T copy[chunk_elements];
         exceptions::places at;
-        at.values = 0;
         std::span<const T> ordinary = in;
         word most = largest_in(in);
         double lattice = 0;

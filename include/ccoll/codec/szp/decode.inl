@@ -2,6 +2,14 @@
 // codec/szp/decode.inl - floor 2. From the planes of a chunk to quanta, values, and sums: one text, compiled once for each instruction
 // set. Uses the primitives of szp/loops.inl.
 
+/// Running sums of the differences of a block, or without `left` the differences.
+CCOLL_INLINE void read_block(bool left, const u8* in, unsigned width, running& r, quanta& q) noexcept
+{
+    if (left) restore(in, width, r, q);
+    else if (width > 0) get_planes(in, width, q);
+    else load(zeros, q);
+}
+
 /// Blocks `from` to `until` - 1 of a group to values.
 template <bool Left, class T, class To>
 CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::size_t until, const u8*& planes, running& sum, T step,
@@ -13,14 +21,9 @@ CCOLL_INLINE void restore_blocks(const group_view& v, std::size_t from, std::siz
         if constexpr (std::is_pointer_v<To>) fetch(to, ahead, sizeof(T) * block_elements);
         fetch(p, v.ahead, 1);
         const unsigned width = v.widths.of[b];
-        if constexpr (Left) {
-            restore(p, width, r, step, to);
-        } else {
-            quanta q;
-            if (width > 0) get_planes(p, width, q);
-            else load(zeros, q);
-            dequantise(q, step, to);
-        }
+        quanta q;
+        read_block(Left, p, width, r, q);
+        dequantise(q, step, to);
         p += 4 * width;
         if constexpr (std::is_pointer_v<To>) to += block_elements;
     }
@@ -57,16 +60,6 @@ CCOLL_INLINE void restore_group(const group_view& v, std::size_t count, T step, 
     std::memcpy(to, tail, (count - block_elements * whole) * sizeof(T));
 }
 
-template <class T>
-CCOLL_INLINE void restore_group(bool left, group_view& v, std::size_t count, T step, T* to, std::size_t behind, stores how) noexcept
-{
-    group_planes planes;
-    if (v.lists) [[unlikely]]
-        get_lists(v, planes);
-    if (left) restore_group<true>(v, count, step, to, behind, how);
-    else restore_group<false>(v, count, step, to, behind, how);
-}
-
 /// The quanta of a narrow chunk, whatever it is predicted from, block by block.
 /// @param first  where the quanta of the chunk go, whole blocks; they are looked at again. In front of them is room for reach() + 1
 /// @param each   (number of the first value of the block, quanta&)
@@ -82,7 +75,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         if (g == 0)
             for (std::size_t i = 0; i < above.reach() + 1; ++i) first[-1 - static_cast<std::ptrdiff_t>(i)] = base;
         group_planes planes;
-        if (v.lists && !v.flat) [[unlikely]]
+        if (v.lists) [[unlikely]]
             get_lists(v, planes);
         running r;
         start(r, g == 0 && !above.none() ? 0 : base);
@@ -93,9 +86,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
             const unsigned width = v.flat ? 0 : v.widths.of[b];
             fetch(p, v.ahead, 1);
             quanta d;
-            if (left) restore(p, width, r, d);
-            else if (width > 0) get_planes(p, width, d);
-            else load(zeros, d);
+            read_block(left, p, width, r, d);
             p += 4 * width;
             add_above(above, d, q);
             each(at, d);
@@ -133,9 +124,13 @@ CCOLL_TARGET inline status decode(const chunk_view& view, T step, T* x, stores h
         group_view v;
         if (!view.open(g, v)) return status::corrupt;
         T* const to = x + group_elements * g;
-        const std::size_t count = length_of(view.n, g);
+        const std::size_t count = length_of(view.n, g), behind = view.n - group_elements * g - count;
+        group_planes planes;
+        if (v.lists) [[unlikely]]
+            get_lists(v, planes);
         if (v.flat) fill(to, count, view.head.left ? static_cast<T>(static_cast<i32>(v.base)) * step : T(0), how);
-        else restore_group(view.head.left, v, count, step, to, view.n - group_elements * g - count, how);
+        else if (view.head.left) restore_group<true>(v, count, step, to, behind, how);
+        else restore_group<false>(v, count, step, to, behind, how);
     }
     return status::ok;
 }

@@ -33,15 +33,6 @@ inline constexpr int addend_exponent = 45;
 inline constexpr std::size_t least_values = 512;
 constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
 
-/// The nearest quantum on a grid, for |x / step| < 2^53: the quotient is corrected by the exact remainder, so that
-/// |x - q step| <= step / 2 (1 + 2^-40).
-inline i64 nearest_quantum(double x, double step, double inverse) noexcept
-{
-    CCOLL_EXACT_BODY
-    const double q = std::nearbyint(x * inverse);
-    return static_cast<i64>(q + std::nearbyint(std::fma(-q, step, x) * inverse));
-}
-
 /// A step, and what kernels need of it.
 template <element T>
 struct grid {
@@ -78,8 +69,9 @@ struct grid {
         const word w = fields::magnitude(x);
         if (w < fields::exponent_one) return 0;
         if (w < usual) return static_cast<i64>(std::nearbyint(x * inverse_in_t));
-        if (w < narrow) return static_cast<i64>(std::nearbyint(static_cast<double>(x) * inverse));
-        return nearest_quantum(static_cast<double>(x), step, inverse);
+        const double wide = static_cast<double>(x), q = std::nearbyint(wide * inverse);
+        // From there on the quotient is corrected by the exact remainder, so that |x - q step| <= step / 2 (1 + 2^-40).
+        return static_cast<i64>(w < narrow ? q : q + std::nearbyint(std::fma(-q, step, wide) * inverse));
     }
     T value(i64 q) const noexcept
     {

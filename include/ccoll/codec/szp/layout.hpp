@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -164,12 +165,7 @@ struct chunk_view {
     std::size_t behind = 0;
     i64 base = 0;  ///< of a flat chunk; else that of group 0
 
-    double step() const noexcept
-    {
-        double s;
-        std::memcpy(&s, &head.largest, sizeof s);
-        return s;
-    }
+    double step() const noexcept { return std::bit_cast<double>(head.largest); }
     /// Has any group lists?
     bool has_lists() const noexcept
     {
@@ -190,11 +186,10 @@ struct chunk_view {
         const unsigned lowest = v.lowest = place[2], most = head.wide ? widest_wide : widest;
         v.codes = bytes + head_bytes + 16 * g;
         v.base = head.wide ? get<i64>(bytes + bases_at(groups) + 8 * g) : get<i32>(place + 4);
-        if (place[3] > 1 || lowest > most) return false;
-        v.lists = place[3] == 1;
-        if (v.lists && (head.wide || lowest != 0)) return false;
+        if (place[3] > 1 || lowest > most || (place[3] == 1 && (head.wide || lowest != 0))) return false;
         const std::size_t words = v.words = read_widths(v.codes, lowest, v.blocks, v.widths);
         v.flat = words == 0;
+        v.lists = place[3] == 1 && !v.flat;
         // Without planes the place means nothing, but kernels load planes before they look at the width.
         const std::size_t at = v.flat ? 0 : unit * get<u16>(place);
         v.planes = bytes + at;

@@ -14,8 +14,7 @@
 //   get_planes(in, width, q)                   width 1..32
 //   start(r, base)
 //   restore(in, width, r, q)                   running sums on top of r, width 0..32
-//   restore(in, width, r, step, to)            the same, as values: q step in T
-//   dequantise(q, step, to)
+//   dequantise(q, step, to)                    q step in T
 //   add_blocks(a, wa, b, wb, out) -> width
 //   fill(x, n, value, how)                     n equal values
 //   streams, lines_of<T>                       is there a line writer (codec/lines), and which one

@@ -102,10 +102,3 @@ CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, quanta& q) n
         scan(q, r);
     }
 }
-template <class T, class To>
-CCOLL_INLINE void restore(const u8* in, unsigned width, running& r, T step, To& to) noexcept
-{
-    quanta q;
-    restore(in, width, r, q);
-    dequantise(q, step, to);
-}

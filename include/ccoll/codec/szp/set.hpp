@@ -52,31 +52,32 @@ struct packed {
     u64 largest = 0;    ///< not below any |q|
     bool held = true;   ///< false: a value has no quantum of this kind, and nothing else counts
     bool flat = false;  ///< all quanta are equal
+    bool wide = false;
 };
 
-inline u32 magnitude(i32 q) noexcept { return q < 0 ? u32{0} - static_cast<u32>(q) : static_cast<u32>(q); }
+using exceptions::magnitude;
 
 /// How far |q| may lie above the last quantum of a block of this width; more than any quantum has if that says nothing.
 inline u32 above_last(unsigned width) noexcept { return width < 26 ? u32{16} << width : u32{1} << 31; }
 
-/// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits. @return the new end
-[[gnu::noinline]] inline u8* widen(u8* planes, group_widths& w, std::size_t blocks, unsigned least) noexcept
+/// Blocks narrower than `least` get more planes, which repeat the sign: codes have four bits.
+/// @param end  of the planes of all blocks    @return their new end
+[[gnu::noinline]] inline u8* widen(u8* end, group_widths& w, std::size_t blocks, unsigned least) noexcept
 {
-    u8 room[4 * group_blocks * widest_wide];
-    std::size_t words = 0;
-    for (std::size_t b = 0; b < blocks; ++b) words += w.of[b];
-    std::memcpy(room, planes, 4 * words);
-    const u8* from = room;
-    for (std::size_t b = 0; b < blocks; ++b) {
+    std::size_t more = 0;
+    for (std::size_t b = 0; b < blocks; ++b) more += std::max<unsigned>(w.of[b], least) - w.of[b];
+    const u8* from = end;
+    u8* to = end += 4 * more;
+    for (std::size_t b = blocks; b-- > 0;) {  // none is written over before it has been moved
         const unsigned have = w.of[b], want = std::max(have, least);
-        std::memcpy(planes, from, 4 * have);
+        from -= 4 * have;
+        to -= 4 * want;
         const u32 sign = have > 0 ? get<u32>(from + 4 * (have - 1)) : 0;
-        for (unsigned k = have; k < want; ++k) put(planes + 4 * k, sign);
-        from += 4 * have;
-        planes += 4 * want;
+        std::memmove(to, from, 4 * have);
+        for (unsigned k = have; k < want; ++k) put(to + 4 * k, sign);
         w.of[b] = static_cast<u8>(want);
     }
-    return planes;
+    return end;
 }
 
 /// Where the groups of a chunk go.
@@ -95,7 +96,7 @@ struct writer {
     {
         if (highest > lowest + 15) [[unlikely]] {
             lowest = highest - 15;
-            end = widen(planes, w, blocks, lowest);
+            end = widen(end, w, blocks, lowest);
         }
         for (std::size_t b = blocks; b < group_blocks; ++b) w.of[b] = static_cast<u8>(lowest);
         write_widths(w, lowest, codes);

@@ -36,10 +36,8 @@ inline encode_result with_exceptions(u8* at, const u8* end, std::size_t values, 
 
 inline encode_result pack_quanta(i64* q, std::size_t n, chunk_head head, u8* out) noexcept
 {
-    head.above = {};
-    head.left = true;
-    head.wide = true;
-    const packed all = packers(q, n, head.wide, out);
+    const packed all = packers(q, n, out);
+    head.wide = all.wide;
     if (!head.own) head.largest = all.largest;
     return finish(head, all, q[0], out);
 }
@@ -102,30 +100,33 @@ inline encode_result sum_of_quanta(const chunk_view& x, const chunk_view& y, u64
     return pack_sum(p, q, x.n, out);
 }
 
+/// Writes sections behind the quanta of an addend. @param sections  (where, up to where) -> merged
+template <class Sections>
+encode_result append(const encode_result& r, std::size_t n, u8* out, const Sections& sections) noexcept
+{
+    if (r.code != status::ok) return r;
+    u8* const at = behind(r, out);
+    const exceptions::merged m = sections(at, at + exceptions::most_addend_bytes(n));
+    return m.code == status::ok ? with_exceptions(at, m.end, 0, out) : encode_result{0, m.code};
+}
+
 /// Quanta matter only where a place is exceptional in one operand and not in the other.
 [[gnu::noinline]] inline encode_result sum_of_exceptions(const chunk_view& x, const chunk_view& y, u64 largest, u8* out) noexcept
 {
     const std::size_t n = x.n, at_x = x.head.exceptions, at_y = y.head.exceptions;
     const u8 *const from_x = x.bytes + at_x, *const from_y = y.bytes + at_y;
-    const auto append = [&](const encode_result& r, auto merge) -> encode_result {
-        if (r.code != status::ok) return r;
-        u8* const section = behind(r, out);
-        const exceptions::merged m = merge(section, section + exceptions::most_addend_bytes(n));
-        if (m.code != status::ok) return {0, m.code};
-        return with_exceptions(section, m.end, 0, out);
-    };
     if (at_x != 0 && at_y != 0 && exceptions::are_alike(from_x, x.size - at_x, from_y, y.size - at_y, n))
-        return append(sum_of_quanta(x, y, largest, out),
+        return append(sum_of_quanta(x, y, largest, out), n, out,
                       [&](u8* to, const u8* end) { return exceptions::merge_alike(from_x, x.size - at_x, from_y, n, to, end); });
     exceptions::addend a, b;
     if (!read_exceptions(x, a) || !read_exceptions(y, b)) return {0, status::corrupt};
     const auto merge = [&](u8* to, const u8* end) { return exceptions::merge(a, b, n, to, end); };
-    if (exceptions::have_same_bridges(a, b, n)) return append(sum_of_quanta(x, y, largest, out), merge);
+    if (exceptions::have_same_bridges(a, b, n)) return append(sum_of_quanta(x, y, largest, out), n, out, merge);
     alignas(64) i64 p[chunk_elements], q[chunk_elements];
     if (read_quanta(x, p) != status::ok || read_quanta(y, q) != status::ok) return {0, status::corrupt};
     exceptions::clear_bridges(a, b, n, p);
     exceptions::clear_bridges(b, a, n, q);
-    return append(pack_sum(p, q, n, out), merge);
+    return append(pack_sum(p, q, n, out), n, out, merge);
 }
 
 inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noexcept
@@ -139,24 +140,15 @@ inline encode_result add(const chunk_view& x, const chunk_view& y, u8* out) noex
 /// The addend of factor x. With a factor of 0 all values are 0.
 inline encode_result multiple(const chunk_view& x, i32 factor, u8* out) noexcept
 {
-    if (factor == 0) {
-        packed all;
-        all.flat = true;
-        return finish({}, all, 0, out);
-    }
     const auto times = static_cast<u64>(std::abs(static_cast<i64>(factor)));
-    if (x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
+    if (times > 0 && x.head.largest > ((u64{1} << 62) - 1) / times) return {0, status::too_large};
     alignas(64) i64 q[chunk_elements];
     if (read_quanta(x, q) != status::ok) return {0, status::corrupt};
     for (std::size_t i = 0; i < x.n; ++i) q[i] = static_cast<i64>(static_cast<u64>(q[i]) * static_cast<u64>(i64{factor}));
     const encode_result r = pack_quanta(q, x.n, {}, out);
     const std::size_t at = x.head.exceptions;
-    if (at == 0 || r.code != status::ok) return r;
-    u8* const section = behind(r, out);
-    const exceptions::merged m =
-        exceptions::scale(x.bytes + at, x.size - at, x.n, factor, section, section + exceptions::most_addend_bytes(x.n));
-    if (m.code != status::ok) return {0, m.code};
-    return with_exceptions(section, m.end, 0, out);
+    if (at == 0 || factor == 0) return r;
+    return append(r, x.n, out, [&](u8* to, const u8* end) { return exceptions::scale(x.bytes + at, x.size - at, x.n, factor, to, end); });
 }
 
 /// The addend of p x + q y.

@@ -119,7 +119,8 @@ template <class T>
         if (step == 0) return 0;
         inverse = static_cast<T>(1 / step);
     }
+    if (all.top == 0) return 0;  // zeros, or denormals
     for (std::size_t i = 0; i < n; ++i)
         all.top = std::max(all.top, static_cast<int>(fields_of<T>::magnitude(x[i]) >> fields_of<T>::mantissa_bits));
-    return all.top == 0 ? 0 : all.template lattice<T>(least);
+    return all.template lattice<T>(least);
 }

@@ -100,9 +100,8 @@ CCOLL_INLINE void get_planes_wide(const u8* in, unsigned width, i64* d) noexcept
 
 /// Packs quanta, predicted from their left neighbour.
 /// @param q      n of them, and behind them room up to a whole block
-/// @param wide   false: all of them fit 32 bits. True becomes false if all are below 2^30
 /// @param chunk  most_bytes() of such a chunk and `slack` bytes
-CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) noexcept
+CCOLL_TARGET inline packed pack(i64* q, std::size_t n, u8* chunk) noexcept
 {
     for (std::size_t i = n; i < block_elements * blocks_of(n); ++i) q[i] = q[n - 1];
     u64 most = 0;
@@ -110,10 +109,8 @@ CCOLL_TARGET inline packed pack(i64* q, std::size_t n, bool& wide, u8* chunk) no
         const u64 size = q[i] < 0 ? u64{0} - static_cast<u64>(q[i]) : static_cast<u64>(q[i]);
         most = size > most ? size : most;
     }
-    wide = wide && most >= u64{1} << narrow_exponent;
-    packed all;
-    all.largest = most;
-    all.flat = true;
+    const bool wide = most >= u64{1} << narrow_exponent;
+    packed all{.largest = most, .flat = true, .wide = wide};
     writer to(chunk, n, wide);
     for (std::size_t g = 0; g < to.groups; ++g) {
         const i64* const from = q + group_elements * g;
