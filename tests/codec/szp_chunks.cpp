@@ -320,6 +320,26 @@ TEMPLATE_TEST_CASE("a chunk of SZp that is not raw by law is shorter than its va
     });
 }
 
+TEMPLATE_TEST_CASE("a short chunk of SZp is raw, but for 32 values and more that are all the same", "[codec][szp]", float, double)
+{
+    using T = TestType;
+    const double eb = 1e-3;
+    with_each_isa([&] {
+        for (const std::size_t n : {31u, 32u, 33u, 300u, 511u, 512u})
+            for (const T v :
+                 {T(0), T(3.14159), T(1024), T(1e20), std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
+                std::vector<T> x(n, v);
+                INFO(n << " times " << v);
+                const bytes chunk = moved(x, eb);
+                CHECK(chunk.empty() == (n < 32));
+                if (n >= 32) CHECK(chunk.size() <= 80);
+                if (n >= 32) CHECK(equal_but_zeros(decoded<T>(chunk, n, eb), law_values(x, eb)));
+                x[n / 2] = T(0.5);
+                CHECK(moved(x, eb).empty() == (n < 512));
+            }
+    });
+}
+
 TEMPLATE_TEST_CASE("a chunk of SZp can have runs of 256 different exceptional values, and with 257 it is raw", "[codec][szp]", float,
                    double)
 {

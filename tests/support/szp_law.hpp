@@ -102,7 +102,8 @@ template <class T>
 std::vector<T> moved(const law<T>& z, const std::vector<T>& x)
 {
     const std::size_t n = x.size();
-    if (!z.usable || n < 512) return x;
+    const bool constant = n >= 32 && std::all_of(x.begin(), x.end(), [&](T v) { return bits_of(v) == bits_of(x[0]); });
+    if (!z.usable || (n < 512 && !constant)) return x;
     constexpr bool f32 = law<T>::f32;
     // The step of rule 1 for the values that are not `far`, or 0.
     const auto lattice_of = [&](auto far) {

@@ -2,7 +2,6 @@
 // codec/szp/coder.hpp - floor 2. Chunks of SZp.
 #pragma once
 
-#include <cmath>
 #include <span>
 
 #include <ccoll/codec/szp/kernels.hpp>
@@ -25,7 +24,8 @@ struct encoder {
     /// @return unsupported: the law has the values as they are
     encode_result movement(u8* out) const noexcept
     {
-        if (!z.usable || in.size() < least_values) return {0, status::unsupported};
+        const bool constant = in.size() >= least_constant && std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0;
+        if (!z.usable || (in.size() < least_values && !constant)) return {0, status::unsupported};
         const bool missing = has_missing();
         const std::size_t zero = zero_counters<T>(in.data(), in.size());
         if (!missing && lattice_of(in, zero) == 0)

@@ -72,8 +72,7 @@ CCOLL_INLINE status for_each_block(const chunk_view& view, i32* first, const Eac
         group_view v;
         if (!view.open(g, v)) return status::corrupt;
         const auto base = static_cast<i32>(v.base);
-        if (g == 0)
-            for (std::size_t i = 0; i < above.reach() + 1; ++i) first[-1 - static_cast<std::ptrdiff_t>(i)] = base;
+        if (g == 0) std::fill_n(first - above.reach() - 1, above.reach() + 1, base);
         group_planes planes;
         if (v.lists) [[unlikely]]
             get_lists(v, planes);

@@ -30,7 +30,7 @@ inline constexpr int addend_exponent = 45;
 /// Chunks for movement with fewer values are raw, and so are those in which more exceptional values differ from the one before them. All
 /// others are shorter than their values, so that what is decoded never depends on how a chunk was packed: at most 26 planes (f64: 55), and
 /// a thirty-second of the values once more, which a dictionary can hold.
-inline constexpr std::size_t least_values = 512;
+inline constexpr std::size_t least_values = 512, least_constant = 32;  // values that are all the same take less
 constexpr std::size_t most_changes(std::size_t n) noexcept { return (n - 1) / 32; }
 
 /// A step, and what kernels need of it.
