@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ccoll/ccoll.hpp>
+#include <ccoll/cuda/codec_stream.cuh>
 #include <ccoll/cuda/space.cuh>
 #include <ccoll/cuda/szp.cuh>
 #include <ccoll/cuda/szx.cuh>

@@ -6,7 +6,7 @@
 #include "in_order.hpp"
 
 #include <ccoll/codec.hpp>
-#include <ccoll/cuda/szp.cuh>
+#include <ccoll/cuda/codec_stream.cuh>
 #include <ccoll/cuda/szx.cuh>
 #include <ccoll/cuda/zfp.cuh>
 

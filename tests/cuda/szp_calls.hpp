@@ -4,7 +4,7 @@
 
 #include "emulator/runtime.hpp"
 
-#include <ccoll/cuda/szp/launch.cuh>
+#include "szp_launches.hpp"
 
 #include "support/catch.hpp"
 #include "szp_fields.hpp"
@@ -48,7 +48,7 @@ result run(std::size_t n, exact_memory* frame, const marker<T>& missing, Begin b
     auto* const w = reinterpret_cast<szp::work*>(memory.data());
     result r;
     for (std::size_t i = 0; i < chunks; ++i) w->list[i].chunk = ~0u;
-    szp::call<T> c{w, &r.told, nullptr, missing.has_value(), missing.value_or(0)};
+    szp_launches::call c{w, &r.told, {missing.value_or(0), missing.has_value()}};
     REQUIRE(begin(c) == cudaSuccess);
     REQUIRE(cudaStreamSynchronize(nullptr) == cudaSuccess);
     CHECK(w->units + w->listed + w->blocks_done + w->code + w->raw_chunks + w->special_values == 0);
@@ -62,32 +62,33 @@ result run(std::size_t n, exact_memory* frame, const marker<T>& missing, Begin b
 template <class T>
 result encode(const T* x, std::size_t n, double eb, const marker<T>& missing = {})
 {
-    exact_memory to(szp::max_encoded_bytes<T>(n));
-    return run<T>(n, &to, missing, [&](auto& c) { return szp::begin_encode(x, n, eb, to.data(), c); });
+    exact_memory to(szp_launches::max_encoded_bytes<T>(n));
+    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode(x, n, eb, to.data(), c); });
 }
 template <class T>
 result encode_addend(const T* x, std::size_t n, double eb, const marker<T>& missing = {})
 {
-    exact_memory to(szp::max_addend_bytes(n));
-    return run<T>(n, &to, missing, [&](auto& c) { return szp::begin_encode_addend(x, n, eb, to.data(), c); });
+    exact_memory to(szp_launches::max_addend_bytes(n));
+    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode_addend(x, n, eb, to.data(), c); });
 }
 template <class T>
 result encode_add(const T* x, std::size_t n, double eb, const bytes& other, const marker<T>& missing = {})
 {
-    exact_memory to(szp::max_addend_bytes(n)), from(other);
-    return run<T>(n, &to, missing, [&](auto& c) { return szp::begin_encode_add(x, n, eb, from.span(), to.data(), c); });
+    exact_memory to(szp_launches::max_addend_bytes(n)), from(other);
+    return run<T>(n, &to, missing, [&](auto& c) { return szp_launches::begin_encode_add(x, n, eb, from.span(), to.data(), c); });
 }
 template <class T>
 result add(const bytes& a, const bytes& b, std::size_t n)
 {
-    exact_memory to(szp::max_addend_bytes(n)), x(a), y(b);
-    return run<T>(n, &to, {}, [&](auto& c) { return szp::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
+    exact_memory to(szp_launches::max_addend_bytes(n)), x(a), y(b);
+    return run<T>(n, &to, {}, [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
 }
 template <class T>
 result decode(const bytes& frame, std::vector<T>& out, const marker<T>& missing = {})
 {
     exact_memory from(frame);
-    return run<T>(out.size(), nullptr, missing, [&](auto& c) { return szp::begin_decode(from.span(), out.data(), out.size(), c); });
+    return run<T>(out.size(), nullptr, missing,
+                  [&](auto& c) { return szp_launches::begin_decode(from.span(), out.data(), out.size(), c); });
 }
 
 /// Are they the same, bit by bit? Zeros may have either sign.

@@ -5,7 +5,7 @@
 
 #include "checks.hpp"
 
-#include <ccoll/cuda/szp/launch.cuh>
+#include "szp_launches.hpp"
 
 #include "szp_fields.hpp"
 
@@ -81,7 +81,7 @@ result run(std::size_t n, const memory* frame, const marker<T>& missing, Begin b
     const memory w(bytes_of_work);
     gpu::cuda(cudaMemsetAsync(w.data(), 0, bytes_of_work, nullptr), "cudaMemsetAsync");
     *shared_outcome() = {~std::uint64_t{0}, ~0u, ~0u, ~std::uint64_t{0}};
-    const szp::call<T> c{reinterpret_cast<szp::work*>(w.data()), shared_outcome(), nullptr, missing.has_value(), missing.value_or(0)};
+    const szp_launches::call c{reinterpret_cast<szp::work*>(w.data()), shared_outcome(), {missing.value_or(0), missing.has_value()}};
     gpu::cuda(begin(c), "a launch");
     gpu::cuda(cudaStreamSynchronize(nullptr), "a kernel");
     result r;
@@ -116,35 +116,37 @@ template <class T>
 result encode(const std::vector<T>& x, double eb, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const values<T> in(x, shift);
-    const memory to(szp::max_encoded_bytes<T>(x.size()));
-    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp::begin_encode(in.data(), in.n, eb, to.data(), c); });
+    const memory to(szp_launches::max_encoded_bytes<T>(x.size()));
+    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp_launches::begin_encode(in.data(), in.n, eb, to.data(), c); });
 }
 template <class T>
 result encode_addend(const std::vector<T>& x, double eb, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const values<T> in(x, shift);
-    const memory to(szp::max_addend_bytes(x.size()));
-    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp::begin_encode_addend(in.data(), in.n, eb, to.data(), c); });
+    const memory to(szp_launches::max_addend_bytes(x.size()));
+    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp_launches::begin_encode_addend(in.data(), in.n, eb, to.data(), c); });
 }
 template <class T>
 result encode_add(const std::vector<T>& x, double eb, const bytes& other, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const values<T> in(x, shift);
-    const memory to(szp::max_addend_bytes(x.size())), from(other);
-    return run<T>(x.size(), &to, missing, [&](auto& c) { return szp::begin_encode_add(in.data(), in.n, eb, from.span(), to.data(), c); });
+    const memory to(szp_launches::max_addend_bytes(x.size())), from(other);
+    return run<T>(x.size(), &to, missing,
+                  [&](auto& c) { return szp_launches::begin_encode_add(in.data(), in.n, eb, from.span(), to.data(), c); });
 }
 template <class T>
 result add(const bytes& a, const bytes& b, std::size_t n)
 {
-    const memory to(szp::max_addend_bytes(n)), x(a), y(b);
-    return run<T>(n, &to, {}, [&](auto& c) { return szp::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
+    const memory to(szp_launches::max_addend_bytes(n)), x(a), y(b);
+    return run<T>(n, &to, {}, [&](auto& c) { return szp_launches::begin_add<T>(x.span(), y.span(), n, to.data(), c); });
 }
 template <class T>
 result decode(const bytes& frame, std::vector<T>& out, const marker<T>& missing = {}, std::size_t shift = 0)
 {
     const memory from(frame);
     const values<T> to(out.size() + 3, shift);  // three more, which remain as they are
-    result r = run<T>(out.size(), nullptr, missing, [&](auto& c) { return szp::begin_decode(from.span(), to.data(), out.size(), c); });
+    result r =
+        run<T>(out.size(), nullptr, missing, [&](auto& c) { return szp_launches::begin_decode(from.span(), to.data(), out.size(), c); });
     const bytes all = to.m.get();
     const std::size_t begin = sizeof(T) * shift, end = begin + sizeof(T) * out.size();
     r.clean = r.clean && is_untouched(all, 0, begin) && is_untouched(all, end, all.size());

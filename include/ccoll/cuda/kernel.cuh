@@ -68,6 +68,8 @@ CCOLL_DEVICE uint2 get_constant_pair(const void* p)
     asm volatile("ld.global.nc.v2.u32 {%0,%1}, [%2];" : "=r"(v.x), "=r"(v.y) : "l"(p));
     return v;
 }
+/// Begins to fetch what is read soon, without a register that waits for it.
+CCOLL_DEVICE void fetch(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 /// Adds 1. Whoever sees the sum sees what the others stored before they added.
 CCOLL_DEVICE u32 count_up(u32* p)
 {
@@ -109,6 +111,7 @@ void store_as(void* to, V v, emulator::location where = emulator::location::curr
 
 inline u32 get_constant(const void* p) { return load_as<u32>(p); }
 inline uint2 get_constant_pair(const void* p) { return load_as<uint2>(p); }
+inline void fetch(const void*) {}
 inline u32 count_up(u32* p)
 {
     emulator::stand_by();

@@ -19,6 +19,9 @@ struct launches_of;
 
 template <class Codec, class T>
 concept has_kernels = requires { launches_of<Codec, T>::chunk_elements; };
+/// Of a codec whose streams are added on the device.
+template <class Codec, class T>
+concept adds_on_device = requires { &launches_of<Codec, T>::encode_addend; };
 
 inline constexpr std::size_t most_chunks = 0x7fffffff;  ///< of a frame: blocks of a grid
 

@@ -106,7 +106,8 @@ inline void check(cudaError_t e, const char* call)
 }
 
 /// Begins a kernel on a stream, with as many threads in a block as a team has.
-template <class... P, class... A>
+/// @tparam Early  it may start before the kernel in front of it on the stream has ended, for which it waits itself
+template <bool Early = false, class... P, class... A>
 cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
 {
 #if defined(__CUDACC__)
@@ -120,10 +121,28 @@ cudaError_t launch(void (*kernel)(P...), u32 blocks, std::size_t shared_bytes, c
     how.blockDim = dim3(team_threads);
     how.dynamicSmemBytes = shared_bytes;
     how.stream = stream;
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    how.attrs = &early;
+    how.numAttrs = Early ? 1 : 0;
     return cudaLaunchKernelEx(&how, kernel, arguments...);
 #else
     return emulator::launch_later(stream, blocks, team_threads, shared_bytes, [=] { kernel(arguments...); });
 #endif
+}
+/// Begins a kernel early, if its machine code can wait for the kernel in front of it.
+template <auto Kernel, class... A>
+cudaError_t launch_behind(u32 blocks, std::size_t shared_bytes, cudaStream_t stream, const A&... arguments)
+{
+#if defined(__CUDACC__)
+    static const bool can_wait = [] {
+        cudaFuncAttributes facts{};
+        return cudaFuncGetAttributes(&facts, reinterpret_cast<const void*>(Kernel)) == cudaSuccess && facts.binaryVersion >= 90;
+    }();
+    if (can_wait) return launch<true>(Kernel, blocks, shared_bytes, stream, arguments...);
+#endif
+    return launch(Kernel, blocks, shared_bytes, stream, arguments...);
 }
 
 /// Memory of the device that grows. It is taken from the pool of the device and given back in the order of a stream, so that no call waits.

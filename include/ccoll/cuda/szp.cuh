@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp.cuh - floor 4. Codec::SZp on a device: launches of its kernels, and codec_stream, with which a program calls them itself.
+// cuda/szp.cuh - floor 4. Codec::SZp on a device: launches of its kernels, two on a stream for each operation.
 #pragma once
 
-#include <span>
-
-#include <ccoll/codec/lookup.hpp>
-#include <ccoll/codec/szp.hpp>
 #include <ccoll/cuda/launches.cuh>
-#include <ccoll/cuda/szp/launch.cuh>
-#include <ccoll/policy/error_bound.hpp>
+#include <ccoll/cuda/szp/encode.cuh>
+#include <ccoll/cuda/szp/list.cuh>
+#include <ccoll/policy/tags.hpp>
 
-namespace ccoll::inline CCOLL_ABI {
+namespace ccoll::inline CCOLL_ABI::detail::device {
 
-namespace detail::device {
+namespace szp {
+inline u32 chunks_of(std::size_t n) { return static_cast<u32>((n + chunk_elements - 1) / chunk_elements); }
+}  // namespace szp
 
 /// As its members for frames: an addend, the sum of two, and the addend of x plus the one in a frame.
 template <native_float T>
@@ -20,181 +19,88 @@ struct launches_of<policies::Codec::SZp, T> {
     static constexpr std::size_t chunk_elements = szp::chunk_elements;
     static constexpr std::size_t scratch_bytes(std::size_t n) { return szp::work::bytes_of(szp::chunks_of(n)); }
 
-    static cudaError_t encode(const T* x, std::size_t n, const codec_context& c, void* frame, scratch* s, outcome* told,
-                              cudaStream_t stream)
+    static cudaError_t encode(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
-        return szp::begin_encode(x, n, c.eb, frame, call(c, s, told, stream));
+        return begin_encoding<szp::operation::move>(x, n, c, {}, to, s, told, stream);
     }
-    static cudaError_t decode(const_byte_span frame, T* x, std::size_t n, const codec_context& c, scratch* s, outcome* told,
-                              cudaStream_t stream)
-    {
-        return szp::begin_decode(frame, x, n, call(c, s, told, stream));
-    }
-    static cudaError_t encode_addend(const T* x, std::size_t n, const codec_context& c, void* frame, scratch* s, outcome* told,
+    static cudaError_t encode_addend(const T* x, std::size_t n, const codec_context& c, void* to, scratch* s, outcome* told,
                                      cudaStream_t stream)
     {
-        return szp::begin_encode_addend(x, n, c.eb, frame, call(c, s, told, stream));
+        return begin_encoding<szp::operation::encode>(x, n, c, {}, to, s, told, stream);
     }
-    static cudaError_t encode_add(const T* x, std::size_t n, const codec_context& c, const_byte_span other, void* frame, scratch* s,
+    static cudaError_t encode_add(const T* x, std::size_t n, const codec_context& c, const_byte_span other, void* to, scratch* s,
                                   outcome* told, cudaStream_t stream)
     {
-        return szp::begin_encode_add(x, n, c.eb, other, frame, call(c, s, told, stream));
+        return begin_encoding<szp::operation::add_values>(x, n, c, frame_of(other, n), to, s, told, stream);
     }
-    static cudaError_t add(const_byte_span a, const_byte_span b, std::size_t n, void* frame, scratch* s, outcome* told, cudaStream_t stream)
+    static cudaError_t add(const_byte_span x, const_byte_span y, std::size_t n, void* to, scratch* s, outcome* told, cudaStream_t stream)
     {
-        return szp::begin_add(a, b, n, frame, call({}, s, told, stream));
+        arguments a = common(n, {}, s, told);
+        a.a = frame_of(x, n);
+        a.b = frame_of(y, n);
+        a.to = frame_to(to, a.facts.chunks);
+        return begin<szp::operation::add>(a, stream);
+    }
+    static cudaError_t decode(const_byte_span from, T* x, std::size_t n, const codec_context& c, scratch* s, outcome* told,
+                              cudaStream_t stream)
+    {
+        arguments a = common(n, c, s, told);
+        a.a = frame_of(from, n);
+        a.out = x;
+        a.is_aligned = is_aligned(x);
+        return begin<szp::operation::decode>(a, stream);
     }
 
 private:
-    static szp::call<T> call(const codec_context& c, scratch* s, outcome* told, cudaStream_t stream)
+    using arguments = szp::arguments<T>;
+
+    static bool is_aligned(const T* x) { return reinterpret_cast<std::uintptr_t>(x) % 16 == 0; }
+    static frame_in frame_of(const_byte_span s, std::size_t n) { return {s.data(), s.size(), szp::chunks_of(n)}; }
+    static arguments common(std::size_t n, const codec_context& c, scratch* s, outcome* told)
     {
-        return {reinterpret_cast<szp::work*>(s), told, stream, c.missing.declared, static_cast<szp::word_of<T>>(c.missing.bits),
-                static_cast<u32>(c.divisor)};
+        arguments a;
+        a.facts = {n, szp::chunks_of(n), dtype_of<T>};
+        a.blocks = std::min(blocks_for_chunks(a.facts.chunks), szp::list_blocks);
+        a.has_missing = c.missing.declared;
+        a.missing = static_cast<szp::word_of<T>>(c.missing.bits);
+        a.divisor = static_cast<u32>(c.divisor);
+        a.w = s;
+        a.told = told;
+        return a;
+    }
+    /// @param other  a frame to which values are added
+    template <szp::operation What>
+    static cudaError_t begin_encoding(const T* x, std::size_t n, const codec_context& c, const frame_in& other, void* to, scratch* s,
+                                      outcome* told, cudaStream_t stream)
+    {
+        arguments a = common(n, c, s, told);
+        a.x = x;
+        a.is_aligned = is_aligned(x);
+        a.z = szp::law<T>(c.eb);
+        a.bound = c.eb;
+        if (a.z.usable) {
+            int exponent = 0;
+            std::frexp(a.z.common.step, &exponent);
+            a.lattice = static_cast<T>(std::ldexp(1.0, -exponent));
+            a.beyond = a.z.common.steps(187);
+        }
+        a.a = other;
+        a.to = frame_to(to, a.facts.chunks);
+        return begin<What>(a, stream);
+    }
+    /// Where a frame has no index, the fast kernel could read nothing.
+    template <szp::operation What>
+    static cudaError_t begin(const arguments& a, cudaStream_t stream)
+    {
+        bool can_begin = a.facts.n > 0 && (!szp::has_frame<What> || a.a.has_index());
+        if constexpr (What == szp::operation::decode) {
+            if (can_begin) CCOLL_CUDA_TRY(launch(&szp::decode<T>, a.facts.chunks, team_warps * szp::tile<T>::bytes, stream, a));
+        } else {
+            can_begin = can_begin && (What != szp::operation::add || a.b.has_index());
+            if (can_begin) CCOLL_CUDA_TRY(launch(&szp::make<T, What>, a.facts.chunks, szp::fast_room<T, What>::bytes, stream, a));
+        }
+        return launch_behind<&szp::work_off<T, What>>(a.blocks, sizeof(szp::list_room<What>), stream, a);
     }
 };
 
-/// Of a codec whose streams are added on the device.
-template <class Codec, class T>
-concept adds_on_device = requires { &launches_of<Codec, T>::encode_addend; };
-
-}  // namespace detail::device
-
-/// Codecs on the device, on a stream of yours. Work is begun and done in the order of the stream; nothing waits but result(). One object
-/// serves one thread and one stream; several streams take several objects. Its memory grows to what the largest call needs, from the
-/// stream-ordered pool of the device; once it has grown, calls can be captured into a graph.
-///
-/// Values are those of the host's codec, and each side reads the frames of the other. Elements and frames are device memory.
-/// Frames begin at multiples of 16 bytes, as all of CUDA's allocators give them.
-/// @throw ccoll::error with CUDA's text: a launch or an allocation failed
-///
-///     ccoll::codec_stream codecs(stream);
-///     codecs.encode<Codec::SZp>(field, frame, 1e-3);            // device_span or thrust::device_vector
-///     const ccoll::encode_result r = codecs.result();           // waits for the stream
-class codec_stream {
-public:
-    explicit codec_stream(cudaStream_t stream = nullptr) : stream_(stream)
-    {
-        check(told_.grow(sizeof(detail::device::outcome), stream), "codec_stream");
-    }
-    ~codec_stream()
-    {
-        for (detail::device::stream_memory* each : {&scratch_, &aside_[0], &aside_[1]}) each->free(stream_);
-    }
-    codec_stream(const codec_stream&) = delete;
-    codec_stream& operator=(const codec_stream&) = delete;
-
-    /// @param dst  capacity >= max_encoded_bytes<Codec, T>(n)    @param eb  as in ccoll::encode
-    template <class Codec, buffer In>
-    void encode(const In& in, device_span<std::byte> dst, double eb)
-    {
-        using T = std::remove_const_t<buffer_pointee<const In&>>;
-        check_types<Codec, const In, T>();
-        const auto x = as_span(in);
-        if (!begin<Codec, T>(x.size(), eb, frame_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(kernels<Codec, T>::encode(x.data(), x.size(), {eb}, dst.device_data(), s(), told(), stream_), "codec_stream::encode");
-    }
-    /// @param src  begins with a frame and may be longer. Any bytes are safe.    @param out  as many elements as were encoded
-    template <class Codec, buffer Out>
-    void decode(device_span<const std::byte> src, Out&& out)
-    {
-        using T = buffer_pointee<Out>;
-        check_types<Codec, std::remove_reference_t<Out>, T>();
-        const auto x = as_span(out);
-        if (!begin<Codec, T>(x.size(), 1, 0, src)) return;
-        check(kernels<Codec, T>::decode(bytes_of(src), x.data(), x.size(), {}, s(), told(), stream_), "codec_stream::decode");
-    }
-    /// @param dst  capacity >= max_addend_bytes<Codec, T>(n)
-    template <class Codec, buffer In>
-    void encode_addend(const In& in, device_span<std::byte> dst, double eb)
-    {
-        using T = std::remove_const_t<buffer_pointee<const In&>>;
-        check_types<Codec, const In, T>();
-        const auto x = as_span(in);
-        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst)) return;
-        check(kernels<Codec, T>::encode_addend(x.data(), x.size(), {eb}, dst.device_data(), s(), told(), stream_),
-              "codec_stream::encode_addend");
-    }
-    /// The sum of the addend of `in` and of `other`, without writing the former. `dst` may be the memory of `other`. @see reduce_encoded
-    template <class Codec, buffer In>
-    void encode_add(const In& in, device_span<const std::byte> other, device_span<std::byte> dst, double eb)
-    {
-        using T = std::remove_const_t<buffer_pointee<const In&>>;
-        check_types<Codec, const In, T>();
-        const auto x = as_span(in);
-        if (!begin<Codec, T>(x.size(), eb, addend_codec_of<Codec, T>.max_bytes(x.size()), dst) || !is_aligned(other)) return;
-        check(kernels<Codec, T>::encode_add(x.data(), x.size(), {eb}, apart(0, other, dst), dst.device_data(), s(), told(), stream_),
-              "codec_stream::encode_add");
-    }
-    /// The addend of the sum of two addends of n elements. `dst` may be the memory of an operand; the operand is then copied first, because
-    /// sums are written where other chunks have yet to be read.
-    template <class Codec, class Op, element T>
-        requires(Op::linear)
-    void reduce_encoded(device_span<const std::byte> a, device_span<const std::byte> b, std::size_t n, device_span<std::byte> dst)
-    {
-        check_types<Codec, device_span<T>, T>();
-        if (!begin<Codec, T>(n, 1, addend_codec_of<Codec, T>.max_bytes(n), dst) || !is_aligned(a) || !is_aligned(b)) return;
-        check(kernels<Codec, T>::add(apart(0, a, dst), apart(1, b, dst), n, dst.device_data(), s(), told(), stream_),
-              "codec_stream::reduce_encoded");
-    }
-    /// Waits for the stream. @return what the last call wrote or found; of a decoder the code alone
-    encode_result result()
-    {
-        if (refused_.code != status::ok) return refused_;
-        check(cudaStreamSynchronize(stream_), "codec_stream::result");
-        const detail::device::outcome& r = *told();
-        return {r.bytes, static_cast<status>(r.code), r.raw_chunks, r.special_values};
-    }
-
-private:
-    template <class Codec, class T>
-    using kernels = detail::device::launches_of<Codec, T>;
-
-    template <class Codec, class Buffer, class T>
-    static constexpr void check_types()
-    {
-        static_assert(detail::device::has_kernels<Codec, T>,
-                      "ccoll::codec_stream: has Codec::SZp for float and double, and SZx, PipeSZx and ZfpAtRate for two-byte floats, too; "
-                      "encode with another codec on the host (ccoll::encode)");
-        static_assert(std::is_same_v<buffer_space<Buffer>, cuda_space>,
-                      "ccoll::codec_stream: the elements must be device memory: a ccoll::device_span or a thrust::device_vector");
-    }
-    static const_byte_span bytes_of(device_span<const std::byte> s) { return {s.device_data(), s.size()}; }
-    static void check(cudaError_t e, const char* call) { detail::device::check(e, call); }
-
-    /// An operand, or a copy of it if `dst` shares memory with it.
-    const_byte_span apart(std::size_t which, device_span<const std::byte> operand, device_span<std::byte> dst)
-    {
-        const const_byte_span all = bytes_of(operand);
-        if (!share_memory(all.data(), all.size(), dst.device_data(), dst.size())) return all;
-        detail::device::stream_memory& copy = aside_[which];
-        check(copy.grow(all.size(), stream_), "codec_stream");
-        check(cudaMemcpyAsync(copy.get(), all.data(), all.size(), cudaMemcpyDeviceToDevice, stream_), "codec_stream");
-        return {copy.get<std::byte>(), all.size()};
-    }
-    bool is_aligned(device_span<const std::byte> frame)
-    {
-        if (reinterpret_cast<std::uintptr_t>(frame.device_data()) % frame_unit != 0) refused_ = {0, status::bad_argument};
-        return refused_.code == status::ok;
-    }
-    /// @return false if the call is refused, which result() tells
-    template <class Codec, class T>
-    bool begin(std::size_t n, double eb, std::size_t least_bytes, device_span<const std::byte> frame)
-    {
-        refused_ = {};
-        if (!is_bound(eb)) refused_ = {0, status::bad_bound};
-        else if (frame.size() < least_bytes) refused_ = {0, status::out_of_space};
-        else if (least_bytes > most_payload_bytes) refused_ = {0, status::bad_argument};
-        if (refused_.code != status::ok || !is_aligned(frame)) return false;
-        check(scratch_.grow(kernels<Codec, T>::scratch_bytes(n), stream_, true), "codec_stream");
-        return true;
-    }
-    detail::device::scratch* s() const { return scratch_.get<detail::device::scratch>(); }
-    detail::device::outcome* told() const { return told_.get<detail::device::outcome>(); }
-
-    cudaStream_t stream_;
-    detail::device::stream_memory scratch_, aside_[2];
-    detail::device::pinned_memory told_;
-    encode_result refused_;
-};
-
-}  // namespace ccoll
+}  // namespace ccoll::inline CCOLL_ABI::detail::device

@@ -3,7 +3,7 @@
 // JSON object a line. Arguments: MiB of raw data (256), runs (11), and 'few' (some cases) or 'profile' (each operation once, for ncu).
 #include "../checks.hpp"
 
-#include <ccoll/cuda/szp/launch.cuh>
+#include "../szp_launches.hpp"
 
 #include <chrono>
 #include <cmath>
@@ -113,8 +113,9 @@ template <class T>
 class bench {
 public:
     bench(std::size_t most, int times)
-        : runs(times), x(most), y(most), out(most), moved(szp::max_encoded_bytes<T>(most)), a(szp::max_addend_bytes(most)),
-          b(szp::max_addend_bytes(most)), sum(szp::max_addend_bytes(most)), w(szp::work::bytes_of(szp::chunks_of(most))), wrong(1)
+        : runs(times), x(most), y(most), out(most), moved(szp_launches::max_encoded_bytes<T>(most)),
+          a(szp_launches::max_addend_bytes(most)), b(szp_launches::max_addend_bytes(most)), sum(szp_launches::max_addend_bytes(most)),
+          w(szp::work::bytes_of(szp::chunks_of(most))), wrong(1)
     {
         void* p = nullptr;
         gpu::cuda(cudaHostAlloc(&p, sizeof(device::outcome), cudaHostAllocMapped), "cudaHostAlloc");
@@ -140,19 +141,19 @@ public:
     {
         relative = relative_bound;
         eb = relative * range;
-        each("encode", [&](auto& c) { return szp::begin_encode(at(x), n, eb, at(moved), c); });
+        each("encode", [&](auto& c) { return szp_launches::begin_encode(at(x), n, eb, at(moved), c); });
         const std::size_t encoded = told->bytes;
-        each("decode", [&](auto& c) { return szp::begin_decode(span(moved, encoded), at(out), n, c); }, encoded);
+        each("decode", [&](auto& c) { return szp_launches::begin_decode(span(moved, encoded), at(out), n, c); }, encoded);
         gpu::cuda(cudaMemset(at(wrong), 0, 4), "cudaMemset");
         count_wrong<<<4096, 256>>>(at(x), at(out), n, eb, at(wrong));
         if (wrong.values()[0] != 0) std::printf("{\"FAILED\": \"%u values are beyond the bound\"}\n", wrong.values()[0]);
-        call([&](auto& c) { return szp::begin_encode_addend(at(y), n, eb, at(b), c); });
+        call([&](auto& c) { return szp_launches::begin_encode_addend(at(y), n, eb, at(b), c); });
         const std::size_t of_b = told->bytes;
-        each("encode_addend", [&](auto& c) { return szp::begin_encode_addend(at(x), n, eb, at(a), c); });
+        each("encode_addend", [&](auto& c) { return szp_launches::begin_encode_addend(at(x), n, eb, at(a), c); });
         const std::size_t of_a = told->bytes;
-        each("decode_addend", [&](auto& c) { return szp::begin_decode(span(a, of_a), at(out), n, c); }, of_a);
-        each("encode_add", [&](auto& c) { return szp::begin_encode_add(at(x), n, eb, span(b, of_b), at(sum), c); });
-        each("add", [&](auto& c) { return szp::begin_add<T>(span(a, of_a), span(b, of_b), n, at(sum), c); });
+        each("decode_addend", [&](auto& c) { return szp_launches::begin_decode(span(a, of_a), at(out), n, c); }, of_a);
+        each("encode_add", [&](auto& c) { return szp_launches::begin_encode_add(at(x), n, eb, span(b, of_b), at(sum), c); });
+        each("add", [&](auto& c) { return szp_launches::begin_add<T>(span(a, of_a), span(b, of_b), n, at(sum), c); });
     }
 
     int runs;
@@ -170,7 +171,7 @@ private:
     void call(Begin begin)
     {
         clear();
-        szp::call<T> c{reinterpret_cast<szp::work*>(at(w)), told, nullptr};
+        szp_launches::call c{reinterpret_cast<szp::work*>(at(w)), told};
         gpu::cuda(begin(c), "a launch");
         gpu::cuda(cudaDeviceSynchronize(), "a kernel");
         if (told->code != 0) std::printf("{\"FAILED\": \"code %u\"}\n", told->code);
@@ -199,7 +200,7 @@ private:
         call(begin);
         if (runs == 0) return;
         const std::size_t on_list = listed(), raw = n * sizeof(T), bytes = encoded != 0 ? encoded : told->bytes;
-        szp::call<T> c{reinterpret_cast<szp::work*>(at(w)), told, nullptr};
+        szp_launches::call c{reinterpret_cast<szp::work*>(at(w)), told};
         const figures f = time(
             runs, [&] { gpu::cuda(cudaMemcpyAsync(at(out), at(x), raw, cudaMemcpyDeviceToDevice), "cudaMemcpyAsync"); },
             [&] { gpu::cuda(begin(c), "a launch"); });

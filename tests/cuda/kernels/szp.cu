@@ -5,20 +5,15 @@
 
 using namespace ccoll::detail::device;
 
-#define ENCODE_OF(T, what) template __global__ void szp::encode<T, szp::encoding::what>(const __grid_constant__ szp::encode_arguments<T>);
-#define WORK_OFF_OF(T, what) \
-    template __global__ void szp::work_off<T, szp::operation::what>(const __grid_constant__ szp::list_arguments<T>);
-#define KERNELS_OF(T)                                                                                 \
-    ENCODE_OF(T, movement)                                                                            \
-    ENCODE_OF(T, addend)                                                                              \
-    ENCODE_OF(T, sum)                                                                                 \
-    template __global__ void szp::add<T>(const __grid_constant__ szp::add_arguments<T>);              \
-    template __global__ void szp::decode<T, false>(const __grid_constant__ szp::decode_arguments<T>); \
-    template __global__ void szp::decode<T, true>(const __grid_constant__ szp::decode_arguments<T>);  \
-    WORK_OFF_OF(T, move)                                                                              \
-    WORK_OFF_OF(T, encode)                                                                            \
-    WORK_OFF_OF(T, add_values)                                                                        \
-    WORK_OFF_OF(T, add)                                                                               \
-    WORK_OFF_OF(T, decode)
+#define OPERATION_OF(T, what)                                                                               \
+    template __global__ void szp::make<T, szp::operation::what>(const __grid_constant__ szp::arguments<T>); \
+    template __global__ void szp::work_off<T, szp::operation::what>(const __grid_constant__ szp::arguments<T>);
+#define KERNELS_OF(T)                                                                   \
+    OPERATION_OF(T, move)                                                               \
+    OPERATION_OF(T, encode)                                                             \
+    OPERATION_OF(T, add_values)                                                         \
+    OPERATION_OF(T, add)                                                                \
+    template __global__ void szp::decode<T>(const __grid_constant__ szp::arguments<T>); \
+    template __global__ void szp::work_off<T, szp::operation::decode>(const __grid_constant__ szp::arguments<T>);
 KERNELS_OF(float)
 KERNELS_OF(double)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // codec/exceptions/wide.hpp - floor 2. The wide integers W that stand for exceptional values in addends: 192 bits in two's complement, and
-// four states that are no numbers. All of it is integer arithmetic, exact, and the same on hosts and devices.
+// four states that are no numbers. All of it is integer arithmetic, exact, and kernels call it, too. So values come as their bits, and
+// <bit> has no part in it.
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -26,31 +26,34 @@ struct wide {
     enum state : u64 { nan, plus_infinity, minus_infinity, missing, overflow };
 
     /// `overflow` is what operations return in place of 2^190 or more. No section has it.
-    static constexpr wide of(state s) noexcept { return {{s, 0, state_limb}}; }
-    static constexpr wide too_large() noexcept { return of(overflow); }
-    static constexpr wide of(i64 q) noexcept
+    CCOLL_HOST_DEVICE static constexpr wide of(state s) noexcept { return {{s, 0, state_limb}}; }
+    CCOLL_HOST_DEVICE static constexpr wide too_large() noexcept { return of(overflow); }
+    CCOLL_HOST_DEVICE static constexpr wide of(i64 q) noexcept
     {
         const u64 above = q < 0 ? ~u64{0} : 0;
         return {{static_cast<u64>(q), above, above}};
     }
 
-    constexpr bool is_state() const noexcept { return limb[2] == state_limb; }
-    constexpr bool is(state s) const noexcept { return *this == of(s); }
-    constexpr bool is_zero() const noexcept { return (limb[0] | limb[1] | limb[2]) == 0; }
-    constexpr bool is_negative() const noexcept { return limb[2] >> 63 != 0; }
+    CCOLL_HOST_DEVICE constexpr bool is_state() const noexcept { return limb[2] == state_limb; }
+    CCOLL_HOST_DEVICE constexpr bool is(state s) const noexcept { return *this == of(s); }
+    CCOLL_HOST_DEVICE constexpr bool is_zero() const noexcept { return (limb[0] | limb[1] | limb[2]) == 0; }
+    CCOLL_HOST_DEVICE constexpr bool is_negative() const noexcept { return limb[2] >> 63 != 0; }
     /// May it stand in a section? A number is below 2^190 in magnitude.
-    constexpr bool is_valid() const noexcept
+    CCOLL_HOST_DEVICE constexpr bool is_valid() const noexcept
     {
         if (is_state()) return limb[1] == 0 && limb[0] <= missing;
         const u64 top = limb[2] >> 62;
         return top == 0 || (top == 3 && (limb[2] << 2 | limb[1] | limb[0]) != 0);
     }
-    friend constexpr bool operator==(const wide&, const wide&) = default;
+    CCOLL_HOST_DEVICE friend constexpr bool operator==(const wide& a, const wide& b) noexcept
+    {
+        return a.limb[0] == b.limb[0] && a.limb[1] == b.limb[1] && a.limb[2] == b.limb[2];
+    }
 };
 static_assert(sizeof(wide) == 24);
 
 /// The sum of two integers below 2^191 in magnitude.
-constexpr wide plain_sum(const wide& a, const wide& b) noexcept
+CCOLL_HOST_DEVICE constexpr wide plain_sum(const wide& a, const wide& b) noexcept
 {
     wide sum;
     u64 carry = 0;
@@ -61,20 +64,21 @@ constexpr wide plain_sum(const wide& a, const wide& b) noexcept
     }
     return sum;
 }
-constexpr wide negated(wide a) noexcept
+CCOLL_HOST_DEVICE constexpr wide negated(wide a) noexcept
 {
     for (u64& l : a.limb) l = ~l;
     return plain_sum(a, wide::of(i64{1}));
 }
-constexpr wide checked(const wide& a) noexcept { return a.is_valid() ? a : wide::too_large(); }
+CCOLL_HOST_DEVICE constexpr wide checked(const wide& a) noexcept { return a.is_valid() ? a : wide::too_large(); }
 
-constexpr wide operator+(const wide& a, const wide& b) noexcept
+CCOLL_HOST_DEVICE constexpr wide operator+(const wide& a, const wide& b) noexcept
 {
     if (!a.is_state() && !b.is_state()) [[likely]] {
         const wide sum = plain_sum(a, b);
         return sum.is_state() ? wide::too_large() : checked(sum);
     }
-    for (const wide::state s : {wide::overflow, wide::missing, wide::nan})
+    constexpr wide::state order[] = {wide::overflow, wide::missing, wide::nan};
+    for (const wide::state s : order)
         if (a.is(s) || b.is(s)) return wide::of(s);
     if (a.is_state() && b.is_state() && a != b) return wide::of(wide::nan);
     return a.is_state() ? a : b;
@@ -82,7 +86,7 @@ constexpr wide operator+(const wide& a, const wide& b) noexcept
 
 /// Multiplies an unsigned integer. @return what overflows
 template <std::size_t Limbs>
-constexpr u64 multiply(u64 (&a)[Limbs], u32 by) noexcept
+CCOLL_HOST_DEVICE constexpr u64 multiply(u64 (&a)[Limbs], u32 by) noexcept
 {
     u64 carry = 0;
     for (u64& l : a) {
@@ -94,7 +98,7 @@ constexpr u64 multiply(u64 (&a)[Limbs], u32 by) noexcept
 }
 /// Divides an unsigned integer. @return the remainder
 template <std::size_t Limbs>
-constexpr u64 divide(u64 (&a)[Limbs], u32 by) noexcept
+CCOLL_HOST_DEVICE constexpr u64 divide(u64 (&a)[Limbs], u32 by) noexcept
 {
     u64 rest = 0;
     for (std::size_t i = Limbs; i-- > 0;) {
@@ -106,7 +110,7 @@ constexpr u64 divide(u64 (&a)[Limbs], u32 by) noexcept
 }
 /// @param by  below 64
 template <std::size_t Limbs>
-constexpr void shift_up(u64 (&a)[Limbs], int by) noexcept
+CCOLL_HOST_DEVICE constexpr void shift_up(u64 (&a)[Limbs], int by) noexcept
 {
     if (by == 0) return;
     for (std::size_t i = Limbs; i-- > 0;) a[i] = a[i] << by | (i > 0 ? a[i - 1] >> (64 - by) : 0);
@@ -127,28 +131,39 @@ constexpr wide operator*(const wide& a, i32 factor) noexcept
     return a.is_negative() == (factor < 0) ? product : negated(product);
 }
 
+/// Zeros above the highest bit of v, which is not 0.
+CCOLL_HOST_DEVICE constexpr int leading_zeros(u64 v) noexcept
+{
+    int zeros = 0;
+    for (int by = 32; by > 0; by /= 2)
+        if (v >> (64 - by) == 0) v <<= by, zeros += by;
+    return zeros;
+}
+
 /// A step: an odd integer below 2^32 times a power of two. Law: at most 22 significant bits.
 struct exact_step {
     u32 odd = 1;
     int exponent = 0;
 
-    constexpr explicit exact_step(double step) noexcept
+    constexpr explicit exact_step(double step) noexcept : exact_step(of_bits(fields_of<double>::of(step))) {}
+    CCOLL_HOST_DEVICE constexpr exact_step(u32 integer, int power) noexcept : odd(integer), exponent(power) {}
+    /// @param bits  of a positive normal number
+    CCOLL_HOST_DEVICE static constexpr exact_step of_bits(u64 bits) noexcept
     {
-        using fields = fields_of<double>;
-        const u64 w = fields::magnitude(step), mantissa = (w & (fields::exponent_one - 1)) | fields::exponent_one;
-        const int zeros = std::countr_zero(mantissa);
-        odd = static_cast<u32>(mantissa >> zeros);
-        exponent = static_cast<int>(w >> fields::mantissa_bits) - 1075 + zeros;
+        constexpr u64 one = fields_of<double>::exponent_one;
+        const u64 mantissa = (bits & (one - 1)) | one;
+        const int zeros = 63 - leading_zeros(mantissa & (0 - mantissa));
+        return {static_cast<u32>(mantissa >> zeros), static_cast<int>(bits / one) - 1075 + zeros};
     }
 };
 
-/// rint(x / step), ties to even, without an error; NaN and infinities become states.
+/// rint(x / step), ties to even, without an error; NaN and infinities become states. @param bits  of x
 template <element T>
-constexpr wide wide_of(T x, const exact_step& step) noexcept
+CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits, const exact_step& step) noexcept
 {
     using fields = fields_of<T>;
-    const u64 w = fields::magnitude(x);
-    const bool negative = (fields::of(x) & fields::sign) != 0;
+    const u64 w = bits & ~fields::sign;
+    const bool negative = (bits & fields::sign) != 0;
     if (w > fields::exponent) return wide::of(wide::nan);
     if (w == fields::exponent) return wide::of(negative ? wide::minus_infinity : wide::plus_infinity);
     const bool normal = w >= fields::exponent_one;
@@ -159,20 +174,20 @@ constexpr wide wide_of(T x, const exact_step& step) noexcept
     u64 by = step.odd;
     wide q;
     if (left < 0) {
-        if (static_cast<int>(std::bit_width(by)) - left > 62) return q;  // the mantissa is below 2^53: less than half
+        if (64 - leading_zeros(by) - left > 62) return q;  // the mantissa is below 2^53: less than half
         by <<= -left;
         left = 0;
     }
     q.limb[0] = mantissa / by;
     u64 rest = mantissa % by;
     while (left > 0) {
-        const int bits = left < 32 ? left : 32;
-        if (q.limb[2] >> (62 - bits) != 0) return wide::too_large();
-        shift_up(q.limb, bits);
-        rest <<= bits;
-        q.limb[0] |= rest / by;  // below 2^bits
+        const int digits = left < 32 ? left : 32;
+        if (q.limb[2] >> (62 - digits) != 0) return wide::too_large();
+        shift_up(q.limb, digits);
+        rest <<= digits;
+        q.limb[0] |= rest / by;  // below 2^digits
         rest %= by;
-        left -= bits;
+        left -= digits;
         if (rest == 0 && q.is_zero()) return q;
     }
     if (rest > by - rest || (rest == by - rest && (q.limb[0] & 1) != 0)) q = plain_sum(q, wide::of(i64{1}));
@@ -180,11 +195,17 @@ constexpr wide wide_of(T x, const exact_step& step) noexcept
     return negative ? negated(q) : q;
 }
 
+template <element T>
+constexpr wide wide_of(T x, const exact_step& step) noexcept
+{
+    return wide_of_bits<T>(fields_of<T>::of(x), step);
+}
+
 /// The bits of (W + q) step / divisor, rounded once to T, ties to even.
 /// @param divisor  positive    @param missing  the bits of a missing value
 template <element T>
-constexpr typename fields_of<T>::word value_of(const wide& w, i64 q, const exact_step& step, i32 divisor,
-                                               typename fields_of<T>::word missing) noexcept
+CCOLL_HOST_DEVICE constexpr typename fields_of<T>::word value_of(const wide& w, i64 q, const exact_step& step, i32 divisor,
+                                                                 typename fields_of<T>::word missing) noexcept
 {
     using fields = fields_of<T>;
     using word = typename fields::word;
@@ -204,7 +225,7 @@ constexpr typename fields_of<T>::word value_of(const wide& w, i64 q, const exact
     int exponent = 255 + step.exponent;  // of the value: 2^exponent <= |value| < 2^(exponent + 1)
     const auto normalise = [&] {
         for (; a[3] == 0; exponent -= 64) a[3] = a[2], a[2] = a[1], a[1] = a[0], a[0] = 0;
-        const int zeros = std::countl_zero(a[3]);
+        const int zeros = leading_zeros(a[3]);
         shift_up(a, zeros);
         exponent -= zeros;
     };

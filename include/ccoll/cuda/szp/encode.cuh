@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/encode.cuh - floor 4. The fast kernel that encodes values: for movement, as an addend, or added to the addend in a frame. It
-// takes chunks whose quanta are small. All others go to the list.
+// cuda/szp/encode.cuh - floor 4. The fast kernel that makes chunks: of values, of values and an addend, or of two addends. It takes chunks
+// whose quanta are small. All others go to the list.
 #pragma once
 
-#include <ccoll/cuda/szp/add.cuh>
 #include <ccoll/cuda/szp/adjust.cuh>
+#include <ccoll/cuda/szp/decode.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
@@ -18,24 +18,21 @@ inline constexpr u32 quantum_bias = is_f32<T> ? biased<float>::bias : 0;
 /// Of such a sum in double: 0 if the quantum fits 32 bits.
 CCOLL_DEVICE u32 beyond_32_bits(u64 sum) { return static_cast<u32>(sum >> 32) + (static_cast<u32>(sum) >> 31) - 0x43380000u; }
 
-/// Four quanta of a row.
-CCOLL_DEVICE void get_quanta(shared_address row, u32 j, float by, u32 (&q)[4], u32&)
+/// Four quanta of a row. @param high  not 0 if some quantum does not fit
+template <class T>
+CCOLL_DEVICE void get_quanta(shared_address row, u32 j, T by, u32 (&q)[4], u32& high)
 {
-    const uint4 v = get_shared<uint4>(row ^ j << 4);
-    q[0] = quantum_of(number_of(v.x), by);
-    q[1] = quantum_of(number_of(v.y), by);
-    q[2] = quantum_of(number_of(v.z), by);
-    q[3] = quantum_of(number_of(v.w), by);
-}
-CCOLL_DEVICE void get_quanta(shared_address row, u32 j, double by, u32 (&q)[4], u32& high)
-{
+    constexpr u32 n = tile<T>::in_piece;
     CCOLL_UNROLL
-    for (u32 i = 0; i < 4; i += 2) {
-        const uint4 v = get_shared<uint4>(row ^ (2 * j + i / 2) << 4);
-        const u64 a = quantum_of(number_of(u64{v.y} << 32 | v.x), by), b = quantum_of(number_of(u64{v.w} << 32 | v.z), by);
-        q[i] = static_cast<u32>(a);
-        q[i + 1] = static_cast<u32>(b);
-        high = larger(larger(high, beyond_32_bits(a)), beyond_32_bits(b));
+    for (u32 c = 0; c < 4; c += n) {
+        word_of<T> v[n];
+        tile<T>::get_piece(row, (4 * j + c) / n, v);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < n; ++i) {
+            const word_of<T> sum = quantum_of(number_of(v[i]), by);
+            q[c + i] = static_cast<u32>(sum);
+            if constexpr (!is_f32<T>) high = larger(high, beyond_32_bits(sum));
+        }
     }
 }
 
@@ -87,13 +84,10 @@ CCOLL_DEVICE void get_tile(const T* x, u32 values, bool is_whole, shared_address
 
 /// Looks at values, where the estimate of their quanta says nothing. @return no: some are not usual
 template <class T>
-CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, u32& ceiling)
+CCOLL_DEVICE bool look_at_row(const arguments<T>& a, shared_address row, u32& ceiling)
 {
     word_of<T> most = 0;
-    each_in_row<T>(row, [&](u32, word_of<T> w) {
-        most = larger(most, w & ~fields_of<T>::sign);
-        return w;
-    });
+    each_in_row<T>(row, [&](u32, word_of<T> w) { most = larger(most, w & ~fields_of<T>::sign); });
     most = warp_max(most);
     if (most >= a.z.common.usual) return false;
     // The product in T may be larger.
@@ -102,115 +96,121 @@ CCOLL_DEVICE bool look_at_row(const encode_arguments<T>& a, shared_address row, 
 }
 /// Has the warp's group a missing value?
 template <class T>
-CCOLL_DEVICE bool has_missing(const encode_arguments<T>& a, shared_address row)
+CCOLL_DEVICE bool has_missing(const arguments<T>& a, shared_address row)
 {
     bool found = false;
-    each_in_row<T>(row, [&](u32, word_of<T> w) {
-        found = found || w == a.missing;
-        return w;
-    });
+    each_in_row<T>(row, [&](u32, word_of<T> w) { found = found || w == a.missing; });
     return __any_sync(all_lanes, found) != 0;
 }
 
-/// Behind the planes of a chunk.
-template <encoding What, class T>
-CCOLL_DEVICE_RARE void put_beside(const encode_arguments<T>& a, placing p, u32 chunk, u32 count)
+/// Writes exceptional values behind the planes of a chunk, whose place is known.
+template <operation What, class T>
+CCOLL_DEVICE_RARE void put_beside(const arguments<T>& a, placing p, u32 chunk, u32 count)
 {
-    constexpr u32 value_bytes = What == encoding::movement ? sizeof(T) : wide_bytes;
-    beside& b = beside_of<T>();
-    u8* const at = a.to.unit(get_shared<u32>(p.place()) + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
+    auto& b = beside_of<What, T>();
     const auto put = [&](u8* to, u32 i) {
-        if constexpr (What != encoding::movement) store_wide(to, far_value<What>(a, b, chunk, i));
-        else store_as(to, load_as<word_of<T>>(a.x + u64{chunk_elements} * chunk + b.out.dictionary[i]));
+        if constexpr (What == operation::move) store_as(to, value_at<word_of<T>>(a, chunk, b.out.dictionary[i]));
+        else store_wide(to, far_value<What>(a, b, chunk, i));
     };
+    u8* const at = a.to.unit(p.control.place + in_units(front_bytes(groups_of(count), false)) + (p.found & 0xffff));
     if (me() == 0 && b.out.places > 0) atomicAdd(&a.w->special_values, static_cast<unsigned long long>(b.out.places));
-    put_section(b.out, b.apart.masks[0][me()], b.apart.entry, count, value_bytes, 0, put, at, b.team);
+    put_section(b.out, b.of[0].masks[0][me()], b.numbers(), count, What == operation::move ? sizeof(T) : wide_bytes, 0, put, at, b.team);
 }
 
-/// The chunk of this thread block. @tparam Adjusted  the tiles have been filled and adjusted to z    @return false: it is not for this way
-template <encoding What, bool Adjusted, class T>
-CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& z = {})
+/// The chunk of this thread block.
+/// @tparam Adjusted  exceptional values have been read, and tiles filled and adjusted to z    @return false: it is not for this way
+template <operation What, bool Adjusted, class T>
+CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
 {
-    constexpr bool adds = What == encoding::sum, moves = What == encoding::movement;
+    constexpr bool moves = What == operation::move, of_values = has_values<What>, adds = has_frame<What>;
     constexpr u32 octets = Adjusted || !moves || !is_f32<T> ? 3 : 2, estimated = 1u << (is_f32<T> ? 14 : 30);
-    const u32 chunk = blockIdx.x, count = values_of_chunk(a.n, chunk), groups = groups_of(count), g = warp();
-    const shared_address room = shared_begin(), values = room + g * tile<T>::bytes, row = values + tile<T>::row(lane());
-    placing p{room + team_warps * tile<T>::bytes};
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk), groups = groups_of(count), g = warp();
+    const shared_address mine = g * fast_room<T, What>::of_warp, row = mine + tile<T>::row(lane());
+    placing p{fast_room<T, What>::control()};
     p.adjusted = Adjusted;
-    u32 s0[8], s1[8], s2[8], blocks = 0, ceiling = 0, found = 0;
+    u32 s[3][8], ceiling = 0, found = 0;
     group_out out;
     if (g < groups) {
-        blocks = blocks_in_group(count, g);
-        const u32 there = smaller(count - group_elements * g, group_elements);
-        if (!Adjusted)
-            get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, values);
-        group_in y;
-        u32 y0[8], sign = 0;
-        if constexpr (adds) {
-            y = open_group<T>(a.other, chunk, g, groups, blocks);
-            if (y.planes.width > 0) fetch(y.planes.at);
-        }
-        if (!Adjusted) wait_for_copies();
-        __syncwarp();
-        bool usual =
-            Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
+        const u32 blocks = blocks_in_group(count, g), there = smaller(count - group_elements * g, group_elements);
+        group_in frames[of_values ? 1 : 2];
+        const group_in &x = frames[0], &y = frames[of_values ? 0 : 1];
+        bool usual = true;
         const T by = Adjusted ? z.by : a.z.common.inverse_in_t;
+        u32 before = 0;
         extent all;
-        const T x = number_of(get_shared<word_of<T>>(lane() == 0 ? values : values + tile<T>::of_value(32 * lane() - 1)));
-        const auto quantum = quantum_of(x, by);
-        const u32 before = static_cast<u32>(quantum), q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
-        if constexpr (!Adjusted) {  // a look at one value of each row says most
-            bool is_beyond = size >= estimated;
-            if constexpr (!is_f32<T>) is_beyond = is_beyond || beyond_32_bits(quantum) != 0;
-            usual = usual && __any_sync(all_lanes, is_beyond) == 0;
-        }
-        if (usual) {
-            if constexpr (moves && !Adjusted) {
-                const T on = times(x, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
-                if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
+        if constexpr (!of_values) {
+            open_groups<T>({&a.a, &a.b}, chunk, g, groups, blocks, frames);
+            usual = (Adjusted | !x.has_exceptions()) & !x.is_own() & x.usual & (x.widest < most_fast_planes);
+            ceiling = x.ceiling();
+            out.base = x.base();
+            out.widest = x.widest;
+        } else {
+            if (!Adjusted)
+                get_tile(a.x + (u64{chunk_elements} * chunk + group_elements * g), there, a.is_aligned && there == group_elements, mine);
+            if constexpr (adds) {
+                open_groups<T>({&a.a}, chunk, g, groups, blocks, frames);
+                if (y.planes.width > 0) fetch(y.planes.at);
             }
-            get_differences<true, 0>(row, by, before, s0, s1, all);
-            out.width = all.width();
-            out.widest = warp_max(all.high > 0 ? 32 : out.width);
-            if constexpr (Adjusted) {
-                ceiling = z.ceiling;
-            } else {
-                ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << out.width)) : ~0u;
-                if (ceiling >= estimated) usual = look_at_row(a, row, ceiling);
+            if (!Adjusted) wait_for_copies();
+            __syncwarp();
+            usual =
+                Adjusted || (a.z.common.usual > 0 && (!moves || count >= host::least_values) && !(a.has_missing && has_missing(a, row)));
+            const T in_front = number_of(get_shared<word_of<T>>(lane() == 0 ? mine : mine + tile<T>::of_value(32 * lane() - 1)));
+            const auto quantum = quantum_of(in_front, by);
+            before = static_cast<u32>(quantum);
+            const u32 q = before - quantum_bias<T>, size = q >> 31 != 0 ? 0 - q : q;
+            if constexpr (!Adjusted) {  // a look at one value of each row says most
+                bool is_beyond = size >= estimated;
+                if constexpr (!is_f32<T>) is_beyond = is_beyond || beyond_32_bits(quantum) != 0;
+                usual = usual && __any_sync(all_lanes, is_beyond) == 0;
             }
-            out.base = __shfl_sync(all_lanes, static_cast<i32>(q), 0);
-            usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
+            if (usual) {
+                if constexpr (moves && !Adjusted) {
+                    const T on = times(in_front, a.lattice), nearest = is_f32<T> ? T(biased<float>::offset) : T(nearest_integer);
+                    if (__any_sync(all_lanes, plus(plus(on, nearest), -nearest) != on)) found |= found_off_lattice;
+                }
+                get_differences<true, 0>(row, by, before, s[0], s[1], all);
+                out.width = all.width();
+                out.widest = warp_max(all.high > 0 ? 32 : out.width);
+                if constexpr (Adjusted) {
+                    ceiling = z.ceiling;
+                } else {
+                    ceiling = out.widest <= (is_f32<T> ? 16 : 24) ? warp_max(size + (16u << out.width)) : ~0u;
+                    if (ceiling >= estimated) usual = look_at_row(a, row, ceiling);
+                }
+                out.base = __shfl_sync(all_lanes, q, 0);
+                usual = usual && out.widest <= (adds ? most_fast_planes - 1 : most_fast_planes);
+            }
         }
         if constexpr (adds) {
-            usual = usual && y.usual && y.step == 0 && (Adjusted || y.exceptions == 0) && y.widest < most_fast_planes &&
-                    y.ceiling + ceiling < fast_limit<T>;
-            ceiling += y.ceiling;
-            out.base = static_cast<i32>(static_cast<u32>(out.base) + static_cast<u32>(y.base));
+            usual = usual & y.usual & !y.is_own() & (Adjusted | !y.has_exceptions()) & (y.widest < most_fast_planes) &
+                    (y.ceiling() + ceiling < fast_limit<T>);
+            ceiling += y.ceiling();
+            out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
         }
         if (usual) {
-            if (out.widest > 8) {
-                if (octets > 2 && out.widest > 16) {
-                    get_differences<false, 2>(row, by, before, s2, s2, all);
-                    transpose(s2);
+            if constexpr (of_values) {
+                if (out.widest > 8) {
+                    if (octets > 2 && out.widest > 16) {
+                        get_differences<false, 2>(row, by, before, s[2], s[2], all);
+                        transpose(s[2]);
+                    }
+                    if (out.widest > 12) transpose(s[1]);
+                    else transpose_low(s[1]);
                 }
-                if (out.widest > 12) transpose(s1);
-                else transpose_low(s1);
+                transpose(s[0]);
             }
-            transpose(s0);
             if constexpr (adds) {
                 ripple r;
-                get_octet<0>(y.planes, y.widest, y0, sign);
-                r.add<0>(s0, y0, out.widest);
-                if (out.widest > 8) {
-                    get_octet<1>(y.planes, y.widest, y0, sign);
-                    r.add<1>(s1, y0, out.widest);
-                    if (out.widest > 16) {
-                        get_octet<2>(y.planes, y.widest, y0, sign);
-                        r.add<2>(s2, y0, out.widest);
-                    }
-                }
+                u32 t[8], sign_x = 0, sign_y = 0;
+                if (out.widest > 0)
+                    each_octet(out.widest, [&](auto o) {
+                        if constexpr (!of_values) get_octet<o>(x.planes, out.widest, s[o], sign_x);
+                        get_octet<o>(y.planes, out.widest, t, sign_y);
+                        r.add<o>(s[o], t, out.widest);
+                    });
                 out.width = r.width;
             }
             lay_out(out, out.width, blocks);
@@ -220,29 +220,38 @@ CCOLL_DEVICE bool encode_chunk(const encode_arguments<T>& a, const adjusted<T>& 
         }
     }
     p.tell(found, ceiling);
-    p.sum_up();
     // Quanta of 0 are not on a lattice: values are 0, or less than a step.
     const bool may_be_on_lattice = moves && !Adjusted && (p.found & (15 * found_off_lattice)) == 0 && p.found >= found_non_zero;
     if ((p.found & (15 * found_unusual)) != 0 || may_be_on_lattice) return false;
-    put_chunk<octets>(p, a.to, a.w, chunk, groups, blocks, out, values, s0, s1, s2);
-    if (Adjusted) put_beside<What>(a, p, chunk, count);
+    if constexpr (Adjusted && !of_values) {
+        const u32 place = p.ask(a.w, in_units(front_bytes(groups, false)));
+        if (me() == 0) p.control.place = place;
+        p.is_known = true;
+        __syncthreads();
+        put_beside<What>(a, p, chunk, count);
+        __syncthreads();  // planes take the room of exceptional values
+    }
+    put_chunk<octets>(p, a.to, a.w, chunk, groups, out, mine, s);
+    if constexpr (Adjusted && of_values) put_beside<What>(a, p, chunk, count);
     return true;
 }
 /// Nothing of this is in the registers of the usual way.
-template <encoding What, class T>
-CCOLL_DEVICE_RARE void encode_unusual(const encode_arguments<T>& a)
+template <operation What, class T>
+CCOLL_DEVICE_RARE void make_unusual_chunk(const arguments<T>& a)
 {
-    const u32 chunk = blockIdx.x;
-    const adjusted<T> z = adjust<What>(a, chunk, values_of_chunk(a.n, chunk));
-    if (z.good && encode_chunk<What, true>(a, z)) return;
+    const u32 chunk = blockIdx.x, count = values_of_chunk(a.facts.n, chunk);
+    adjusted<T> z;
+    if constexpr (has_values<What>) z = adjust<What>(a, chunk, count);
+    else z.good = adjust_sum(a, chunk, count);
+    if (z.good && make_chunk<What, true>(a, z)) return;
     if (me() == 0) list_chunk(a.w, chunk);
 }
 
-template <class T, encoding What>
-__global__ __launch_bounds__(team_threads, encoder_residents<sizeof(T)>) void encode(const __grid_constant__ encode_arguments<T> a)
+template <class T, operation What>
+__global__ __launch_bounds__(team_threads, residents<What, sizeof(T)>) void make(const __grid_constant__ arguments<T> a)
 {
     let_next_begin();
-    if (!encode_chunk<What, false>(a)) encode_unusual<What>(a);
+    if (!make_chunk<What, false>(a)) make_unusual_chunk<What>(a);
 }
 
 }  // namespace ccoll::detail::device::szp

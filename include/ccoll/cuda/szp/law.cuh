@@ -4,25 +4,20 @@
 #pragma once
 
 #include <ccoll/cuda/szp/quanta.cuh>
-#include <ccoll/cuda/szp/wide.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
 /// A chunk of so many values in which more exceptional values differ from the one before is raw.
 CCOLL_DEVICE u32 most_changes(u32 count) { return (count - 1) / 32; }
 
-template <class T>
-CCOLL_DEVICE word_of<T> magnitude_of(T x)
-{
-    return bits_of(x) & ~fields_of<T>::sign;
-}
 CCOLL_DEVICE float nearest(float x) { return rintf(x); }
 CCOLL_DEVICE double nearest(double x) { return rint(x); }
 /// The quantum of an ordinary value. Denormals count as 0.
 template <class T>
-CCOLL_DEVICE i64 quantum_on(const host::grid<T>& z, T x)
+CCOLL_DEVICE i64 quantum_on(const host::grid<T>& z, word_of<T> bits)
 {
-    const word_of<T> w = magnitude_of(x);
+    const word_of<T> w = bits & ~fields_of<T>::sign;
+    const T x = number_of(bits);
     if (w < fields_of<T>::exponent_one) return 0;
     if (w < z.usual) return static_cast<i64>(nearest(times(x, z.inverse_in_t)));
     const double v = static_cast<double>(x), q = rint(times(v, z.inverse));
@@ -38,45 +33,42 @@ CCOLL_DEVICE u32 as_quantum(u32 x, u32 usual, float inverse, double inverse_in_d
     const float of_double = plus(number_of(static_cast<u32>(sum) + bits_of(nearest)), -nearest);
     return bits_of((x & ~fields_of<float>::sign) < usual ? q : of_double);
 }
-/// A grid without bounds between the rows of the law.
+/// The grid of a chunk for movement. Step 0: the chunk is raw.
+/// @param most  bits of the largest ordinary magnitude    @param lattice  the power of two of which all are multiples, or 0
 template <class T>
-CCOLL_DEVICE host::grid<T> own_grid(double step)
+CCOLL_DEVICE host::grid<T> grid_for(const law<T>& z, word_of<T> most, double lattice)
 {
-    host::grid<T> z;
-    z.step = step;
-    z.inverse = __ddiv_rn(1.0, step);
-    z.narrow = is_f32<T> ? fields_of<T>::exponent : 0;
-    return z;
-}
-/// The grid of a chunk whose values lie beyond that of the bound. Step 0: the chunk is raw.
-template <class T>
-CCOLL_DEVICE double own_step(const law<T>& z, word_of<T> most)
-{
-    const double reach = plus(static_cast<double>(number_of(most)), times(2, z.eb));
-    if (!(reach < largest_number<T> / 2)) return 0;
-    const i32 exponent = static_cast<i32>(bits_of(reach) >> 52) - 1022;
-    const double ulp = ldexp(1.0, exponent - std::numeric_limits<T>::digits);
-    const double all = times(floor(__ddiv_rn(times(times(2, z.eb), 1 - 0x1p-20), ulp)), ulp);
-    return z.power > all ? z.power : all;
+    if (lattice == 0 && most < z.common.usual) return z.common;
+    host::grid<T> r;
+    r.step = lattice;
+    if (lattice == 0) {
+        const double reach = plus(static_cast<double>(number_of(most)), times(2, z.eb));
+        if (!(reach < largest_number<T> / 2)) return r;
+        const double ulp = ldexp(1.0, static_cast<i32>(bits_of(reach) >> 52) - 1022 - std::numeric_limits<T>::digits);
+        r.step = larger(z.power, times(floor(__ddiv_rn(times(times(2, z.eb), 1 - 0x1p-20), ulp)), ulp));
+    }
+    r.inverse = __ddiv_rn(1.0, r.step);
+    r.inverse_in_t = static_cast<T>(r.inverse);
+    r.usual = lattice != 0 ? fields_of<T>::exponent : 0;  // products with a power of two are exact
+    r.narrow = is_f32<T> ? fields_of<T>::exponent : 0;
+    return r;
 }
 /// Of some values: what says whether they are on a lattice.
+template <class T>
 struct lattice_range {
     u32 top = 0, lowest = 0x10000;  ///< exponents, as in the bits
 
-    template <class T>
-    CCOLL_DEVICE void add(T x)
+    CCOLL_DEVICE void add(word_of<T> magnitude)
     {
-        const word_of<T> w = magnitude_of(x), mantissa = w & (fields_of<T>::exponent_one - 1);
-        if (w == 0) return;
-        const u32 exponent = static_cast<u32>(w >> fields_of<T>::mantissa_bits);
-        const u32 low = static_cast<u32>(mantissa), high = static_cast<u32>(u64{mantissa} >> 32);
-        const u32 zeros = low != 0 ? lowest_bit(low) : high != 0 ? 32 + lowest_bit(high) : u32{fields_of<T>::mantissa_bits};
+        constexpr u64 one = fields_of<T>::exponent_one;
+        if (magnitude == 0) return;
+        const u32 exponent = static_cast<u32>(magnitude / one),
+                  zeros = static_cast<u32>(__ffsll(static_cast<long long>((magnitude & (one - 1)) | one))) - 1,
+                  behind = u32{fields_of<T>::mantissa_bits} - zeros;
         top = larger(top, exponent);
-        const u32 behind = u32{fields_of<T>::mantissa_bits} - zeros;
         lowest = smaller(lowest, exponent > behind ? exponent - behind : 0);
     }
     /// The step for the values of all threads, or 0: there is none above `least`.
-    template <class T>
     CCOLL_DEVICE double of_team(double least, team_room& room)
     {
         top = team_max(top, room.words);
@@ -87,24 +79,48 @@ struct lattice_range {
         return s > least ? s : 0;
     }
 };
+
+/// The grid of a chunk for movement, of which a thread has some values. By all threads; there are barriers in here.
+/// @param each  (f) calls f (bits) for each of them    @param far_count  gets: far values are ordinary, because all are on a lattice
+template <class T, class Each>
+CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool& far_count, team_room& room)
+{
+    lattice_range<T> finite, others;
+    word_of<T> most = 0;
+    each([&](word_of<T> v) {
+        const word_of<T> m = v & ~fields_of<T>::sign;
+        if (m >= fields_of<T>::exponent || a.is_missing(v)) return;
+        finite.add(m);
+        if (m < a.z.too_large) most = larger(most, m), others.add(m);
+    });
+    double lattice = finite.of_team(a.z.common.step, room);
+    far_count = lattice != 0;
+    if (!far_count) lattice = others.of_team(a.z.common.step, room);
+    return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
+}
+
 /// What an addend has of an exceptional value.
 template <class T>
-CCOLL_DEVICE wide wide_of(T v, double step, bool is_missing)
+CCOLL_DEVICE_RARE wide wide_of(word_of<T> bits, double step, bool is_missing)
 {
-    if (is_missing) return state(state_missing);
-    if (magnitude_of(v) > fields_of<T>::exponent) return state(state_nan);
-    if (magnitude_of(v) == fields_of<T>::exponent) return state(v > 0 ? state_inf : state_minus_inf);
-    return quotient(static_cast<double>(v), step);
+    return is_missing ? wide::of(wide::missing) : exceptions::wide_of_bits<T>(bits, exceptions::exact_step::of_bits(bits_of(step)));
 }
 /// What a wide integer is as a value, divided before it is rounded. @param missing  bits of what stands for a missing value
 template <class T>
-CCOLL_DEVICE word_of<T> value_of_wide(const wide& a, double step, u32 divisor, bool has_missing, word_of<T> missing)
+CCOLL_DEVICE_RARE word_of<T> value_of_wide(const wide& w, i64 q, double step, u32 divisor, bool has_missing, word_of<T> missing)
 {
-    using fields = fields_of<T>;
-    if (!is_state(a)) return bits_of(product<T>(a, step, divisor));
-    if (a.limb[0] == state_inf) return fields::exponent;
-    if (a.limb[0] == state_minus_inf) return fields::exponent | fields::sign;
-    return a.limb[0] == state_missing && has_missing ? missing : fields::exponent | fields::exponent_one >> 1;
+    const word_of<T> nan = fields_of<T>::exponent | fields_of<T>::exponent_one >> 1;
+    return exceptions::value_of<T>(w, q, exceptions::exact_step::of_bits(bits_of(step)), static_cast<i32>(divisor),
+                                   has_missing ? missing : nan);
+}
+
+/// Those of a chunk with planes that the fast kernels take. @return false: there is none, or it is for the list
+CCOLL_DEVICE bool read_sections(const frame_in& f, u32 chunk, u32 count, u32 value_bytes, sections_in<1>& s, team_room& room)
+{
+    const chunk_place c = find_chunk(f, chunk);
+    if (!has_front(c, groups_of(count))) return false;
+    const u32 at = unit_bytes * (get_constant(c.at + 4) >> 16);
+    return read_sections(c.at, c.bytes, at, count, value_bytes, s, room) == status::ok;
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -24,7 +24,7 @@ inline constexpr double least_normal = static_cast<double>(std::numeric_limits<T
 template <class T>
 inline constexpr double largest_number = static_cast<double>(std::numeric_limits<T>::max());
 
-inline constexpr u32 block_elements = 32, group_elements = 1024, chunk_elements = 8192, chunk_groups = 8;
+inline constexpr u32 block_elements = 32, group_elements = 1024, chunk_elements = 8192;
 inline constexpr u32 head_bytes = 16;
 struct format {
     static constexpr u32 codec = 3, chunk_elements = szp::chunk_elements;
@@ -36,6 +36,8 @@ struct format {
 template <class T>
 inline constexpr u32 fast_limit = u32{1} << (is_f32<T> ? 22 : 30);
 inline constexpr u32 most_fast_planes = 24;
+/// Bytes of shared memory that the planes of a group take, with one octet above them.
+inline constexpr u32 staged_bytes = 4 * (32 * most_fast_planes + 32);
 
 // The first byte of a chunk, and the second.
 inline constexpr u32 scale_bound = 0, scale_own = 1;
@@ -51,9 +53,49 @@ CCOLL_DEVICE u32 front_bytes(u32 groups, bool wide) { return head_bytes + (wide 
 CCOLL_DEVICE u32 in_units(u32 bytes) { return (bytes + unit_bytes - 1) / unit_bytes; }
 
 using work = scratch;
-/// Where the exceptional values of a chunk stand, in bytes; 0: it has none. Its head lies within the frame.
-CCOLL_DEVICE u32 exceptions_at(const chunk_place& c) { return unit_bytes * (get_constant(c.at + 4) >> 16); }
 
+/// What a call does: values are encoded for movement, as an addend, or added to an addend; two addends are added; a frame is decoded.
+enum class operation { move, encode, add_values, add, decode };
+template <operation What>
+inline constexpr bool has_values = What < operation::add;
+template <operation What>
+inline constexpr bool has_frame = What > operation::encode;
+
+/// Thread blocks that a multiprocessor is to hold of the fast kernel for elements of so many bytes: more of them hide more of the memory's
+/// latency, and have fewer registers each.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
+inline constexpr u32 most_residents = 4;
+#else
+inline constexpr u32 most_residents = 5;
+#endif
+template <operation What, u32 Bytes>
+inline constexpr u32 residents = What == operation::add ? most_residents
+                                 : Bytes == 8           ? 3
+                                 : has_values<What>     ? 4
+                                                        : most_residents;
+
+/// What the kernels of a call are told.
+template <class T>
+struct arguments {
+    const T* x = nullptr;     ///< values to encode
+    T* out = nullptr;         ///< values to decode
+    bool is_aligned = false;  ///< values begin at a multiple of 16 bytes
+    bool has_missing = false;
+    word_of<T> missing = 0;  ///< bits that are compared with nothing
+    u32 divisor = 1;         ///< of a decoded sum
+    u32 blocks = 0;          ///< of the second kernel
+    law<T> z{0};             ///< of values to encode
+    double bound = 0;        ///< the same, as the frame has it
+    T lattice = 0;           ///< 1 / L, where L is the least power of two above the step
+    word_of<T> beyond = 0;   ///< bits of 2^187 steps: wide integers of less are never too large
+    frame_facts facts;
+    frame_in a, b;  ///< to read
+    frame_out to;
+    work* w = nullptr;
+    outcome* told = nullptr;
+
+    CCOLL_DEVICE bool is_missing(word_of<T> bits) const { return has_missing && bits == missing; }
+};
 /// The step that follows from a bound, as the host computes it: a quotient, of which the highest bits are kept. The significand alone is
 /// divided, so that nothing is too small. Division by a constant is a product with its inverse and one correction (Markstein, 1990).
 template <class T>

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/machine.cuh - floor 4. Instructions that the kernels of SZp name themselves, because compilers choose worse ones: shared memory
-// by 32-bit addresses, loads that a predicate guards, asynchronous copies. The emulator of the tests has them in plain C++.
+// cuda/szp/machine.cuh - floor 4. Instructions that the kernels of SZp name themselves, because compilers choose worse ones: loads
+// that a predicate guards, asynchronous copies. The emulator of the tests has plain C++ instead.
 #pragma once
 
 #include <ccoll/cuda/team.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 
-// Thread blocks that a multiprocessor is to hold, of each of the fast kernels for elements of so many bytes: more of them hide more of the
-// memory's latency, and have fewer registers each.
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800  // 1024 threads at once
-inline constexpr u32 most_residents = 4;
-#else
-inline constexpr u32 most_residents = 5;
-#endif
-inline constexpr u32 adder_residents = most_residents;
-template <u32 Bytes>
-inline constexpr u32 decoder_residents = Bytes == 4 ? most_residents : 3;
-template <u32 Bytes>
-inline constexpr u32 encoder_residents = Bytes == 4 ? 4 : 3;
 /// Thread blocks of the second kernel: as many as an H100 runs at once. They look for work themselves. The emulator has so few that some
 /// get more than one chunk.
 #if defined(__CUDACC__)
@@ -27,132 +15,93 @@ inline constexpr u32 list_blocks = 264;
 inline constexpr u32 list_blocks = 2;
 #endif
 
-/// An address in the shared memory of the block.
+/// A place in the shared memory of the block, in bytes.
 using shared_address = u32;
 
-#if defined(__CUDACC__)
-
-CCOLL_DEVICE shared_address shared_begin()
-{
-    shared_address a = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<uint4>()));
-    asm volatile("" : "+r"(a));  // not computed again
-    return a;
-}
 template <class V>
 CCOLL_DEVICE V get_shared(shared_address a)
 {
-    V v;
-    if constexpr (sizeof(V) == 16)
-        asm volatile("ld.shared.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(a) : "memory");
-    else if constexpr (sizeof(V) == 8) asm volatile("ld.shared.u64 %0, [%1];" : "=l"(v) : "r"(a) : "memory");
-    else asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(a) : "memory");
-    return v;
+    return load_as<V>(&shared_memory<u8>() + a);
 }
-CCOLL_DEVICE void put_shared(shared_address a, uint4 v)
+template <class V>
+CCOLL_DEVICE void put_shared(shared_address a, V v)
 {
-    asm volatile("st.shared.v4.u32 [%0], {%1,%2,%3,%4};" ::"r"(a), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w) : "memory");
+    store_as(&shared_memory<u8>() + a, v);
 }
-CCOLL_DEVICE void put_shared(shared_address a, u64 v) { asm volatile("st.shared.u64 [%0], %1;" ::"r"(a), "l"(v) : "memory"); }
-CCOLL_DEVICE void put_shared(shared_address a, u32 v) { asm volatile("st.shared.u32 [%0], %1;" ::"r"(a), "r"(v) : "memory"); }
 
 /// What is read once.
 CCOLL_DEVICE uint4 get_once(const void* p)
 {
+#if defined(__CUDACC__)
     uint4 v;
     asm volatile("ld.global.nc.L1::no_allocate.v4.u32 {%0,%1,%2,%3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
+#else
+    return load_as<uint4>(p);
+#endif
 }
 /// p[At] where `has`, else anything. Without a branch, so that several loads are under way at once.
 template <u32 At>
 CCOLL_DEVICE u32 get_if(bool has, const u32* p)
 {
+#if defined(__CUDACC__)
     u32 v;
     asm volatile("{\n .reg .pred p;\n setp.ne.u32 p, %2, 0;\n @p ld.global.nc.u32 %0, [%1+%3];\n}"
                  : "=r"(v)
                  : "l"(p), "r"(static_cast<u32>(has)), "n"(4 * At));
     return v;
+#else
+    return has ? load_as<u32>(p + At) : 0xdeadbeefu;
+#endif
 }
-/// Begins to fetch what is read soon, without a register that waits for it.
-CCOLL_DEVICE void fetch(const void* p) { asm volatile("prefetch.global.L1 [%0];" ::"l"(p)); }
 /// The pointer is not computed again from its parts.
-CCOLL_DEVICE void keep(const u32*& p) { asm volatile("" : "+l"(p)); }
-
+CCOLL_DEVICE void keep([[maybe_unused]] const u32*& p)
+{
+#if defined(__CUDACC__)
+    asm volatile("" : "+l"(p));
+#endif
+}
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
 {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    const u32 at = static_cast<u32>(__cvta_generic_to_shared(&shared_memory<u8>() + to));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 #else
     put_shared(to, get_once(from));
 #endif
 }
 CCOLL_DEVICE void wait_for_copies()
 {
-#if __CUDA_ARCH__ >= 800
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;\n cp.async.wait_group 0;" ::: "memory");
 #endif
-}
-/// v, plus that of the lane `by` below, where there is one.
-CCOLL_DEVICE u32 scan_step(u32 v, u32 by)
-{
-    u32 r;
-    asm volatile("{\n .reg .pred p;\n shfl.sync.up.b32 %0|p, %1, %2, 0, 0xffffffff;\n @p add.u32 %0, %0, %1;\n}"
-                 : "=&r"(r)
-                 : "r"(v), "r"(by));
-    return r;
 }
 /// The kernel behind this one on its stream may begin, and waits itself.
 CCOLL_DEVICE void let_next_begin()
 {
-#if __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
 #endif
 }
 CCOLL_DEVICE void wait_for_kernel_before()
 {
-#if __CUDA_ARCH__ >= 900
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
 #endif
 }
-
-#else
-
-inline shared_address shared_begin() { return 0; }
-template <class V>
-V get_shared(shared_address a)
-{
-    return load_as<V>(&emulator::shared<u8>() + a);
-}
-inline void put_shared(shared_address a, uint4 v) { store_as(&emulator::shared<u8>() + a, v); }
-inline void put_shared(shared_address a, u64 v) { store_as(&emulator::shared<u8>() + a, v); }
-inline void put_shared(shared_address a, u32 v) { store_as(&emulator::shared<u8>() + a, v); }
-inline uint4 get_once(const void* p) { return load_as<uint4>(p); }
-template <u32 At>
-u32 get_if(bool has, const u32* p)
-{
-    return has ? load_as<u32>(p + At) : 0xdeadbeefu;
-}
-inline void fetch(const void*) {}
-inline void keep(const u32*&) {}
-inline void copy_to_shared(shared_address to, const void* from) { put_shared(to, load_as<uint4>(from)); }
-inline void wait_for_copies() {}
-inline u32 scan_step(u32 v, u32 by)
-{
-    const u32 other = __shfl_up_sync(all_lanes, v, by);
-    return lane() >= by ? v + other : v;
-}
-inline void let_next_begin() {}
-inline void wait_for_kernel_before() {}
-
-#endif
-
-/// The sum over this lane and those below.
+/// The sum over this lane and those below. The shuffle says in a predicate whether there is one.
 CCOLL_DEVICE u32 sum_up_to(u32 v)
 {
-    v = scan_step(v, 1);
-    v = scan_step(v, 2);
-    v = scan_step(v, 4);
-    v = scan_step(v, 8);
-    return scan_step(v, 16);
+#if defined(__CUDACC__)
+    CCOLL_UNROLL
+    for (u32 by = 1; by < 32; by *= 2)
+        asm volatile("{\n .reg .pred p;\n .reg .u32 r;\n shfl.sync.up.b32 r|p, %0, %1, 0, 0xffffffff;\n @p add.u32 %0, %0, r;\n}"
+                     : "+r"(v)
+                     : "r"(by));
+    return v;
+#else
+    return warp_inclusive(v);
+#endif
 }
 
 // ---- tiles: the 32 rows of a group, one for each block of 32 values, in shared memory. Pieces of 16 bytes change places within a row, so
@@ -161,6 +110,7 @@ CCOLL_DEVICE u32 sum_up_to(u32 v)
 template <class T>
 struct tile {
     static constexpr u32 row_bytes = 32 * sizeof(T), bytes = 32 * row_bytes, pieces = row_bytes / 16, in_piece = 16 / sizeof(T);
+    using word = std::conditional_t<sizeof(T) == 4, u32, u64>;
 
     /// Where piece `lane` of the r-th 512 bytes stands.
     CCOLL_DEVICE static u32 of_copy(u32 r, u32 lane)
@@ -174,21 +124,35 @@ struct tile {
     {
         return i / 32 * row_bytes + ((i / in_piece % pieces ^ (i / 32 & 7)) << 4) + i % in_piece * static_cast<u32>(sizeof(T));
     }
+    CCOLL_DEVICE static void get_piece(shared_address row, u32 c, word (&w)[in_piece])
+    {
+        const uint4 v = get_shared<uint4>(row ^ c << 4);
+        if constexpr (sizeof(T) == 4) w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+        else w[0] = u64{v.y} << 32 | v.x, w[1] = u64{v.w} << 32 | v.z;
+    }
+    CCOLL_DEVICE static void put_piece(shared_address row, u32 c, const word (&w)[in_piece])
+    {
+        uint4 v;
+        if constexpr (sizeof(T) == 4) v = {w[0], w[1], w[2], w[3]};
+        else v = {static_cast<u32>(w[0]), static_cast<u32>(w[0] >> 32), static_cast<u32>(w[1]), static_cast<u32>(w[1] >> 32)};
+        put_shared(row ^ c << 4, v);
+    }
 };
 /// Calls f (place in the row, bits) for each value of a row. @tparam Replaces  what it returns takes the place of the value
 template <class T, bool Replaces = false, class F>
 CCOLL_DEVICE void each_in_row(shared_address row, F f)
 {
+    constexpr u32 n = tile<T>::in_piece;
     CCOLL_NO_UNROLL
     for (u32 c = 0; c < tile<T>::pieces; ++c) {
-        uint4 v = get_shared<uint4>(row ^ c << 4);
-        if constexpr (sizeof(T) == 4) {
-            v = {f(4 * c, v.x), f(4 * c + 1, v.y), f(4 * c + 2, v.z), f(4 * c + 3, v.w)};
-        } else {
-            const u64 a = f(2 * c, u64{v.y} << 32 | v.x), b = f(2 * c + 1, u64{v.w} << 32 | v.z);
-            v = {static_cast<u32>(a), static_cast<u32>(a >> 32), static_cast<u32>(b), static_cast<u32>(b >> 32)};
+        typename tile<T>::word w[n];
+        tile<T>::get_piece(row, c, w);
+        CCOLL_UNROLL
+        for (u32 i = 0; i < n; ++i) {
+            if constexpr (Replaces) w[i] = f(n * c + i, w[i]);
+            else f(n * c + i, w[i]);
         }
-        if (Replaces) put_shared(row ^ c << 4, v);
+        if constexpr (Replaces) tile<T>::put_piece(row, c, w);
     }
 }
 

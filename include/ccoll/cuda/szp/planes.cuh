@@ -47,6 +47,19 @@ CCOLL_DEVICE u32 byte_of_each(u32 a, u32 b, u32 c, u32 d)
     return __byte_perm(__byte_perm(a, b, pair), __byte_perm(c, d, pair), 0x5410);
 }
 
+template <u32 N>
+struct octet_number {
+    CCOLL_DEVICE constexpr operator u32() const { return N; }
+};
+/// Calls f (number) for each octet of so many planes, at most three. There is always one.
+template <u32 Most = 3, u32 Octet = 0, class F>
+CCOLL_DEVICE void each_octet(u32 planes, F f)
+{
+    f(octet_number<Octet>{});
+    if constexpr (Octet + 1 < Most)
+        if (planes > 8 * (Octet + 1)) each_octet<Most, Octet + 1>(planes, f);
+}
+
 /// Planes as words of memory.
 struct planes_in {
     const u32* at = nullptr;
@@ -80,62 +93,95 @@ CCOLL_DEVICE void get_octet(const planes_in& in, u32 widest, u32 (&b)[8], u32& s
     }
 }
 
-/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
-struct group_in {
-    planes_in planes;
-    u32 widest = 0;  ///< of the group
-    i32 base = 0;
-    u32 ceiling = 0;     ///< on the grid of the bound: not below any |q| of the chunk
-    u64 step = 0;        ///< of the chunk's own grid, or 0
-    u32 exceptions = 0;  ///< where they stand in the chunk, in units
-    bool usual = false;
+/// 32 additions in two's complement at once, plane by plane from the lowest on.
+struct ripple {
+    u32 carry = 0, last = 0;
+    u32 width = 0;  ///< planes up to the last that differs from the one below it, and one more is not needed: it is the sign
+
+    template <u32 Octet>
+    CCOLL_DEVICE void add(u32 (&s)[8], const u32 (&b)[8], u32 widest)
+    {
+        half<Octet, 0>(s, b);
+        if (widest > 8 * Octet + 4) half<Octet, 4>(s, b);
+    }
+
+private:
+    template <u32 Octet, u32 From>
+    CCOLL_DEVICE void half(u32 (&s)[8], const u32 (&b)[8])
+    {
+        CCOLL_UNROLL
+        for (u32 k = From; k < From + 4; ++k) {
+            const u32 x = s[k], y = b[k], sum = x ^ y ^ carry;
+            carry = (x & y) | (x & carry) | (y & carry);
+            if (sum != last) width = 8 * Octet + k + 1;
+            last = sum;
+            s[k] = sum;
+        }
+    }
 };
+
 // Conditions are joined by & and |: && would let a load of one wait for that of the other.
 
 /// Does the chunk have a front? Else nothing of it is read here.
 CCOLL_DEVICE bool has_front(const chunk_place& c, u32 groups) { return c.good & !c.raw & (c.bytes >= front_bytes(groups, false)); }
-/// What is loaded of the front of a chunk, all at once.
-struct group_front {
-    const u8* chunk;
-    uint4 head;
-    uint2 place;
-    u32 bytes, width;
+/// A group of a chunk that the fast kernels take: narrow, and predicted from the left neighbour alone.
+struct group_in {
+    planes_in planes;
+    u32 widest = 0;  ///< of the group
+    bool usual = false;
 
-    /// @param g, blocks  the group, and its blocks
-    CCOLL_DEVICE group_front(const chunk_place& c, u32 g, u32 groups, u32 blocks)
-        : chunk(c.at), head(get_once(c.at)), place(get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g)), bytes(c.bytes)
+    CCOLL_DEVICE u32 base() const { return place_.y; }
+    CCOLL_DEVICE u32 ceiling() const { return head_.z; }  ///< on the grid of the bound: not below any |q| of the chunk
+    CCOLL_DEVICE bool is_own() const { return head_.x == (form_left << 8 | scale_own); }
+    CCOLL_DEVICE double own_step() const { return number_of(u64{head_.w} << 32 | head_.z); }
+    CCOLL_DEVICE bool has_exceptions() const { return head_.y >> 16 != 0; }
+
+    /// Begins to load what the front of the chunk has of the group, all at once. @return planes of the block of this lane
+    CCOLL_DEVICE u32 load(const chunk_place& c, u32 g, u32 groups, u32 blocks)
     {
+        chunk_ = c;
+        head_ = get_once(c.at);
+        place_ = get_constant_pair(c.at + head_bytes + 16 * groups + 8 * g);
         const u32 code = get_constant(c.at + head_bytes + 16 * g + lane() / 8 * 4);
-        width = lane() < blocks ? (place.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        planes.width = lane() < blocks ? (place_.x >> 16 & 255) + (code >> 4 * (lane() & 7) & 15) : 0;
+        return planes.width;
     }
     /// Checks it. By a whole warp. @param up_to, words  sums of widths, up to this lane and of all
     template <class T>
-    CCOLL_DEVICE group_in opened(u32 up_to, u32 words) const
+    CCOLL_DEVICE void open(u32 up_to, u32 words)
     {
-        const u32 at = unit_bytes * (place.x & 0xffff), widest = warp_max(width);
-        const bool own = head.x == (form_left << 8 | scale_own),
-                   common = (head.x == form_left << 8) & (head.w == 0) & (head.z < fast_limit<T>);
-        const bool is_plain = (own | common) & (((head.y & 0xffff) | place.x >> 24) == 0);
-        const bool usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= bytes));
-        group_in r{{reinterpret_cast<const u32*>(chunk + at) + (up_to - width), usual ? width : 0},
-                   widest,
-                   static_cast<i32>(place.y),
-                   head.z,
-                   own ? u64{head.w} << 32 | head.z : 0,
-                   head.y >> 16,
-                   usual};
-        keep(r.planes.at);
-        return r;
+        const u32 at = unit_bytes * (place_.x & 0xffff);
+        const bool common = (head_.x == form_left << 8) & (head_.w == 0) & (head_.z < fast_limit<T>),
+                   is_plain = (is_own() | common) & (((head_.y & 0xffff) | place_.x >> 24) == 0);
+        widest = warp_max(planes.width);
+        usual = is_plain & (widest <= most_fast_planes) & ((words == 0) | (at + 4 * words <= chunk_.bytes));
+        planes.at = reinterpret_cast<const u32*>(chunk_.at + at) + (up_to - planes.width);
+        if (!usual) planes.width = 0;
+        keep(planes.at);
     }
+
+private:
+    chunk_place chunk_{};
+    uint4 head_{};
+    uint2 place_{};
 };
-template <class T>
-CCOLL_DEVICE group_in open_group(const frame_in& f, u32 chunk, u32 g, u32 groups, u32 blocks)
+/// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
+template <class T, u32 N>
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[N], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[N])
 {
-    const chunk_place c = find_chunk(f, chunk);
-    if (!has_front(c, groups)) return {};
-    const group_front front(c, g, groups, blocks);
-    const u32 up_to = sum_up_to(front.width);
-    return front.opened<T>(up_to, __shfl_sync(all_lanes, up_to, 31));
+    chunk_place at[N];
+    u32 fronts = 0, widths = 0;
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) {
+        at[k] = find_chunk(*f[k], chunk);
+        fronts += u32{has_front(at[k], groups)};
+    }
+    if (fronts < N) return;
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
+    const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
+    CCOLL_UNROLL
+    for (u32 k = 0; k < N; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
 }
 
 }  // namespace ccoll::detail::device::szp

@@ -3,6 +3,7 @@
 // the slower way: it has all forms of the wire.
 #pragma once
 
+#include <ccoll/cuda/sections.cuh>
 #include <ccoll/cuda/szp/place.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
@@ -10,13 +11,6 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 /// Value i stands at `padded(i)`, so that lanes that have a block each do not wait for each other.
 CCOLL_DEVICE u32 padded(u32 i) { return i + i / 32; }
 inline constexpr u32 padded_elements = chunk_elements + chunk_elements / 32;
-
-/// What threads tell each other.
-struct team_room {
-    warp_words<u32> words, more[3];
-    warp_words<u64> longs;
-    u32 word;
-};
 
 struct chunk_head {
     u32 scale = 0, form = 0, row = 0, plane = 0, exceptions = 0;
@@ -123,46 +117,37 @@ CCOLL_DEVICE_RARE status read_quanta(const u8* c, u32 bytes, u32 count, bool may
     return status::ok;
 }
 
-/// A chunk that is about to be written: one group for each warp.
+/// A chunk that is about to be written: one group for each warp. Its quanta have 64 bits, whatever they are.
 struct packing {
     group_out group;
-    u64 base = 0;     ///< of a wide group
-    u64 largest = 0;  ///< the largest |q|
-    bool is_wide = false;
+    u64 base = 0, largest = 0;             ///< the base of the group; the largest |q|
     u32 front = 0, before = 0, units = 0;  ///< in units: in front of all planes, in front of those of this group, of both together
 };
 /// Quanta to differences, in place. By all threads; there are barriers in here.
 CCOLL_DEVICE_RARE packing prepare(i64* q, u32 count, team_room& room)
 {
     packing p;
-    const u32 groups = groups_of(count), g = warp();
-    u64 most = 0;
-    for (u32 i = me(); i < count; i += team_threads) {
-        const i64 v = q[padded(i)];
-        most = larger(most, v < 0 ? u64{0} - static_cast<u64>(v) : static_cast<u64>(v));
-    }
-    p.largest = team_max(most, room.longs);
-    p.is_wide = p.largest >= u64{1} << 30;
-    p.front = in_units(front_bytes(groups, p.is_wide));
+    const u32 groups = groups_of(count), g = warp(), first = group_elements * g + 32 * lane();
+    u64 most = 0, folded = 0, negative = 0;
+    p.front = in_units(front_bytes(groups, true));
     if (g < groups) {
-        const u32 blocks = blocks_in_group(count, g), first = group_elements * g + 32 * lane();
-        const u32 values = lane() < blocks ? smaller(count - first, 32u) : 0;
+        const u32 blocks = blocks_in_group(count, g), values = lane() < blocks ? smaller(count - first, 32u) : 0;
         p.base = static_cast<u64>(q[padded(group_elements * g)]);
-        p.group.base = static_cast<i32>(static_cast<u32>(p.base));
-        u64 before = lane() == 0 || values == 0 ? p.base : static_cast<u64>(q[padded(first - 1)]), folded = 0, negative = 0;
+        u64 before = lane() == 0 || values == 0 ? p.base : static_cast<u64>(q[padded(first - 1)]);
         __syncwarp();
         for (u32 i = 0; i < 32; ++i) {
             const u64 v = i < values ? static_cast<u64>(q[padded(first + i)]) : before;
             const i64 d = static_cast<i64>(v - before);
             before = v;
+            most = larger(most, v >> 63 != 0 ? 0 - v : v);
             folded |= static_cast<u64>(d ^ d >> 63);
             negative |= static_cast<u64>(d);
             q[padded(first + i)] = d;
         }
         const u32 high = static_cast<u32>(folded >> 32), low = static_cast<u32>(folded);
-        const u32 width = high != 0 ? 34 + highest_bit(high) : low != 0 ? 2 + highest_bit(low) : static_cast<u32>(negative >> 63);
-        lay_out(p.group, width, blocks);
+        lay_out(p.group, high != 0 ? 34 + highest_bit(high) : low != 0 ? 2 + highest_bit(low) : static_cast<u32>(negative >> 63), blocks);
     }
+    p.largest = team_max(most, room.longs);
     const scanned<u32> all = team_exclusive(lane() == 0 ? p.group.units() : 0, room.words);
     p.before = p.front + __shfl_sync(all_lanes, all.before, 0);
     p.units = p.front + all.all;
@@ -173,16 +158,13 @@ CCOLL_DEVICE_RARE void put_packed(const packing& p, const i64* q, u32 count, u32
 {
     const u32 groups = groups_of(count), g = warp();
     if (me() == 0) {
-        const u64 largest = scale == scale_bound ? p.largest : step;
-        store_as(c, uint4{scale | (form_left | (p.is_wide ? form_wide : 0)) << 8, exceptions << 16, static_cast<u32>(largest),
-                          static_cast<u32>(largest >> 32)});
-        if (groups % 2 != 0 && !p.is_wide) store_as(c + front_bytes(groups, false), u64{0});
+        const u64 word = scale == scale_bound ? p.largest : step;
+        store_as(c, uint4{scale | (form_left | form_wide) << 8, exceptions << 16, static_cast<u32>(word), static_cast<u32>(word >> 32)});
     }
     if (g >= groups) return;
     const group_out& o = p.group;
-    const u32 blocks = blocks_in_group(count, g);
     u32* const planes = reinterpret_cast<u32*>(c + unit_bytes * p.before) + o.before;
-    for (u32 octet = 0; 8 * octet < o.width && lane() < blocks; ++octet) {
+    for (u32 octet = 0; 8 * octet < o.width; ++octet) {
         const i64* const mine = q + padded(group_elements * g + 32 * lane());
         u32 s[8];
         CCOLL_UNROLL
@@ -198,15 +180,8 @@ CCOLL_DEVICE_RARE void put_packed(const packing& p, const i64* q, u32 count, u32
             if (8 * octet + k < o.width) store_as(planes + 8 * octet + k, s[k]);
     }
     if (lane() < 4 * o.units() - o.words) store_as(c + unit_bytes * p.before + 4 * (o.words + lane()), 0u);
-    u32 code = lane() < blocks ? (o.width - o.lowest) << 4 * (lane() & 7) : 0;
-    code |= __shfl_xor_sync(all_lanes, code, 1);
-    code |= __shfl_xor_sync(all_lanes, code, 2);
-    code |= __shfl_xor_sync(all_lanes, code, 4);
-    if ((lane() & 7) == 0) store_as(c + head_bytes + 16 * g + lane() / 2, code);
-    if (lane() != 0) return;
-    const u32 base = p.is_wide ? 0 : static_cast<u32>(o.base);
-    store_as(c + head_bytes + 16 * groups + 8 * g, u64{base} << 32 | o.lowest << 16 | p.before);
-    if (p.is_wide) store_as(c + head_bytes + 24 * groups + 8 * g, p.base);
+    put_group_head(o, c, g, groups, p.before, 0);
+    if (lane() == 0) store_as(c + head_bytes + 24 * groups + 8 * g, p.base);
 }
 
 }  // namespace ccoll::detail::device::szp

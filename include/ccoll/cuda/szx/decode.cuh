@@ -10,8 +10,8 @@ namespace ccoll::inline CCOLL_ABI::detail::device::szx {
 
 template <class T>
 struct decode_room {
-    szp::sections_in<1> section;
-    szp::team_room team;
+    sections_in<1> section;
+    team_room team;
     u32 code;
     T step;
 };
@@ -83,7 +83,7 @@ CCOLL_DEVICE void decode_block(const u8* from, const u8* end, u32 code, u32 here
 template <class E, class T>
 CCOLL_DEVICE_RARE bool restore_exceptions(const chunk_place& from, u32 section, u32 count, E* x, decode_room<T>& s)
 {
-    if (szp::read_sections(from.at, from.bytes, section, count, false, sizeof(T), s.section, s.team) != status::ok) return false;
+    if (read_sections(from.at, from.bytes, section, count, sizeof(T), s.section, s.team) != status::ok) return false;
     CCOLL_NO_UNROLL
     for (u32 left = s.section.masks[0][me()]; left != 0; left &= left - 1) {
         const u32 i = 32 * me() + lowest_bit(left);

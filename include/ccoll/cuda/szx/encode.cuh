@@ -51,9 +51,9 @@ template <class Format, class T>
 struct encode_room {
     alignas(16) u8 image[Format::chunk_elements * sizeof(T)];  // or, for what is rare, values, or the numbers of entries
     u8 codes[most_blocks], thin_codes[most_blocks];
-    szp::team_room team;
+    team_room team;
     u32 masks[team_threads];
-    szp::section_out section;
+    section_out section;
     u32 place;
 };
 
@@ -211,11 +211,14 @@ CCOLL_DEVICE void put_blocks(const T (&v)[Rounds][lane_values], T middles, const
     }
 }
 
-/// Numbers the values of the section, in the image. @return false: there are too many
+/// Numbers the values of the section, in the image, and measures it. @return false: there are too many
 template <class Format, class E, class T>
-CCOLL_DEVICE bool number_values(const E* x, u32 mask, encode_room<Format, T>& s)
+CCOLL_DEVICE bool number_values(const E* x, u32 mask, u32 count, encode_room<Format, T>& s)
 {
-    return szp::find_entries(s.section, mask, s.image, [=](u32 i) { return bits_at(x, i); }, s.team);
+    const places_out p(mask, count, s.team);
+    if (!find_entries(s.section, p, s.image, [=](u32 i) { return bits_at(x, i); }, s.team)) return false;
+    measure_section(s.section, p, s.image, count, sizeof(T), true, s.team);
+    return true;
 }
 /// Plans a chunk without its exceptional values. The others are staged in the image. By all threads.
 template <class Format, class E, class T>
@@ -224,8 +227,7 @@ CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const except
 {
     thinned r;
     r.mask = exceptional::find(x, count, rule);
-    if (!team_any(r.mask != 0, s.team.words) || !number_values(x, r.mask, s)) return r;
-    szp::measure_section(s.section, r.mask, s.image, count, sizeof(T), true, s.team);
+    if (!team_any(r.mask != 0, s.team.words) || !number_values(x, r.mask, count, s)) return r;
     if (s.section.changes > (count - 1) / 32) return r;
     r.chosen = true;
     staged_values::stage(x, count, s.image);
@@ -236,7 +238,7 @@ CCOLL_DEVICE_RARE thinned without_exceptions(const E* x, u32 count, const except
     __syncthreads();
     const auto ends = block_ends<T>::of(s.thin_codes, count);
     r.raw_blocks = ends.raw_blocks;
-    r.section = szp::up_to_multiple(head_bytes + (count + block_elements - 1) / block_elements + ends.all, unit_bytes);
+    r.section = up_to_multiple(head_bytes + (count + block_elements - 1) / block_elements + ends.all, unit_bytes);
     r.bytes = r.section + s.section.bytes;
     return r;
 }
@@ -256,9 +258,9 @@ CCOLL_DEVICE_RARE void put_thinned(const E* x, u32 count, const thinned& thin, c
     if (me() < blocks) to[head_bytes + me()] = s.thin_codes[me()];
     const u32 end = head_bytes + blocks + ends.all;
     if (me() < thin.section - end) to[end + me()] = 0;
-    static_cast<void>(number_values(x, thin.mask, s));  // once more, in place of the values, which have been written
+    static_cast<void>(number_values(x, thin.mask, count, s));  // once more, in place of the values, which have been written
     const auto put = [&](u8* at, u32 i) { store_as(at, bits_at(x, s.section.dictionary[i])); };
-    szp::put_section(s.section, thin.mask, s.image, count, sizeof(T), 0, put, to + thin.section, s.team);
+    put_section(s.section, thin.mask, s.image, count, sizeof(T), 0, put, to + thin.section, s.team);
     if constexpr (tail_bytes<E> > 0)  // a section ends at a multiple of 16 bytes
         if (me() < unit_bytes) to[thin.bytes + me()] = static_cast<u8>(me() == 0 ? tail : 0);
 }

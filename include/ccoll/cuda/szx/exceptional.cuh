@@ -3,8 +3,8 @@
 // each for its own 32 values.
 #pragma once
 
+#include <ccoll/cuda/sections.cuh>
 #include <ccoll/cuda/staged.cuh>
-#include <ccoll/cuda/szp/sections.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szx::exceptional {
 
@@ -19,7 +19,7 @@ struct rule {
 };
 
 /// The bits of all values of this thread's block; 0 if it has none.
-CCOLL_DEVICE u32 whole_mask(u32 count) { return block_elements * me() < count ? szp::whole_block(count, me()) : 0; }
+CCOLL_DEVICE u32 whole_mask(u32 count) { return block_elements * me() < count ? whole_block(count, me()) : 0; }
 
 /// The exceptional values of this thread's block.
 /// @param x  the chunk, in device memory

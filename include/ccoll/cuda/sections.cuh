@@ -1,29 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// cuda/szp/sections.cuh - floor 4. Sections of exceptional values, read and written by a whole thread block. A thread has the places of a
-// block of 32 values. Any bytes are safe to read.
+// cuda/sections.cuh - floor 4. Sections of exceptional values in chunks of SZx and SZp, read and written by a whole thread block. A thread
+// has the places of a block of 32 values. Any bytes are safe to read.
 #pragma once
 
-#include <ccoll/cuda/szp/quanta.cuh>
-#include <ccoll/cuda/szp/wide.cuh>
+#include <ccoll/codec/exceptions/wide.hpp>
+#include <ccoll/cuda/frame.cuh>
 
-namespace ccoll::inline CCOLL_ABI::detail::device::szp {
+namespace ccoll::inline CCOLL_ABI::detail::device {
 
-inline constexpr u32 chunk_blocks = 256, most_entries = 256;
+/// What threads tell each other.
+struct team_room {
+    warp_words<u32> words, more[3];
+    warp_words<u64> longs;
+};
+
+using exceptions::wide;
+inline constexpr u32 wide_bytes = sizeof(wide);
+
+CCOLL_DEVICE wide load_wide(const u8* p) { return {{load_as<u64>(p), load_as<u64>(p + 8), load_as<u64>(p + 16)}}; }
+CCOLL_DEVICE void store_wide(u8* p, const wide& a)
+{
+    CCOLL_UNROLL
+    for (u32 i = 0; i < 3; ++i) store_as(p + 8 * i, a.limb[i]);
+}
+
+/// Blocks of 32 values, and values, of the longest chunk; values of a dictionary.
+inline constexpr u32 most_blocks = 256, most_places = 32 * most_blocks, most_entries = 256;
 inline constexpr u32 section_counts = 1, section_follows = 2;  // bits of its form
 inline constexpr u32 kind_none = 0, kind_all = 1, kind_run = 2, kind_mask = 3;
 
 CCOLL_DEVICE u32 up_to_multiple(u32 v, u32 of) { return (v + of - 1) / of * of; }
+CCOLL_DEVICE u32 section_blocks(u32 count) { return (count + 31) / 32; }
 /// The mask of all values of a block.
 CCOLL_DEVICE u32 whole_block(u32 count, u32 block) { return ones_below(smaller(count - 32 * block, 32u)); }
 
 /// The sections of a chunk: [0] without counts, [1] with counts.
 template <u32 Kinds>
 struct sections_in {
-    u32 masks[Kinds][chunk_blocks];
-    u16 before[Kinds][chunk_blocks];  ///< places in front of a block, of both sections that come before
-    u8 entry[chunk_elements];         ///< of each place, in their order; nothing where there is one entry
-    const u8* values[Kinds];
-    u32 entries[Kinds];
+    u32 masks[Kinds][most_blocks];
+    u16 before[Kinds][most_blocks];  ///< places in front of a block, of both sections that come before
+    u8 entry[most_places];           ///< of each place, in their order; nothing where there is one entry
+    const u8* values[Kinds];         ///< null: there is no such section
+    u32 entries[Kinds];              ///< 0: each place has a value of its own
 
     CCOLL_DEVICE bool has(u32 which, u32 i) const { return (masks[which][i / 32] >> i % 32 & 1) != 0; }
     /// The number of the value of the place of this rank.
@@ -45,10 +63,11 @@ struct sections_in {
 /// @param ranks  places of the section before, if any; those of this one are added    @param follows  where another one stands, or 0
 /// @return the same for all
 template <u32 Kinds>
-CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, bool is_addend, u32 value_bytes, u32& seen, u32& ranks,
-                                 bool& follows, sections_in<Kinds>& s, team_room& room)
+CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, u32 value_bytes, u32& seen, u32& ranks, bool& follows,
+                                 sections_in<Kinds>& s, team_room& room)
 {
-    const u32 blocks = blocks_of(count), mine = me();
+    const bool is_addend = value_bytes == wide_bytes;
+    const u32 blocks = section_blocks(count), mine = me();
     const u64 end = bytes;
     u64 p = u64{at} + 4 + (blocks + 15) / 16 * 4;
     if (p > end) return status::corrupt;
@@ -94,10 +113,7 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, boo
     u32 rank = lengths.before;
     for (u32 i = first; i < last && good && entries > 1; ++i)
         for (u32 k = c[value_runs + 2 * i + 1] + 1u; k > 0; --k) s.entry[ranks + rank++] = c[value_runs + 2 * i];
-    if (me() == 0) {
-        s.values[which] = c + p;
-        s.entries[which] = entries;
-    }
+    if (me() == 0) s.values[which] = c + p, s.entries[which] = entries;
     p += u64{value_bytes} * entries;
     ranks += places.all;
     good = good && p <= end;
@@ -106,24 +122,37 @@ CCOLL_DEVICE status read_section(const u8* c, u32 bytes, u32& at, u32 count, boo
 }
 /// All sections of a chunk. By all threads. @param at  0: there are none    @tparam Kinds  1: what has counts is not read either
 template <u32 Kinds>
-CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count, bool is_addend, u32 value_bytes, sections_in<Kinds>& s,
-                                       team_room& room)
+CCOLL_DEVICE_RARE status read_sections(const u8* c, u32 bytes, u32 at, u32 count, u32 value_bytes, sections_in<Kinds>& s, team_room& room)
 {
     if (at > 0 && me() < 16 && at + 128 * me() < bytes) fetch(c + at + 128 * me());
     for (u32 k = 0; k < Kinds; ++k) s.masks[k][me()] = 0;
-    if (me() < Kinds) s.entries[me()] = 1;
+    if (me() < Kinds) s.entries[me()] = 1, s.values[me()] = nullptr;
     __syncthreads();
     u32 seen = 0, ranks = 0;
     bool more = at > 0;
     while (more)
-        if (const status r = read_section(c, bytes, at, count, is_addend, value_bytes, seen, ranks, more, s, room); r != status::ok)
-            return r;
+        if (const status r = read_section(c, bytes, at, count, value_bytes, seen, ranks, more, s, room); r != status::ok) return r;
     return status::ok;
 }
 
 // ---- writing ----
 
-/// A section that is about to be written. All but the dictionary is the same for all threads.
+/// The places of a section in the block of this thread, and among those of the chunk. By all threads; there are barriers in here.
+struct places_out {
+    u32 mask, kind, before, masks_before, all, masks;
+
+    CCOLL_DEVICE places_out(u32 of_block, u32 count, team_room& room) : mask(of_block)
+    {
+        const u32 whole = me() < section_blocks(count) ? whole_block(count, me()) : 0;
+        kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
+        const scanned<u32> r = team_exclusive(ones_of(mask) | (kind == kind_mask ? 0x10000u : 0), room.words);
+        before = r.before & 0xffff;
+        masks_before = r.before >> 16;
+        all = r.all & 0xffff;
+        masks = r.all >> 16;
+    }
+};
+/// A section that is about to be written: the same for all threads.
 struct section_out {
     u16 dictionary[most_entries];  ///< a place of each value
     u32 entries = 0, places = 0, runs = 0, bytes = 0;
@@ -135,10 +164,9 @@ struct section_out {
 /// @param entry  gets the number of the value of each place, in their order
 /// @return       false: there are too many, and nothing else counts
 template <class Key>
-CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, u8* entry, Key key, team_room& room)
+CCOLL_DEVICE bool find_entries(section_out& s, const places_out& p, u8* entry, Key key, team_room& room)
 {
-    const u32 before = team_exclusive(ones_of(mask), room.words).before;
-    u32 left = mask, found = 0;
+    u32 left = p.mask, found = 0;
     for (;; ++found) {
         const u32 first = team_min(left != 0 ? 32 * me() + lowest_bit(left) : ~0u, room.words);
         if (first == ~0u) break;
@@ -149,45 +177,41 @@ CCOLL_DEVICE bool find_entries(section_out& s, u32 mask, u8* entry, Key key, tea
             const u32 bit = lowest_bit(rest);
             if (!(key(32 * me() + bit) == one)) continue;
             left &= ~(1u << bit);
-            entry[before + ones_of(mask & ones_below(bit))] = static_cast<u8>(found);
+            entry[p.before + ones_of(p.mask & ones_below(bit))] = static_cast<u8>(found);
         }
     }
     if (me() == 0) s.entries = found;
     return true;
 }
 /// A run begins where the entry differs, and at every 256th place, so that none is too long.
-CCOLL_DEVICE bool run_begins(const u8* entry, u32 rank) { return rank % 256 == 0 || entry[rank] != entry[rank - 1]; }
-/// How long the section is. By all threads; there are barriers in here if there are several entries.
-/// @param entry   of each place; not read if there is one entry    @param several  may be true for one entry, if each place has its number
-/// @param counts  its places, and from bit 16 on blocks with a mask
-CCOLL_DEVICE_RARE void measure_section(section_out& s, const u8* entry, u32 count, u32 value_bytes, bool several, u32 counts,
+CCOLL_DEVICE bool run_begins(const u8* entry, bool several, u32 rank)
+{
+    return rank % 256 == 0 || (several && entry[rank] != entry[rank - 1]);
+}
+/// Calls f (place) for each run that begins in the block of this thread.
+template <class F>
+CCOLL_DEVICE void each_run(const places_out& p, const u8* entry, bool several, F f)
+{
+    const u32 by = several ? 1 : 256;
+    for (u32 r = up_to_multiple(p.before, by); r < p.before + ones_of(p.mask); r += by)
+        if (run_begins(entry, several, r)) f(r);
+}
+/// How long the section is. By all threads; there are barriers in here.
+/// @param entry  of each place, which is not read if there are not several
+CCOLL_DEVICE_RARE void measure_section(section_out& s, const places_out& p, const u8* entry, u32 count, u32 value_bytes, bool several,
                                        team_room& room)
 {
-    const u32 blocks = blocks_of(count), places = counts & 0xffff;
-    u32 runs = (places + 255) / 256, changes = 0;
-    if (several) {
-        u32 found = 0;
-        for (u32 r = 32 * me(); r < smaller(32 * me() + 32, places); ++r)
-            found += (run_begins(entry, r) ? 1u : 0u) + (r > 0 && entry[r] != entry[r - 1] ? 0x10000u : 0u);
-        found = team_sum(found, room.words);
-        runs = found & 0xffff;
-        changes = found >> 16;
-    }
+    u32 found = 0;
+    each_run(p, entry, several, [&](u32 r) { found += several && r > 0 && entry[r] != entry[r - 1] ? 0x10001u : 1u; });
+    found = team_sum(found, room.words);
     if (me() == 0) {
-        s.places = places;
-        s.runs = runs;
-        s.changes = changes;
-        const u32 front = 4 + (blocks + 15) / 16 * 4 + 4 * (counts >> 16);
-        s.bytes = places == 0 ? 0 : up_to_multiple(up_to_multiple(front + 2 * runs, 8) + value_bytes * s.entries, unit_bytes);
+        s.places = p.all;
+        s.runs = found & 0xffff;
+        s.changes = found >> 16;
+        const u32 front = 4 + (section_blocks(count) + 15) / 16 * 4 + 4 * p.masks + 2 * s.runs;
+        s.bytes = p.all == 0 ? 0 : up_to_multiple(up_to_multiple(front, 8) + value_bytes * s.entries, unit_bytes);
     }
-    if (several) __syncthreads();
-}
-/// The same, where counts are not known.
-CCOLL_DEVICE void measure_section(section_out& s, u32 mask, const u8* entry, u32 count, u32 value_bytes, bool several, team_room& room)
-{
-    const u32 whole = me() < blocks_of(count) ? whole_block(count, me()) : 0;
-    const u32 counts = team_sum(ones_of(mask) | (mask != 0 && mask != whole ? 0x10000u : 0u), room.words);
-    measure_section(s, entry, count, value_bytes, several, counts, room);
+    __syncthreads();
 }
 /// Writes it. By all threads; there are barriers in here. @param put  (to, number of an entry) writes a value
 template <class Put>
@@ -196,37 +220,26 @@ CCOLL_DEVICE void put_section(const section_out& s, u32 mask, const u8* entry, u
 {
     if (s.bytes == 0) return;
     for (u32 i = me(); i < s.bytes / unit_bytes; i += team_threads) store_as(to + unit_bytes * i, uint4{0, 0, 0, 0});
-    const u32 blocks = blocks_of(count), whole = me() < blocks ? whole_block(count, me()) : 0;
-    const u32 kind = mask == 0 ? kind_none : mask == whole ? kind_all : kind_mask;
-    u32 kinds = kind << 2 * (me() % 4);
+    const places_out p(mask, count, room);  // behind a barrier
+    const u32 masks_at = 4 + (section_blocks(count) + 15) / 16 * 4, runs_at = masks_at + 4 * p.masks;
+    u32 kinds = p.kind << 2 * (me() % 4);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 1);
     kinds |= __shfl_xor_sync(all_lanes, kinds, 2);
-    u32 at = 4 + (blocks + 15) / 16 * 4;
-    const scanned<u32> masks = team_exclusive(kind == kind_mask ? 1u : 0u, room.words);  // behind a barrier
-    if (me() % 4 == 0 && me() < blocks) to[4 + me() / 4] = static_cast<u8>(kinds);
+    if (me() % 4 == 0 && me() < section_blocks(count)) to[4 + me() / 4] = static_cast<u8>(kinds);
     if (me() == 0) store_as(to, (s.entries - 1) | form << 8 | s.runs << 16);
-    if (kind == kind_mask) store_as(to + at + 4 * masks.before, mask);
-    at += 4 * masks.all;
-    const auto put_run = [&](u32 run, u32 first, u32 last) {
-        to[at + 2 * run] = s.entries > 1 ? entry[first] : u8{0};
-        to[at + 2 * run + 1] = static_cast<u8>(last - first - 1);
-    };
-    if (s.entries == 1) {
-        if (me() < s.runs) put_run(me(), 256 * me(), smaller(256 * me() + 256, s.places));
-    } else {
-        u32 starts = 0;
-        const u32 last = smaller(32 * me() + 32, s.places);
-        for (u32 r = 32 * me(); r < last; ++r) starts += run_begins(entry, r);
-        u32 run = team_exclusive(starts, room.words).before;
-        for (u32 r = 32 * me(); r < last; ++r) {
-            if (!run_begins(entry, r)) continue;
-            u32 end = r + 1;
-            while (end < s.places && !run_begins(entry, end)) ++end;
-            put_run(run++, r, end);
-        }
-    }
-    at = up_to_multiple(at + 2 * s.runs, 8);
-    for (u32 i = me(); i < s.entries; i += team_threads) put(to + at + value_bytes * i, i);
+    if (p.kind == kind_mask) store_as(to + masks_at + 4 * p.masks_before, mask);
+    const bool several = s.entries > 1;
+    u32 starts = 0;
+    each_run(p, entry, several, [&](u32) { ++starts; });
+    u32 run = team_exclusive(starts, room.words).before;
+    each_run(p, entry, several, [&](u32 r) {
+        u32 end = several ? r + 1 : smaller(r + 256, s.places);
+        while (end < s.places && !run_begins(entry, several, end)) ++end;
+        to[runs_at + 2 * run] = several ? entry[r] : u8{0};
+        to[runs_at + 2 * run++ + 1] = static_cast<u8>(end - r - 1);
+    });
+    u8* const values = to + up_to_multiple(runs_at + 2 * s.runs, 8);
+    for (u32 i = me(); i < s.entries; i += team_threads) put(values + value_bytes * i, i);
 }
 
-}  // namespace ccoll::detail::device::szp
+}  // namespace ccoll::detail::device
