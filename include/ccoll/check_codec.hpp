@@ -345,9 +345,11 @@ private:
 template <class Codec, class T>
 std::string check_codec()
 {
-    static_assert(std::is_arithmetic_v<T> && !std::is_same_v<T, bool>, "ccoll::check_codec: takes float, double or an integer type");
-    static_assert(has_codec<Codec, T>, "ccoll::check_codec: this codec does not meet ccoll::chunk_codec for this element type");
-    if constexpr (has_codec<Codec, T>) return detail::codec_check<Codec, T>().run();
+    constexpr bool is_number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+    static_assert(is_number, "ccoll::check_codec: takes float, double or an integer type");
+    static_assert(!is_number || has_codec<Codec, T>,
+                  "ccoll::check_codec: this codec does not meet ccoll::chunk_codec for this element type");
+    if constexpr (is_number && has_codec<Codec, T>) return detail::codec_check<Codec, T>().run();
     else return "";
 }
 

@@ -185,9 +185,11 @@ encode_result combine_encoded(std::int32_t factor_a, const_byte_span a, std::int
     static_assert(
         has_homomorphic_codec<Codec, T> && linear_chunk_codec<codec_impl<Codec, T, host_space>, T>,
         "ccoll::combine_encoded: needs a codec that scales encoded streams (its codec_impl has combine_chunks), such as Codec::SZp");
-    return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) {
-        return detail::chunked_addends<Codec, T>::combine(factor_a, x, factor_b, y, dst);
-    });
+    if constexpr (has_homomorphic_codec<Codec, T>)
+        return detail::with_both<Codec, T>(a, b, [&](const frame_view& x, const frame_view& y) {
+            return detail::chunked_addends<Codec, T>::combine(factor_a, x, factor_b, y, dst);
+        });
+    return {0, status::unsupported};
 }
 
 /// Writes the addend of factor a. The decoded result is within |factor| eb. Otherwise as combine_encoded.

@@ -8,6 +8,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/allreduce.hpp>
 #include <ccoll/alltoall.hpp>
+#include <ccoll/bucket.hpp>
 #include <ccoll/codec/szx.hpp>
 #include <ccoll/neighbor.hpp>
 #include <ccoll/p2p.hpp>
@@ -27,6 +28,7 @@ struct arguments {
     std::size_t n;
     ccoll::threads_comm& comm;
     ccoll::neighborhood<ccoll::threads_comm>& grid;
+    ccoll::bucket<float>& tensors;
 };
 
 void call(const arguments& a);
@@ -60,6 +62,8 @@ void call(const arguments& a)
     ccoll::neighbor_alltoallv(a.p, a.list, nullptr, a.q, a.list, a.list, a.grid);
     ccoll::neighbor_allgatherv(a.x, a.y, a.counts, a.grid);
     ccoll::allreduce(a.x, a.grid);
+    ccoll::allreduce_bucket(a.tensors, a.comm, code);
+    ccoll::bcast_bucket(a.tensors, 0, a.comm);
     ccoll::value::allreduce(a.x, a.comm, code);
     ccoll::value::reduce<Codec::SZx, RuntimeBound>(1.0f, 0, a.comm, 1e-3);
     // ---- bad ----
@@ -161,4 +165,12 @@ void call(const arguments& a)
     ccoll::value::allreduce(std::list<float>(3), a.comm);
     // expect: ccoll: calls that return a value take one number (not bool), or a contiguous range
     ccoll::value::allgather(true, a.comm);
+    // expect: it takes (send, counts, recv, root, comm), or with pointers
+    ccoll::scatterv(a.x, a.counts, a.y, a.comm, 0);
+    // expect: it takes (send, recv, counts, comm), (inout, counts, comm), or pointers (send, recv, counts, comm)
+    ccoll::reduce_scatter_v(a.x, a.counts, a.y, a.comm);
+    // expect: it takes (bucket, comm), where bucket is a ccoll::bucket<T> with a name
+    ccoll::allreduce_bucket(a.tensors, 0, a.comm);
+    // expect: it takes (bucket, root, comm), where bucket is a ccoll::bucket<T> with a name
+    ccoll::bcast_bucket(0, a.tensors, a.comm);
 }

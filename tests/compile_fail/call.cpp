@@ -9,6 +9,7 @@
 #include <ccoll/allgather.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/allreduce.hpp>
+#include <ccoll/exec.hpp>
 #include <ccoll/reduce_scatter.hpp>
 #include <ccoll/rooted.hpp>
 #include <ccoll/scan.hpp>
@@ -130,4 +131,14 @@ void call(const arguments& a)
     ccoll::scan<Op::Average>(a.x, a.y, a.comm);
     // expect: ccoll: a stream stands behind the communicator, and these buffers are in host memory
     ccoll::allreduce(a.x, a.y, a.comm, static_cast<stream_of_far_away*>(nullptr));
+    // expect: ccoll: Missing<value> is for floating-point elements
+    ccoll::allreduce<Missing<-1.0>>(a.i, a.comm);
+    // expect: ccoll: this codec does not keep the values that Missing<value> names; use Codec::SZp
+    ccoll::bcast<Codec::Zfp, ErrorBound<1e-3>, Missing<1e20>>(a.x, 0, a.comm);
+    // expect: ccoll::FixedBits: a value takes 2 to 50 bits
+    static_cast<void>(FixedBits<51>::value);
+    // expect: ccoll: Exec::Threads takes 1 to 64 threads
+    static_cast<void>(Exec::Threads<65>::width());
+    // expect: ccoll::shaped: the buffer must outlive the view
+    ccoll::allreduce(ccoll::shaped(std::vector<float>(100), {10, 10}), a.y, a.comm);
 }

@@ -2,9 +2,11 @@
 // Bad codecs, and bad calls of codecs alone; as call.cpp.
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <ccoll/allreduce.hpp>
+#include <ccoll/check_codec.hpp>
 #include <ccoll/codec.hpp>
 #include <ccoll/p2p.hpp>
 #include <ccoll/transport/threads.hpp>
@@ -111,4 +113,14 @@ void call(std::vector<float>& x, std::vector<int>& i, std::vector<std::byte>& by
     ccoll::send<MayThrow, ErrorBound<1>>(x, 0, 0, comm);
     // expect: ccoll: a codec that adds encoded streams needs all of adds_non_finite, max_addend_bytes
     ccoll::send<AddsALittle, ErrorBound<1>>(x, 0, 0, comm);
+    // expect: ccoll::decode: the buffer must hold non-const elements of a type that this codec has a host implementation for
+    (void)ccoll::decode<Codec::PipeSZx>(bytes, std::as_const(x));
+    // expect: ccoll::encode_addend: needs a codec that adds encoded streams
+    (void)ccoll::encode_addend<Codec::PipeSZx>(x, bytes, 1e-3);
+    // expect: ccoll::combine_encoded: needs a codec that scales encoded streams
+    (void)ccoll::combine_encoded<Codec::PipeSZx, float>(1, bytes, -1, bytes, bytes);
+    // expect: ccoll::check_codec: this codec does not meet ccoll::chunk_codec for this element type
+    (void)ccoll::check_codec<UnknownCodec, float>();
+    // expect: ccoll::check_codec: takes float, double or an integer type
+    (void)ccoll::check_codec<Codec::None, bool>();
 }
