@@ -17,8 +17,7 @@ known_parts='collectives small codecs threads tables'
 read_arguments readme 3,6 "$@"
 if [ ${#parts[@]} = 0 ]; then read -ra parts <<<"$known_parts"; fi
 
-# Two ranks, with a core each if there are two: latencies through memory, overlap on links, where waiting ranks spin, because those of the lab
-# would otherwise sleep in test() as well.
+# Two ranks, with a core each if there are two: latencies through memory, overlap on links, where waiting ranks spin, because each has a core.
 small() {
     local mpi program json=out/small.jsonl
     mkdir -p out build/collectives
