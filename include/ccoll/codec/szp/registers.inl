@@ -14,17 +14,15 @@ typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
 
-template <class T>
-CCOLL_INLINE addable quanta_at(const T* x, const grid<T>& z, rounding how) noexcept
+CCOLL_INLINE addable quanta_at(const float* x, const grid<float>& z, rounding how) noexcept
 {
-    if constexpr (is_f32<T>) {
-        if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
-        if (how == rounding::mixed) {
-            const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu,
-                          below = reinterpret_cast<addable>(bits < z.usual);
-            return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
-        }
-    }
+    if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
+    if (how == rounding::in_double) return reinterpret_cast<addable>(nearest_in_double(x, z));
+    const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu, below = reinterpret_cast<addable>(bits < z.usual);
+    return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
+}
+CCOLL_INLINE addable quanta_at(const double* x, const grid<double>& z, rounding /*how*/) noexcept
+{
     return reinterpret_cast<addable>(nearest_in_double(x, z));
 }
 template <class T>
