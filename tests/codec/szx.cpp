@@ -424,7 +424,7 @@ TEST_CASE("the bytes of SZx are those of wire version 7", "[codec][szx][golden]"
     // Middle 3.5; differences -3.5 .. 3.5 are -7 .. 7 steps of 1.9375 / 4, and 128 stands for 0.
     const auto frame = round_trip::frame_of<Codec::SZx>(x, 0.25);
     CHECK(hex(ccoll::const_byte_span(frame).first(32)) ==
-          "43434f4c06010000"
+          "43434f4c07010000"
           "0800000000000000"
           "000000000000d03f"
           "0020000001000000");
@@ -452,7 +452,7 @@ TEST_CASE("the bytes of SZx are those of wire version 7", "[codec][szx][golden]"
 
     const auto piped = round_trip::frame_of<Codec::PipeSZx>(std::vector<double>{0, 1, 2, 3, 4, 5, 6, 7}, 0.25);
     CHECK(hex(ccoll::const_byte_span(piped).first(32)) ==
-          "43434f4c06020100"
+          "43434f4c07020100"
           "0800000000000000"
           "000000000000d03f"
           "0014000001000000");

@@ -176,6 +176,12 @@ void add_forms(std::vector<workload>& all)
 template <class T>
 void add_szp(std::vector<workload>& all)
 {
+    std::vector<T> constant(61, T(2.5));  // a short chunk of equal values, and something else behind it
+    constant[60] = 0;
+    all.push_back(
+        {"encode a short constant",
+         [=](const emulator::options& how) { return written(encode_with<SZp, T>(std::span<const T>(constant).first(60), 1e-3, how)); },
+         {}});
     constexpr bool is_float = sizeof(T) == 4;
     const auto movement = [&](const std::string& name, const std::vector<T>& x, double eb, std::size_t from = 0) {
         add_movement<SZp, T>(all, name, x, eb, from);

@@ -14,11 +14,11 @@ struct team_room {
     warp_words<u64> longs;
 };
 
-using exceptions::wide;
-inline constexpr u32 wide_bytes = sizeof(wide);
+using wide_integer = exceptions::wide;
+inline constexpr u32 wide_bytes = sizeof(wide_integer);
 
-CCOLL_DEVICE wide load_wide(const u8* p) { return {{load_as<u64>(p), load_as<u64>(p + 8), load_as<u64>(p + 16)}}; }
-CCOLL_DEVICE void store_wide(u8* p, const wide& a)
+CCOLL_DEVICE wide_integer load_wide(const u8* p) { return {{load_as<u64>(p), load_as<u64>(p + 8), load_as<u64>(p + 16)}}; }
+CCOLL_DEVICE void store_wide(u8* p, const wide_integer& a)
 {
     CCOLL_UNROLL
     for (u32 i = 0; i < 3; ++i) store_as(p + 8 * i, a.limb[i]);
@@ -47,7 +47,7 @@ struct sections_in {
     /// The number of the value of the place of this rank.
     CCOLL_DEVICE u32 number_at(u32 which, u32 rank) const { return entries[which] == 1 ? 0 : entry[rank]; }
     /// Of an addend: entry i, or the only one.
-    CCOLL_DEVICE wide wide_of_entry(u32 which, u32 i) const
+    CCOLL_DEVICE wide_integer wide_of_entry(u32 which, u32 i) const
     {
         return load_wide(values[which] + wide_bytes * (entries[which] == 1 ? 0 : i));
     }

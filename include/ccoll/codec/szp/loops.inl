@@ -3,8 +3,8 @@
 //
 // The namespace that includes this file has these primitives on the 32 values of a block:
 //   quanta, running                            registers, or arrays; the last quantum
-//   quantise(x, z, how, to)                    rint(x i); a value that has no quantum becomes hold_out, or anything that differs from its
-//                                              neighbours by 2^15 or more
+//   quantise(x, z, how, to)                    rint(x i); a value from z.usual on (f32, fast) or z.narrow on becomes hold_out, or anything
+//                                              that differs from its neighbours by 2^15 or more
 //   store(q, to), load(from, q)                32 numbers
 //   difference(from, q)                        from[i] - from[i - 1]
 //   subtract(from, q), add_to(from, q)         q[i] -= from[i], q[i] += from[i]

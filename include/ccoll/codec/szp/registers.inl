@@ -2,7 +2,7 @@
 // codec/szp/registers.inl - floor 2. Primitives of szp/loops.inl that follow from others where quanta are registers. The namespace that
 // includes this file has lanes, the bytes of a register; quanta, whose v[] are registers; running, a register; and for those
 //   nearest(x, z)               rint(x i) of a register's f32, in T, and what quantise() makes of large values
-//   nearest_in_double(x, z)     rint(x i) in double, and the same
+//   nearest_in_double(x, z)     the same in double
 //   times(q, step)              q step in f32
 //   times<Half>(q, step)        q step in f64, of one half of the register
 //   get_planes(in, width, q)    differences
@@ -14,17 +14,15 @@ typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
 
-template <class T>
-CCOLL_INLINE addable quanta_at(const T* x, const grid<T>& z, rounding how) noexcept
+CCOLL_INLINE addable quanta_at(const float* x, const grid<float>& z, rounding how) noexcept
 {
-    if constexpr (is_f32<T>) {
-        if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
-        if (how == rounding::mixed) {
-            const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu,
-                          below = reinterpret_cast<addable>(bits < z.usual);
-            return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
-        }
-    }
+    if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
+    if (how == rounding::in_double) return reinterpret_cast<addable>(nearest_in_double(x, z));
+    const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu, below = reinterpret_cast<addable>(bits < z.usual);
+    return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
+}
+CCOLL_INLINE addable quanta_at(const double* x, const grid<double>& z, rounding /*how*/) noexcept
+{
     return reinterpret_cast<addable>(nearest_in_double(x, z));
 }
 template <class T>

@@ -3,8 +3,8 @@
 // get bridges, and quanta on another grid take the place of values. Then the usual way goes on. Nothing of this is in its registers.
 #pragma once
 
-#include <ccoll/cuda/szp/place.cuh>
 #include <ccoll/cuda/szp/law.cuh>
+#include <ccoll/cuda/szp/place.cuh>
 
 namespace ccoll::inline CCOLL_ABI::detail::device::szp {
 

@@ -51,6 +51,7 @@ struct extent {
 template <bool Measure, u32 Octet, class T>
 CCOLL_DEVICE void get_differences(shared_address row, T by, u32 before, u32 (&to)[8], u32 (&above)[8], extent& all)
 {
+    keep(row);  // addresses of its pieces would take registers between two calls
     CCOLL_UNROLL
     for (u32 j = 0; j < 8; ++j) {
         u32 q[4];

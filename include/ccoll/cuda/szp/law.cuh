@@ -99,6 +99,8 @@ CCOLL_DEVICE_RARE host::grid<T> find_grid(const arguments<T>& a, Each each, bool
     return grid_for(a.z, static_cast<word_of<T>>(team_max(u64{most}, room.longs)), lattice);
 }
 
+using exceptions::wide;
+
 /// What an addend has of an exceptional value.
 template <class T>
 CCOLL_DEVICE_RARE wide wide_of(word_of<T> bits, double step, bool is_missing)

@@ -74,9 +74,9 @@ CCOLL_DEVICE_RARE status write_chunk(const arguments<T>& a, Room& room, u32 chun
         const auto each = [&](auto f) {
             for (u32 i = 0; i < there; ++i) f(load_as<word_of<T>>(x + first + i));
         };
-        const word_of<T> one = load_as<word_of<T>>(x);
         bool is_raw = !a.z.usable || count < host::least_constant;
-        if (count < host::least_values) each([&](word_of<T> v) { is_raw = is_raw || v != one; });  // nothing but a constant
+        for (u32 i = 0; i < there && count < host::least_values; ++i)
+            is_raw = is_raw || load_as<word_of<T>>(x + first + i) != load_as<word_of<T>>(x);  // nothing but a constant
         if (!team_any(is_raw, room.team.words)) z = find_grid(a, each, far_count, room.team);
         else z.step = 0;
         if (z.step == 0) return put_raw(a, x, chunk, count, room.place);

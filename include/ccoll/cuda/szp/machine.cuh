@@ -54,11 +54,13 @@ CCOLL_DEVICE u32 get_if(bool has, const u32* p)
     return has ? load_as<u32>(p + At) : 0xdeadbeefu;
 #endif
 }
-/// The pointer is not computed again from its parts.
-CCOLL_DEVICE void keep([[maybe_unused]] const u32*& p)
+/// An address is not computed again from its parts, and what was computed from it is not kept.
+template <class Address>
+CCOLL_DEVICE void keep([[maybe_unused]] Address& a)
 {
 #if defined(__CUDACC__)
-    asm volatile("" : "+l"(p));
+    if constexpr (sizeof a == 8) asm volatile("" : "+l"(a));
+    else asm volatile("" : "+r"(a));
 #endif
 }
 CCOLL_DEVICE void copy_to_shared(shared_address to, const void* from)
