@@ -11,7 +11,7 @@
 namespace preload {
 
 /// Why a call is left to MPI.
-enum class reason { no_rule, by_rule, elements, operation, communicator, empty, nonblocking, fresh, not_measured, does_not_pay, unread };
+enum class reason { no_rule, by_rule, elements, operation, communicator, empty, nonblocking, fresh, does_not_pay, unread };
 inline constexpr const char* reason_names[] = {"no rule of the plan fits",
                                                "a rule says mpi",
                                                "not floats of one kind",
@@ -20,7 +20,6 @@ inline constexpr const char* reason_names[] = {"no rule of the plan fits",
                                                "no elements",
                                                "nonblocking or persistent",
                                                "no blocking call on this communicator before",
-                                               "auto measures no minimum and no maximum",
                                                "measured, and compression does not pay",
                                                "no plan"};
 

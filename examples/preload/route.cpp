@@ -268,7 +268,6 @@ decision decide(const arguments& a, bool later)
         if (!each.ranks.has(static_cast<std::uint64_t>(f.p)) || (reduces(a.which) && !bit(each.operations, d.op))) continue;
         if (!each.communicator.empty() && each.communicator != f.name) continue;
         if (!each.compresses) return d.why = reason::by_rule, d;
-        if (is_measured(each.choice) && reduces(a.which) && d.op != operation::sum) return d.why = reason::not_measured, d;
         if (later && !f.attached) return until_attached(d, f);
         d.taken = &each;
         if (now.nonblocking && !f.attached) attach(a.comm, f);

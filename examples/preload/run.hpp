@@ -97,8 +97,7 @@ auto call(const order& o)
     }
 }
 
-/// Collectives without counts, which decide by what they measure. Of reductions sums alone: minima and maxima of long vectors are rare, and
-/// their candidates would take a compiler as long as all the rest.
+/// Collectives without counts, which decide by what they measure.
 template <class T, class Bound>
 ccoll::report call_measured(const order& o)
 {
@@ -106,10 +105,12 @@ ccoll::report call_measured(const order& o)
     T* const recv = static_cast<T*>(o.recv);
     const MPI_Comm c = o.comm;
     const double eb = o.bound;
+    const auto reduction = [&](auto call) { return with_operation(o.op, call); };
     switch (o.which) {
-    case what::allreduce: return ccoll::allreduce<Plan>(o.send, recv, o.n, c, eb);
-    case what::reduce: return ccoll::reduce<Plan>(o.send, recv, o.n, o.root, c, eb);
-    case what::reduce_scatter_block: return ccoll::reduce_scatter<Plan>(o.send, recv, o.n, c, eb);
+    case what::allreduce: return reduction([&]<class Op>(Op) { return ccoll::allreduce<Plan, Op>(o.send, recv, o.n, c, eb); });
+    case what::reduce: return reduction([&]<class Op>(Op) { return ccoll::reduce<Plan, Op>(o.send, recv, o.n, o.root, c, eb); });
+    case what::reduce_scatter_block:
+        return reduction([&]<class Op>(Op) { return ccoll::reduce_scatter<Plan, Op>(o.send, recv, o.n, c, eb); });
     case what::bcast: return ccoll::bcast<Plan>(recv, o.n, o.root, c, eb);
     case what::allgather: return ccoll::allgather<Plan>(o.send, recv, o.n, c, eb);
     case what::alltoall: return ccoll::alltoall<Plan>(o.send, recv, o.n, c, eb);
@@ -133,12 +134,13 @@ ccoll::request begin(const order& o)
 
 }  // namespace preload
 
-// The codecs come from ccoll::compiled, which has nothing of MPI in them.
-#define PRELOAD_RUNS(T)                                                  \
-    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::None, T);     \
-    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::Lossless, T); \
-    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZp, T);      \
-    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZe, T);      \
-    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZx, T);      \
-    template ccoll::report preload::run<T>(const preload::order&);       \
+// The codecs come from ccoll::compiled, which has nothing of MPI in them. Samples (auto) go to the chunks of SZp directly.
+#define PRELOAD_RUNS(T)                                                                          \
+    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::None, T);                             \
+    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::Lossless, T);                         \
+    extern template struct ccoll::codec_impl<ccoll::policies::Codec::SZp, T, ccoll::host_space>; \
+    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZp, T);                              \
+    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZe, T);                              \
+    CCOLL_CODEC_OF_PROGRAM(extern, ccoll::policies::Codec::SZx, T);                              \
+    template ccoll::report preload::run<T>(const preload::order&);                               \
     template ccoll::request preload::begin<T>(const preload::order&)
