@@ -363,9 +363,8 @@ private:
             if (d.bound.lossy)
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
-            mine =
-                e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1,
-                         link_.memory());
+            mine = e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative,
+                            std::uint64_t{number} + 1, link_.memory());
             mine.seconds = seconds;
             return;
         }

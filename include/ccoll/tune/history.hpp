@@ -60,7 +60,8 @@ public:
     {
         if (size_ == 0) return unknown;
         auto sorted = all_;
-        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_), middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
+        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_),
+                   middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
         std::nth_element(sorted.begin(), middle, end);
         return *middle;
     }
@@ -236,7 +237,8 @@ private:
         since_round_ = 0;
         rival_ = current_;
         for (std::size_t c = 0; c < size_; ++c)
-            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_])) rival_ = c;
+            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_]))
+                rival_ = c;
         const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1), cost = calls_of_round + 2 * slower;
         round_after_ = static_cast<unsigned>(cost / limits_.share) << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
     }
@@ -340,7 +342,7 @@ private:
     figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
     std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
     unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
-    std::size_t rival_ = 0;  // the choice itself: there is none
+    std::size_t rival_ = 0;                                                // the choice itself: there is none
     unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
     std::uint32_t number_ = 0;
     std::uint64_t calls_ = 0;
