@@ -298,16 +298,9 @@ private:
         p.listener->calls = &calls;
         p.listener->has_compared = &known.settings_compared;
         p.listener->now_s = &steady_seconds;
-        p.listener->fastest = every_result_needs_every_rank();
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
         if (turn.samples) sample(calls.number(), p.listener->mine);
-    }
-    /// As in an allreduce. Then no rank ends before all have begun.
-    bool every_result_needs_every_rank() const
-    {
-        const collective_facts& facts = any_.what.facts;
-        return facts.reduces && facts.one_vector && !facts.one_way;
     }
     static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
 
