@@ -14,8 +14,7 @@
 //
 // The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
 // late does not count. Ranks that share a core may end the comparison 0.2 ms apart, and short calls seem longer by that: this speaks for
-// the incumbent. The fastest rank, which began last, is no better: it finds messages that were sent while it was not there yet. With its
-// seconds the choice was slower than MPI by a third in shared memory (64 KiB, 2 ranks).
+// the incumbent. The fastest rank, which began last, is no better: it finds messages that were sent while it was not there yet.
 #pragma once
 
 #include <algorithm>
