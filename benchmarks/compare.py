@@ -20,7 +20,7 @@ SPREADS = {"of_plain": ["of_plain_quartiles"], "ms": ["ms_quartiles", ("ms_min",
 # What tells rows from each other.
 NAMES = {"operation", "variant", "what", "algorithm", "codec", "field", "type", "bytes", "raw_bytes", "ranks", "link", "mpi", "elements", "isa",
          "relative_bound", "bound_of_range", "record", "stage", "note", "machine", "rate", "bound", "app", "plan", "figure", "codecs", "gbit", "mb",
-         "pattern", "compression", "offered", "bit_error_rate", "job", "name"}
+         "pattern", "compression", "offered", "bit_error_rate", "job", "name", "calls_before"}
 DECIDED = {"algorithm", "codec"}  # by Codec::Auto, whose rows have a reason
 
 

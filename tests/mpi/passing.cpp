@@ -44,7 +44,8 @@ void communicators_come_and_go(int p)
             const floats x(3, 1);
             floats y(3), all(static_cast<std::size_t>(size));
             EXPECT(is_from_mpi(ccoll::allreduce(x, y, comm)) && y[2] == static_cast<float>(size));
-            EXPECT(is_from_mpi(ccoll::allgather(floats(1, static_cast<float>(me)), all, comm)) && all[static_cast<std::size_t>(size) - 1] == static_cast<float>(size - 1));
+            EXPECT(is_from_mpi(ccoll::allgather(floats(1, static_cast<float>(me)), all, comm)) &&
+                   all[static_cast<std::size_t>(size) - 1] == static_cast<float>(size - 1));
         }
         MPI_Comm_free(&comm);
     }
@@ -87,6 +88,22 @@ void ways_differ(int p)
     }
 }
 
+/// Compilers must not keep old values of a buffer that is on the stack, because a call seems to see only its address.
+void results_on_the_stack(int p)
+{
+    for (int k = 0; k < 4; ++k) {
+        float x[2] = {1, static_cast<float>(k)}, y[2] = {-1, -1};
+        ccoll::allreduce(x, y, MPI_COMM_WORLD);
+        EXPECT(y[0] == static_cast<float>(p) && y[1] == static_cast<float>(p * k));
+        double z[1] = {check::rank == 0 ? 7.0 : 0.0};
+        ccoll::bcast(z, 0, MPI_COMM_WORLD);
+        EXPECT(z[0] == 7);
+        int mine[1] = {check::rank}, sum[1] = {0};
+        ccoll::allreduce(&mine[0], &sum[0], 1, MPI_COMM_WORLD);
+        EXPECT(sum[0] == p * (p - 1) / 2);
+    }
+}
+
 /// Denormal numbers are added as such, whatever the program has set.
 void environment([[maybe_unused]] int p)
 {
@@ -115,6 +132,7 @@ int main(int argc, char** argv)
     mistakes(p);
     ways_differ(p);
     environment(p);
+    results_on_the_stack(p);
 
     floats x(6, 1), y(6), z(6);
     ccoll::request begun = ccoll::iallreduce(x, z, MPI_COMM_WORLD);  // from now on blocking calls move it on
@@ -127,6 +145,7 @@ int main(int argc, char** argv)
         MPI_Query_thread(&level);
         if (level < MPI_THREAD_SERIALIZED)
             EXPECT(trouble_of([&] { ccoll::allreduce(x, y, MPI_COMM_WORLD); }) == ccoll::status::no_communicator);
-    }).join();
+    })
+        .join();
     return check::finish();
 }

@@ -282,7 +282,8 @@ template <class Collective, class Space, class Choice, element T, class Comm, cl
 report pass_on_or(Long go_the_long_way, const plain_buffers<T>& buffers, int root, const Comm& comm, Extra&... extra)
 {
     using plan = typename passing_plan<Choice>::type;
-    using passes = typename std::conditional_t<is_tuned<Choice>, measuring<Collective, T, Space, Choice, link_of<Comm>>, passing_plan<Choice>>::passes;
+    using passes =
+        typename std::conditional_t<is_tuned<Choice>, measuring<Collective, T, Space, Choice, link_of<Comm>>, passing_plan<Choice>>::passes;
     const extras more(extra...);
     passes may(more.eb);
     const passed how = pass_on<Collective, plan>(comm, buffers, root, may);

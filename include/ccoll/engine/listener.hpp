@@ -14,7 +14,6 @@ struct listener {
     const char* objection = nullptr;    ///< why this rank cannot make the call; all ranks will be told that it cannot
     bool* has_compared = nullptr;       ///< becomes false if the comparison fails, so that the next call compares settings again
     double (*now_s)() = nullptr;        ///< a clock; calls that do not measure refer to none
-    bool fastest = false;               ///< the seconds of the fastest rank count, and not of the slowest
     double scale = 1;                   ///< from seconds of this call to seconds of a call of the usual size of its class
 
     /// Ranks have compared their arguments.
@@ -31,7 +30,7 @@ struct listener {
     {
         if (calls == nullptr || since_ == 0) return;
         const double seconds = now_s() - std::exchange(since_, 0.0);
-        mine.seconds = well ? static_cast<float>(std::max(seconds * scale, 1e-9) * (fastest ? -1 : 1)) : 0;  // the largest wins
+        mine.seconds = well ? static_cast<float>(std::max(seconds * scale, 1e-9)) : 0;
     }
 
 private:

@@ -298,16 +298,9 @@ private:
         p.listener->calls = &calls;
         p.listener->has_compared = &known.settings_compared;
         p.listener->now_s = &steady_seconds;
-        p.listener->fastest = every_result_needs_every_rank();
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
         if (turn.samples) sample(calls.number(), p.listener->mine);
-    }
-    /// As in an allreduce. Then no rank ends before all have begun.
-    bool every_result_needs_every_rank() const
-    {
-        const collective_facts& facts = any_.what.facts;
-        return facts.reduces && facts.one_vector && !facts.one_way;
     }
     static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
 
@@ -363,9 +356,8 @@ private:
             if (d.bound.lossy)
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
-            mine =
-                e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative, std::uint64_t{number} + 1,
-                         link_.memory());
+            mine = e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative,
+                            std::uint64_t{number} + 1, link_.memory());
             mine.seconds = seconds;
             return;
         }

@@ -12,14 +12,13 @@
 //              are few where calls take half a millisecond. If figures change, the class is explored again; if they do not, rarely, and
 //              ever more rarely.
 //
-// The seconds of a call are those from the moment when all ranks have compared their arguments, so a rank that comes late does not count.
-// They are those of the slowest rank. In an allreduce they are those of the fastest one: no rank ends before all have begun, so it is the
-// rank that began last, and the others have waited for it. Ranks that share a core end a comparison up to 0.2 ms apart.
+// The seconds of a call are those of its slowest rank, from the moment when all ranks have compared their arguments. So a rank that comes
+// late does not count. Ranks that share a core may end the comparison 0.2 ms apart, and short calls seem longer by that: this speaks for
+// the incumbent. The fastest rank, which began last, is no better: it finds messages that were sent while it was not there yet.
 #pragma once
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -60,7 +59,8 @@ public:
     {
         if (size_ == 0) return unknown;
         auto sorted = all_;
-        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_), middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
+        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(size_),
+                   middle = sorted.begin() + static_cast<std::ptrdiff_t>((size_ - 1) / 4);
         std::nth_element(sorted.begin(), middle, end);
         return *middle;
     }
@@ -152,7 +152,7 @@ public:
     {
         ++number_;
         const std::size_t timed = std::exchange(told_, running_);
-        const double seconds = std::abs(static_cast<double>(all.seconds));
+        const auto seconds = static_cast<double>(all.seconds);
         if (all.bits > 0) seen_ = all;
         const bool counts = seconds > 0 && (stage_ == stage::settled || step_ > 0);
         if (counts) note(timed, seconds);
@@ -236,7 +236,8 @@ private:
         since_round_ = 0;
         rival_ = current_;
         for (std::size_t c = 0; c < size_; ++c)
-            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_])) rival_ = c;
+            if (c != current_ && best_[c] <= limits_.rival * best_[current_] && (rival_ == current_ || best_[c] < best_[rival_]))
+                rival_ = c;
         const double slower = std::max(0.0, best_[rival_] / best_[current_] - 1), cost = calls_of_round + 2 * slower;
         round_after_ = static_cast<unsigned>(cost / limits_.share) << std::min(rounds_ - std::min(rounds_, steady_rounds), most_doublings);
     }
@@ -340,7 +341,7 @@ private:
     figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
     std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
     unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
-    std::size_t rival_ = 0;  // the choice itself: there is none
+    std::size_t rival_ = 0;                                                // the choice itself: there is none
     unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
     std::uint32_t number_ = 0;
     std::uint64_t calls_ = 0;

@@ -156,7 +156,7 @@ inline verdict read_verdict(const_byte_span from) noexcept
 /// What a rank tells the others of a call that was timed, and of its values, where a call measures its candidates (tune/history.hpp). The
 /// largest of all ranks counts.
 struct figures {
-    float seconds = 0;   ///< of the last call that listened; 0: it was not timed; negative: those of the fastest rank count
+    float seconds = 0;   ///< of the last call that listened; 0: it was not timed
     float bits = 0;      ///< per value, of a sample of the values; 0: there was no sample
     float encode_s = 0;  ///< seconds to encode a value of the sample
     float decode_s = 0;  ///< seconds to decode one
