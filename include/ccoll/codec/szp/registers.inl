@@ -14,28 +14,27 @@ typedef u32 addable __attribute__((vector_size(lanes)));
 typedef addable addable_in_memory __attribute__((aligned(4), may_alias));
 inline constexpr std::size_t in_register = lanes / sizeof(i32), registers = block_elements / in_register;
 
-CCOLL_INLINE addable quanta_at(const float* x, const grid<float>& z, rounding how) noexcept
+CCOLL_INLINE running quanta_at(const float* x, const grid<float>& z, rounding how) noexcept
 {
-    if (how == rounding::fast) return reinterpret_cast<addable>(nearest(x, z));
-    if (how == rounding::in_double) return reinterpret_cast<addable>(nearest_in_double(x, z));
+    if (how == rounding::fast) return nearest(x, z);
+    if (how == rounding::in_double) return nearest_in_double(x, z);
+    const addable in_t = reinterpret_cast<addable>(nearest(x, z)), in_double = reinterpret_cast<addable>(nearest_in_double(x, z));
     const addable bits = *reinterpret_cast<const addable_in_memory*>(x) & 0x7fffffffu, below = reinterpret_cast<addable>(bits < z.usual);
-    return (reinterpret_cast<addable>(nearest(x, z)) & below) | (reinterpret_cast<addable>(nearest_in_double(x, z)) & ~below);
+    return reinterpret_cast<running>((in_t & below) | (in_double & ~below));
 }
-CCOLL_INLINE addable quanta_at(const double* x, const grid<double>& z, rounding /*how*/) noexcept
-{
-    return reinterpret_cast<addable>(nearest_in_double(x, z));
-}
-template <class T>
-CCOLL_INLINE void quantise(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
-{
-    CCOLL_UNROLLED for (std::size_t i = 0; i < block_elements; i += in_register) * reinterpret_cast<addable_in_memory*>(to + i) =
-        quanta_at(x + i, z, how);
-}
+CCOLL_INLINE running quanta_at(const double* x, const grid<double>& z, rounding /*how*/) noexcept { return nearest_in_double(x, z); }
 CCOLL_INLINE addable number_at(const i32* from) noexcept { return *reinterpret_cast<const addable_in_memory*>(from); }
 CCOLL_INLINE void store(const quanta& q, i32* to) noexcept
 {
     CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) * reinterpret_cast<addable_in_memory*>(to + in_register * i) =
         reinterpret_cast<addable>(q.v[i]);
+}
+template <class T>
+CCOLL_INLINE void quantise(const T* x, const grid<T>& z, rounding how, i32* to) noexcept
+{
+    quanta q;
+    CCOLL_UNROLLED for (std::size_t i = 0; i < registers; ++i) q.v[i] = quanta_at(x + in_register * i, z, how);
+    store(q, to);
 }
 CCOLL_INLINE void load(const i32* from, quanta& q) noexcept
 {
