@@ -5,6 +5,8 @@
 #include "codec/szp.hpp"
 #include "support/szp_reference.hpp"
 
+#include <ccoll/codec/szp/layout.hpp>
+
 namespace szp_cases {
 
 TEMPLATE_TEST_CASE("frames and addends of SZp that another encoder wrote are read and added", "[codec][szp][wire]", float, double)
@@ -192,6 +194,51 @@ TEMPLATE_TEST_CASE("every truncation of a frame of SZp is corrupt, also where he
             accepted += found != status::corrupt;
         }
         CHECK(accepted == 0);
+    }
+}
+
+// In a frame a chunk ends with up to 15 zeros, so that a decoder which reads a byte too many is not noticed there.
+TEST_CASE("a chunk of SZp is refused if it is a byte shorter than its head or a group needs", "[codec][szp][total]")
+{
+    namespace szp = ccoll::detail::szp;
+    const auto accepts = [](const bytes& chunk, std::size_t size, std::size_t n) {
+        szp::chunk_view v;
+        const bytes own(chunk.begin(), chunk.begin() + static_cast<std::ptrdiff_t>(size));
+        if (szp::read_chunk(own, n, v) != status::ok) return false;
+        szp::group_view group;
+        for (std::size_t g = 0; g < v.groups; ++g)
+            if (!v.open(g, group)) return false;
+        return true;
+    };
+    for (const std::size_t n : {1u, 32u, 1024u, 1025u, 8192u}) {
+        const std::size_t groups = szp::groups_of(n);
+        for (const unsigned flags : {1u, 3u, 5u}) {
+            INFO("n " << n << ", form " << flags);
+            const std::size_t needed = flags == 5 ? szp::flat_bytes : szp::front_bytes(groups, flags == 3);
+            bytes chunk(needed);
+            chunk[1] = static_cast<std::byte>(flags);
+            for (std::size_t size = 0; size < needed; ++size) CHECK_FALSE(accepts(chunk, size, n));
+            CHECK(accepts(chunk, needed, n));
+            chunk[6] = static_cast<std::byte>(needed / szp::unit + 1);  // exceptional values behind the end
+            CHECK_FALSE(accepts(chunk, needed, n));
+        }
+        for (const bool lists : {false, true}) {
+            INFO("n " << n << (lists ? ", lists" : ", planes"));
+            const std::size_t front = szp::front_bytes(groups, false), last = groups - 1, place = szp::places_at(groups) + 8 * last;
+            bytes chunk(front + (lists ? 3 : 12));
+            chunk[1] = std::byte{1};
+            chunk[szp::head_bytes + 16 * last] = std::byte{3};  // the first block's width, or the bytes of its list
+            chunk[place] = static_cast<std::byte>(front / szp::unit);
+            chunk[place + 3] = static_cast<std::byte>(lists);
+            for (std::size_t size = front; size < chunk.size(); ++size) CHECK_FALSE(accepts(chunk, size, n));
+            CHECK(accepts(chunk, chunk.size(), n));
+        }
+        bytes chunk(szp::front_bytes(groups, false));
+        chunk[1] = std::byte{1};
+        chunk[6] = static_cast<std::byte>(chunk.size() / szp::unit);
+        CHECK_FALSE(accepts(chunk, chunk.size(), n));
+        chunk.resize(chunk.size() + 1);
+        CHECK(accepts(chunk, chunk.size(), n));
     }
 }
 

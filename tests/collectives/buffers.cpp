@@ -84,6 +84,57 @@ TEST_CASE("The same buffer given twice is in place where both hold the whole vec
     }));
 }
 
+TEST_CASE("A reduce_scatter in place leaves each rank's own sum at the front", "[buffers][reduce_scatter]")
+{
+    for (const std::size_t n : {std::size_t{5}, std::size_t{70000}})
+        none_wrong(run<findings>(3, [n](threads_comm& comm, findings& mine) {
+            const auto value = [](std::size_t i) { return static_cast<float>(i % 100); };
+            std::vector<float> v(3 * n);
+            const auto fill = [&] {
+                for (std::size_t i = 0; i < v.size(); ++i) v[i] = value(i) + static_cast<float>(comm.rank());
+            };
+            const auto right = [&](float within) {
+                for (std::size_t i = 0; i < n; ++i)
+                    if (!(std::fabs(v[i] - (3 * value(static_cast<std::size_t>(comm.rank()) * n + i) + 3)) <= within)) return false;
+                return true;
+            };
+            fill();
+            ccoll::reduce_scatter(v, comm);
+            EXPECT(right(0));
+            fill();
+            ccoll::reduce_scatter<Codec::SZx, ErrorBound<1e-3>>(v, comm);
+            EXPECT(right(4e-3f));
+        }));
+}
+
+TEST_CASE("An allgather in place takes each rank's own part from where it stands", "[buffers][allgather]")
+{
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
+        std::vector<float> v(15, -1), expected(15);
+        for (std::size_t i = 0; i < v.size(); ++i) {
+            expected[i] = static_cast<float>(i);
+            if (i / 5 == static_cast<std::size_t>(comm.rank())) v[i] = expected[i];
+        }
+        ccoll::allgather(v, comm);
+        EXPECT(v == expected);
+    }));
+}
+
+TEST_CASE("Parts of an alltoallv stand where their displacements say", "[buffers][alltoall]")
+{
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
+        const std::vector<int> counts(3, 4), from{20, 0, 10}, to{0, 12, 6};  // in another order, and with gaps
+        std::vector<float> send(24), recv(16, -1), expected(16, -1);
+        for (std::size_t i = 0; i < send.size(); ++i) send[i] = static_cast<float>(100 * comm.rank()) + static_cast<float>(i);
+        for (std::size_t r = 0; r < 3; ++r)
+            for (std::size_t i = 0; i < 4; ++i)
+                expected[static_cast<std::size_t>(to[r]) + i] =
+                    static_cast<float>(100 * r + static_cast<std::size_t>(from[static_cast<std::size_t>(comm.rank())]) + i);
+        ccoll::alltoallv(send.data(), counts.data(), from.data(), recv.data(), counts.data(), to.data(), comm);
+        EXPECT(recv == expected);
+    }));
+}
+
 TEST_CASE("The receive buffer of a rank that is not the root stays as it was", "[buffers]")
 {
     none_wrong(run<findings>(5, [](threads_comm& comm, findings& mine) {

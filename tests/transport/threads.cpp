@@ -408,6 +408,46 @@ TEST_CASE("A message that nobody had received when its sender ended is not deliv
     });
 }
 
+namespace {
+/// A copy that takes a while. It tells whether a rank has been seen to end meanwhile.
+struct slow_copy {
+    static inline std::atomic<bool> reads, has_ended, has_ended_early;
+    static bool copy(std::byte* to, ccoll::const_byte_span from) noexcept
+    {
+        reads = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        has_ended_early = has_ended.load();
+        std::ranges::copy(from, to);
+        return true;
+    }
+};
+}  // namespace
+
+TEST_CASE("A rank does not end while the receiver of its message reads, because its memory would be gone", "[transport][threads]")
+{
+    slow_copy::reads = slow_copy::has_ended = slow_copy::has_ended_early = false;
+    const ccoll::far_memory slow{slow_copy::copy};
+    const std::vector<int> data(1000, 7);
+    ccoll::run_ranks(3, [&](threads_comm& comm) {
+        std::vector<int> in(data.size());
+        if (comm.rank() == 0) {
+            static_cast<void>(comm.post_send(1, 0, std::as_bytes(std::span(data))));
+            while (!slow_copy::reads) std::this_thread::yield();
+        } else if (comm.rank() == 1) {
+            comm.reach(slow);
+            request r = comm.post_recv(0, 0, std::as_writable_bytes(std::span(in)));
+            wait(comm, r);
+            MUST(r.result == status::ok && in == data);
+        } else {
+            request r = comm.post_recv(0, 1, std::as_writable_bytes(std::span(in)));
+            wait(comm, r);
+            slow_copy::has_ended = true;
+            MUST(r.result == status::peer_lost);
+        }
+    });
+    CHECK_FALSE(slow_copy::has_ended_early);
+}
+
 TEST_CASE("The send of a short message is done at once, and the message arrives even if its sender has ended", "[transport][threads]")
 {
     ccoll::run_ranks(2, [](threads_comm& comm) {
