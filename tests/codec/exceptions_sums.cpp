@@ -95,7 +95,8 @@ bool is_sum(const std::vector<std::vector<T>>& ranks, std::size_t i, double step
         else if (std::isnan(v)) nan = true;
         else if (std::isinf(v)) (v > 0 ? up : down) = true;
         else if (is_exceptional(v, step)) {
-            const wide w = wide_of(v, exact_step(step));  // exceptions_wide.cpp says that this is right
+            // exceptions_wide.cpp says that this is right
+            const wide w = wide_of_bits<T>(std::bit_cast<fields::word<T>>(v), exact_step(step));
             const number word(std::int64_t{1} << 32);
             number n(static_cast<std::int64_t>(w.limb[2]));
             for (std::size_t l = 2; l-- > 0;)

@@ -13,6 +13,11 @@ using exact::number;
 
 namespace {
 
+template <class T>
+constexpr wide wide_of(T x, const exact_step& step)
+{
+    return wide_of_bits<T>(ccoll::detail::fields_of<T>::of(x), step);
+}
 number number_of(const wide& w)
 {
     const number word(std::int64_t{1} << 32);

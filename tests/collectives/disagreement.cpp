@@ -243,6 +243,23 @@ TEMPLATE_LIST_TEST_CASE("Algorithms that differ are an error, even if no rank se
     }
 }
 
+TEST_CASE("Calls that are given up give back the working memory that they took", "[errors][allreduce]")
+{
+    none_wrong(run<findings>(3, [](threads_comm& comm, findings& mine) {
+        std::vector<float> v(small);
+        std::size_t after_some = 0;
+        for (int i = 0; i < 60; ++i) {
+            std::error_code code;
+            if (comm.rank() == i % 3) ccoll::allreduce<Algo::RecursiveDoubling>(v, comm, code);
+            else ccoll::allreduce<Algo::Ring>(v, comm, code);
+            mine.expect(code == status::plan_differs, code.message());
+            if (i == 20) after_some = comm.memory().buffers();
+        }
+        mine.expect(comm.memory().buffers() <= after_some + 4,
+                    std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
+    }));
+}
+
 TEST_CASE("Poison from a rank with another schedule is not waited for twice", "[errors][allreduce]")
 {
     for (const std::size_t n : {std::size_t{1}, small})

@@ -369,4 +369,24 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an 
               status::bad_root, status::root_differs);
 }
 
+TEST_CASE("A rank that ends within a node is named by its number on the communicator", "[hierarchical][errors]")
+{
+    // Rank 3 is the second one of its node, and rank 1 is that of the other one.
+    const auto all = listen(
+        4,
+        [](threads_comm& comm) {
+            ccoll::set_nodes(comm, std::vector<int>{0, 0, 1, 1});
+            std::vector<float> v(1000, 1.0f);
+            if (comm.rank() == 3) return;
+            ccoll::allreduce<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(v, comm);
+        },
+        false);
+    for (std::size_t r = 0; r < 3; ++r) {
+        INFO("rank " << r << ": " << all[r].text);
+        CHECK(all[r].told(status::peer_lost));
+        CHECK(all[r].what.rank == 2);
+        CHECK(all[r].what.peer == 3);
+    }
+}
+
 }  // namespace hierarchical_cases

@@ -212,6 +212,22 @@ TEST_CASE("Fault:: on links without faults: nothing is detected", "[integrity]")
     }
 }
 
+TEST_CASE("Fault:: calls give back the working memory that they take", "[integrity]")
+{
+    const auto all = run<findings>(3, [](threads_comm& comm, findings& mine) {
+        tally ignored;
+        std::size_t after_some = 0;
+        for (int i = 0; i < 12; ++i) {
+            one_of_each<Fault::Crc32c>(comm, 3000, ignored);
+            if (i == 3) after_some = comm.memory().buffers();
+        }
+        // How many fragments are under way at once depends on timing, but no call makes as many buffers as it has messages.
+        mine.expect(comm.memory().buffers() <= 2 * after_some,
+                    std::to_string(after_some) + " buffers, and later " + std::to_string(comm.memory().buffers()));
+    });
+    none_wrong(all);
+}
+
 TEST_CASE("Without Fault:: one wrong bit is a wrong result or an error", "[integrity][control]")
 {
     int wrong = 0;

@@ -16,6 +16,15 @@ using u64 = std::uint64_t;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
 
+/// Zeros above the highest bit of v, which is not 0. Kernels call it, too.
+CCOLL_HOST_DEVICE constexpr int leading_zeros(u64 v) noexcept
+{
+    int zeros = 0;
+    for (int by = 32; by > 0; by /= 2)
+        if (v >> (64 - by) == 0) v <<= by, zeros += by;
+    return zeros;
+}
+
 template <class Word>
 inline Word get(const u8* from) noexcept
 {

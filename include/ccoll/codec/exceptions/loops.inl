@@ -129,7 +129,7 @@ CCOLL_TARGET inline u8* write_addend(const T* x, std::size_t n, const places& at
     return write_section<wide>(x, n, at, to, end, [&](value_writer<wide>& values, word bits) -> std::size_t {
         u16& entry = recent.of(bits);
         if (entry == 0) {
-            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of(std::bit_cast<T>(bits), exact);
+            const wide w = missing != nullptr && bits == *missing ? wide::of(wide::missing) : wide_of_bits<T>(bits, exact);
             entry = static_cast<u16>(1 + (w.is_valid() ? values.entry_of(w) : most_entries));
         }
         return entry - 1u;

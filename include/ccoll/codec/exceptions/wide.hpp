@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -116,8 +116,6 @@ CCOLL_HOST_DEVICE constexpr void shift_up(u64 (&a)[Limbs], int by) noexcept
     for (std::size_t i = Limbs; i-- > 0;) a[i] = a[i] << by | (i > 0 ? a[i - 1] >> (64 - by) : 0);
 }
 
-constexpr u32 magnitude(i32 v) noexcept { return v < 0 ? u32{0} - static_cast<u32>(v) : static_cast<u32>(v); }
-
 /// @param factor  not 0: an operand that counts 0 times has no part in a sum
 constexpr wide operator*(const wide& a, i32 factor) noexcept
 {
@@ -127,17 +125,9 @@ constexpr wide operator*(const wide& a, i32 factor) noexcept
         return a;
     }
     wide product = a.is_negative() ? negated(a) : a;
-    if (multiply(product.limb, magnitude(factor)) != 0 || product.limb[2] >> 62 != 0) return wide::too_large();
+    const auto by = static_cast<u32>(factor);
+    if (multiply(product.limb, factor < 0 ? 0 - by : by) != 0 || product.limb[2] >> 62 != 0) return wide::too_large();
     return a.is_negative() == (factor < 0) ? product : negated(product);
-}
-
-/// Zeros above the highest bit of v, which is not 0.
-CCOLL_HOST_DEVICE constexpr int leading_zeros(u64 v) noexcept
-{
-    int zeros = 0;
-    for (int by = 32; by > 0; by /= 2)
-        if (v >> (64 - by) == 0) v <<= by, zeros += by;
-    return zeros;
 }
 
 /// A step: an odd integer below 2^32 times a power of two. Law: at most 22 significant bits.
@@ -193,12 +183,6 @@ CCOLL_HOST_DEVICE constexpr wide wide_of_bits(typename fields_of<T>::word bits, 
     if (rest > by - rest || (rest == by - rest && (q.limb[0] & 1) != 0)) q = plain_sum(q, wide::of(i64{1}));
     if (q.limb[2] >> 62 != 0) return wide::too_large();
     return negative ? negated(q) : q;
-}
-
-template <element T>
-constexpr wide wide_of(T x, const exact_step& step) noexcept
-{
-    return wide_of_bits<T>(fields_of<T>::of(x), step);
 }
 
 /// The bits of (W + q) step / divisor, rounded once to T, ties to even.
