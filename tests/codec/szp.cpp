@@ -254,7 +254,7 @@ TEMPLATE_TEST_CASE("SZp keeps everything under a bound below 4 times the smalles
     CHECK(ccoll::encode_addend<C>(std::vector<T>{}, dst, below).code == status::ok);
 }
 
-TEMPLATE_TEST_CASE("SZp keeps every bit of a chunk with fewer than 512 values", "[codec][szp]", float, double)
+TEMPLATE_TEST_CASE("SZp keeps every bit of a chunk with fewer than 512 values, unless they are equal", "[codec][szp]", float, double)
 {
     using T = TestType;
     for (const std::size_t n : {1u, 5u, 32u, 511u, 8192u + 1u, 8192u + 511u})
@@ -262,7 +262,13 @@ TEMPLATE_TEST_CASE("SZp keeps every bit of a chunk with fewer than 512 values", 
             for (const double eb : {10.0, 1e-3}) {
                 INFO(field.name << ", n = " << n << ", eb = " << eb);
                 const auto y = round_trip::decoded<C, T>(round_trip::frame_of<C>(field.values, eb), n);
-                CHECK(std::memcmp(y.data() + n / 8192 * 8192, field.values.data() + n / 8192 * 8192, n % 8192 * sizeof(T)) == 0);
+                const std::span<const T> last = std::span<const T>(field.values).subspan(n / 8192 * 8192),
+                                         got = std::span<const T>(y).subspan(n / 8192 * 8192);
+                const bool equal = last.size() >= 32 && std::ranges::all_of(last, [&](T v) { return oracle::same_bits(v, last[0]); });
+                if (!equal) CHECK(std::memcmp(got.data(), last.data(), last.size_bytes()) == 0);
+                else
+                    for (const T v : got)
+                        REQUIRE((std::abs(static_cast<double>(v) - static_cast<double>(last[0])) <= eb || oracle::same_bits(v, last[0])));
             }
 }
 

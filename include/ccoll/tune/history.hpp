@@ -305,8 +305,8 @@ private:
             return differ(seconds, static_cast<double>(then_.seconds), factor) || (current_ == 0 && differ(seen_.bits, then_.bits, factor));
         };
         const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
-        const bool small = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
-        changed_ = worse || small || differ_by(limits_.jumped) ? changed_ + 1 : 0;
+        const bool by_a_quarter = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
+        changed_ = worse || by_a_quarter || differ_by(limits_.jumped) ? changed_ + 1 : 0;
         const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short);
         if (!has_changed && since_ < recheck_) return;
         if (current_ == 0) {

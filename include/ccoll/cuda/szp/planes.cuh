@@ -47,9 +47,9 @@ CCOLL_DEVICE u32 byte_of_each(u32 a, u32 b, u32 c, u32 d)
     return __byte_perm(__byte_perm(a, b, pair), __byte_perm(c, d, pair), 0x5410);
 }
 
-template <u32 N>
+template <u32 Number>
 struct octet_number {
-    CCOLL_DEVICE constexpr operator u32() const { return N; }
+    CCOLL_DEVICE constexpr operator u32() const { return Number; }
 };
 /// Calls f (number) for each octet of so many planes, at most three. There is always one.
 template <u32 Most = 3, u32 Octet = 0, class F>
@@ -166,22 +166,22 @@ private:
     uint2 place_{};
 };
 /// Opens the group of each frame. No load waits for that of another frame, and widths are summed up at once.
-template <class T, u32 N>
-CCOLL_DEVICE void open_groups(const frame_in* const (&f)[N], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[N])
+template <class T, u32 Frames>
+CCOLL_DEVICE void open_groups(const frame_in* const (&f)[Frames], u32 chunk, u32 g, u32 groups, u32 blocks, group_in (&to)[Frames])
 {
-    chunk_place at[N];
+    chunk_place at[Frames];
     u32 fronts = 0, widths = 0;
     CCOLL_UNROLL
-    for (u32 k = 0; k < N; ++k) {
+    for (u32 k = 0; k < Frames; ++k) {
         at[k] = find_chunk(*f[k], chunk);
         fronts += u32{has_front(at[k], groups)};
     }
-    if (fronts < N) return;
+    if (fronts < Frames) return;
     CCOLL_UNROLL
-    for (u32 k = 0; k < N; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
+    for (u32 k = 0; k < Frames; ++k) widths |= to[k].load(at[k], g, groups, blocks) << 16 * k;
     const u32 up_to = sum_up_to(widths), all = __shfl_sync(all_lanes, up_to, 31);
     CCOLL_UNROLL
-    for (u32 k = 0; k < N; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
+    for (u32 k = 0; k < Frames; ++k) to[k].template open<T>(up_to >> 16 * k & 0xffff, all >> 16 * k & 0xffff);
 }
 
 }  // namespace ccoll::detail::device::szp
