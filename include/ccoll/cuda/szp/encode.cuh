@@ -141,7 +141,8 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
         extent all;
         if constexpr (!of_values) {
             open_groups<T>({&a.a, &a.b}, chunk, g, groups, blocks, frames);
-            usual = (Adjusted | !x.has_exceptions()) & !x.is_own() & x.usual & (x.widest < most_fast_planes);
+            const bool exceptional = x.has_exceptions(), own = x.is_own();
+            usual = (Adjusted | !exceptional) & !own & x.usual & (x.widest < most_fast_planes);
             ceiling = x.ceiling();
             out.base = x.base();
             out.widest = x.widest;
@@ -184,9 +185,9 @@ CCOLL_DEVICE bool make_chunk(const arguments<T>& a, const adjusted<T>& z = {})
             }
         }
         if constexpr (adds) {
-            usual = usual & y.usual & !y.is_own() & (Adjusted | !y.has_exceptions()) & (y.widest < most_fast_planes) &
-                    (y.ceiling() + ceiling < fast_limit<T>);
+            const bool exceptional = y.has_exceptions(), own = y.is_own();
             ceiling += y.ceiling();
+            usual = usual & y.usual & !own & (Adjusted | !exceptional) & (y.widest < most_fast_planes) & (ceiling < fast_limit<T>);
             out.base += y.base();
             out.widest = larger(out.widest, y.widest);
             out.widest += out.widest > 0;
