@@ -16,6 +16,8 @@ using u64 = std::uint64_t;
 using i32 = std::int32_t;
 using i64 = std::int64_t;
 
+constexpr u32 magnitude(i32 v) noexcept { return v < 0 ? u32{0} - static_cast<u32>(v) : static_cast<u32>(v); }
+
 /// Zeros above the highest bit of v, which is not 0. Kernels call it, too.
 CCOLL_HOST_DEVICE constexpr int leading_zeros(u64 v) noexcept
 {

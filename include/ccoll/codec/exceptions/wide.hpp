@@ -15,7 +15,7 @@
 
 namespace ccoll::inline CCOLL_ABI::detail::exceptions {
 
-using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros;
+using integers::u8, integers::u16, integers::u32, integers::u64, integers::i32, integers::i64, integers::leading_zeros, integers::magnitude;
 
 CCOLL_EXACT_BEGIN  // for its optimisation
 
@@ -125,8 +125,7 @@ constexpr wide operator*(const wide& a, i32 factor) noexcept
         return a;
     }
     wide product = a.is_negative() ? negated(a) : a;
-    const auto by = static_cast<u32>(factor);
-    if (multiply(product.limb, factor < 0 ? 0 - by : by) != 0 || product.limb[2] >> 62 != 0) return wide::too_large();
+    if (multiply(product.limb, magnitude(factor)) != 0 || product.limb[2] >> 62 != 0) return wide::too_large();
     return a.is_negative() == (factor < 0) ? product : negated(product);
 }
 
