@@ -369,24 +369,20 @@ TEST_CASE("Hierarchical ranks that disagree, or do not know their nodes, get an 
               status::bad_root, status::root_differs);
 }
 
-TEST_CASE("A rank that ends within a node is named by its number on the communicator", "[hierarchical][errors]")
+TEST_CASE("Ranks that disagree within a node are named by their numbers on the communicator", "[hierarchical][errors]")
 {
-    // Rank 3 is the second one of its node, and rank 1 is that of the other one.
-    const auto all = listen(
-        4,
-        [](threads_comm& comm) {
-            ccoll::set_nodes(comm, std::vector<int>{0, 0, 1, 1});
-            std::vector<float> v(1000, 1.0f);
-            if (comm.rank() == 3) return;
-            ccoll::allreduce<Algo::Hierarchical<Algo::Binomial, Algo::Ring>>(v, comm);
-        },
-        false);
-    for (std::size_t r = 0; r < 3; ++r) {
-        INFO("rank " << r << ": " << all[r].text);
-        CHECK(all[r].told(status::peer_lost));
-        CHECK(all[r].what.rank == 2);
-        CHECK(all[r].what.peer == 3);
-    }
+    // Ranks 2 and 3 are the first and the second one of their node.
+    for (const std::size_t n : {std::size_t{100}, std::size_t{300000}})
+        for (const heard& each : listen(4, [=](threads_comm& comm) {
+                 ccoll::set_nodes(comm, std::vector<int>{0, 0, 1, 1});
+                 std::vector<float> v(n + (comm.rank() == 3), 1.0f);
+                 ccoll::allreduce<Algo::Hierarchical<Algo::Binomial, Algo::Ring>, Check::Local>(v, comm);
+             })) {
+            INFO(n << ": " << each.text);
+            CHECK(each.told(status::count_differs));
+            CHECK(std::min(each.what.rank, each.what.peer) == 2);
+            CHECK(std::max(each.what.rank, each.what.peer) == 3);
+        }
 }
 
 }  // namespace hierarchical_cases

@@ -65,7 +65,7 @@ public:
 private:
     static constexpr int most_numbers_of_a_call = 3, most_levels = 3;
     static_assert(1 + most_levels - 1 + most_numbers_of_a_call <= static_cast<int>(call_numbers::per_call));
-    enum class stage { looking, comparing, up, across, dividing, down, everybody, closing };
+    enum class stage { looking, comparing, up, across, dividing, down, everybody, closing, left };
 
     const call_order<T, Link>& order() const { return head_.order; }
     const collective_facts& facts() const { return order().plan.what.facts; }
@@ -169,6 +169,7 @@ private:
             if (!head_.elements.done()) return false;
             go_down();
             return true;
+        case stage::left: return false;
         default: break;
         }
         if (!level_->progress()) return level_->moved();
@@ -201,6 +202,10 @@ private:
     {
         const outcome done = level_->result();
         level_.reset();
+        if (done.trouble.code == status::abandoned) {  // by a rank that has left the call; all hear why from it, or from whom it heard
+            stage_ = stage::left;
+            return;
+        }
         if (!done.trouble.ok()) {
             const verdict v = of_all_ranks(done.trouble);
             head_.talk->give_up(v);
