@@ -129,9 +129,9 @@ struct link_end {
     static constexpr std::uint64_t window = number_window::width;
     /// An acknowledgement costs a rank and its peer as much as any other message, so each is for several fragments. The number stays far
     /// below that of fragments that may be under way, and that of messages below what an acknowledgement has room for.
-    static constexpr std::size_t most_broken = 64;
     static constexpr unsigned most_fragments_owed = 16, most_taken_owed = acknowledgement::most_taken / 2;
-    static constexpr double longest_delay = 1e-3;  ///< seconds; the patience of a sender is longer
+    static constexpr double longest_delay = 1e-3;   ///< seconds; the patience of a sender is longer
+    static constexpr std::size_t most_broken = 64;  ///< damaged fragments that are remembered; others wait for the timer of the sender
 
     // What this rank sends. Fragments settled + 1 .. sent are on their way; those up to `numbered` have been posted.
     std::uint64_t numbered = 0, sent = 0, settled = 0;
