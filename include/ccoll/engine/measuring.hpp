@@ -302,7 +302,7 @@ private:
         p.listener->now_s = &steady_seconds;
         p.listener->common = common(calls.number());
         p.listener->scale = entry->bytes / static_cast<double>(bytes_);
-        if (turn.samples) sample(calls.number(), p.listener->mine);
+        if (turn.samples) sample(calls.number(), turn.glances, p.listener->mine);
     }
     static const char* words(std::size_t candidate) { return candidate == 0 ? reason_incumbent : reason_faster; }
 
@@ -344,7 +344,7 @@ private:
     }
 
     /// Of what this rank contributes, with the first codec that has a bound.
-    void sample(std::uint32_t number, figures& mine) const
+    void sample(std::uint32_t number, bool glance, figures& mine) const
     {
         const bool contributes = !any_.what.facts.one_vector || any_.what.facts.before(link_.rank(), root_, 1).count > 0;
         if (!contributes || user_.send == nullptr || user_.send_size == 0 || user_.strided) return;
@@ -359,7 +359,7 @@ private:
                 eb = promise{d.bound, d.way.path, d.what.rules, link_.memory(), p_, root_, d.what.op.divides() ? p_ : 1}.of_one(asked);
             const float seconds = mine.seconds;
             mine = e.sample({user_.send, user_.send_size, user_.narrow}, eb, d.bound.kind == bound_kind::relative,
-                            std::uint64_t{number} + 1, link_.memory());
+                            std::uint64_t{number} + 1, link_.memory(), glance);
             mine.seconds = seconds;
             return;
         }
