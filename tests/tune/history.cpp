@@ -213,6 +213,21 @@ TEST_CASE("Noise costs little: comparisons are rare, and explorations become rar
     }
 }
 
+TEST_CASE("A choice whose calls often take three times as long is not explored again and again", "[tune]")
+{
+    for (unsigned seed = 1; seed < 10; ++seed) {
+        machine m;
+        m.seed = seed;
+        m.noise = 2;
+        m.seconds = {1e-1, 1e-2, 1.5e-2};
+        program p(1, m);
+        p.calls_of(100);
+        const std::vector<std::size_t> later = p.calls_of(1000);
+        INFO("seed " << seed);
+        CHECK(std::count(later.begin(), later.end(), 0u) <= 15);
+    }
+}
+
 TEST_CASE("Calls that would not compare otherwise seldom do, and changes are still noticed", "[tune]")
 {
     machine smooth, white;

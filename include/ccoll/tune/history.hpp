@@ -102,7 +102,8 @@ public:
                                                     ///< sample take up to three times as long as the shortest calls that are measured, so
                                                     ///< these spend 2 % on it
     static constexpr unsigned samples_in = 4;       ///< periods of such calls, one has a sample if no seconds have changed
-    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed
+    static constexpr unsigned patience = 2;         ///< so many comparisons in a row must say that figures have changed; twice as many
+                                                    ///< after an exploration in vain, and four times as many after several
     static constexpr unsigned patience_short = 4;   ///< the same for the latter, whose seconds vary more
     static constexpr unsigned first_recheck = 256;  ///< calls after which an exploration may follow although no figure has changed
     static constexpr unsigned most_quiet = 4096;    ///< calls for which small changes are left alone at most
@@ -296,8 +297,8 @@ private:
     void settle()
     {
         const std::size_t before = std::exchange(current_, chosen());
-        const bool seldom = current_ != 0 || !facts_.compares;
-        recheck_ = explorations_++ > 0 && current_ == before ? 2 * recheck_ : seldom ? 16 * first_recheck : first_recheck;
+        recheck_ = explorations_++ > 0 && current_ == before ? 2 * recheck_ : current_ != 0 ? 16 * first_recheck : first_recheck;
+        in_vain_ = explorations_ > 1 && current_ == before ? in_vain_ + 1 : 0;
         quiet_ = std::min(2 * quiet_, most_quiet);
         stage_ = stage::settled;
         since_ = changed_ = 0;
@@ -322,7 +323,7 @@ private:
         const bool worse = current_ != 0 && seconds > limits_.leave * best_[0];
         const bool by_a_quarter = facts_.compares && since_ >= quiet_ && differ_by(limits_.changed);  // in short calls it is usually chance
         changed_ = worse || by_a_quarter || differ_by(limits_.jumped) ? changed_ + 1 : 0;
-        const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short);
+        const bool has_changed = changed_ >= (facts_.compares ? patience : patience_short) << std::min(in_vain_, 2u);
         if (!has_changed && since_ < recheck_) return;
         if (current_ == 0) {
             const double plain = std::exchange(best_[0], seconds);
@@ -355,7 +356,7 @@ private:
     thresholds limits_;
     figures seen_, then_;                               // the latest sample; sample and seconds when the class settled
     std::size_t current_ = 0, running_ = 0, told_ = 0;  // the choice; what the last listening call took; what the figures are about
-    unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4;
+    unsigned step_ = 0, planned_ = 0, since_ = 0, changed_ = 0, recheck_ = first_recheck, explorations_ = 0, quiet_ = 4, in_vain_ = 0;
     unsigned period_ = period;
     std::size_t rival_ = 0;                                                // the choice itself: there is none
     unsigned round_ = 0, rounds_ = 0, since_round_ = 0, round_after_ = 0;  // the call of a round that comes next; rounds so far; calls
