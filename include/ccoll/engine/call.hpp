@@ -120,6 +120,10 @@ CCOLL_OPAQUE typename How::result begin_plain(const Comm& comm, const ready_plan
     if (!is_possible(comm)) return How::refused(name, status::no_communicator, not_a_communicator, more.code);
     Link link = as_transport(comm, seconds);
     if (const status refusal = refusal_of_call(link); refusal != status::ok) return How::refused(name, refusal, link.explain(), more.code);
+    if constexpr (std::is_same_v<How, blocking>) {
+        outcome result;
+        if (run_at_once(plan.native, *plan.usual, user, root, link, result)) return conclude(name, result, more.code);
+    }
     const decision<T>* taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     return How::template run<Call>(order_of(plan, *taken, user, root, more), std::move(link), more.code);
 }
@@ -188,6 +192,12 @@ typename How::result perform_with_link(const Choice& choice, user_buffers<T>& us
         index = choice.index;
     }
     const ready_plan<T, transport_type>& plan = chosen.plan != nullptr ? *chosen.plan : plans[index];
+    if constexpr (std::is_same_v<How, blocking>) {
+        outcome result;
+        result.facts.reason = chosen.reason;
+        if (chosen.listener == nullptr && run_at_once(plan.native, *plan.usual, user, root, link, result))
+            return conclude(name, result, more.code);
+    }
     const decision<T>* taken = chosen.way;
     if (taken == nullptr) taken = plan.choose == nullptr ? plan.usual : with_algorithm(plan, user, root, link);
     if constexpr (!table::all_proved) {
