@@ -3,7 +3,7 @@
 # Codec::Auto against plain MPI with its default settings, and against the plans that it chooses from: over links of 1 Gb/s and 100 Mb/s, and
 # through this machine's memory. A row per kind of data and size, and JSON lines in out/auto.jsonl.
 #   benchmarks/run.sh auto [--quick] [openmpi|mpich]
-#       --quick   4 ranks on links of 1 Gb/s alone, some two minutes per MPI; otherwise some twenty
+#       --quick   4 ranks on links of 1 Gb/s alone, some two minutes per MPI; otherwise some ten
 #   Environment: REPETITIONS (7)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -30,13 +30,13 @@ for mpi in "${mpis[@]}"; do
         printf '\n== %s, %s\n' "$mpi" "$link"
         over_links "$1" "$2" "$mpi" '' "$program" --repetitions "${REPETITIONS:-7}" --link "$link" --json "$json" "${@:3}"
     }
-    measure 4 1gbit
+    measure 4 1gbit --seconds 1 --elements 2 4096 16384 65536 262144 2097152
     if [ $quick = yes ]; then continue; fi
-    measure 7 1gbit --elements 2 262144 2097152
-    measure 4 1gbit --operation bcast alltoall --field turbulence wave noise --elements 262144 2097152
-    measure 4 100mbit --elements 2 16384 262144 1048576
+    measure 7 1gbit --seconds 1 --elements 2 16384 262144 2097152
+    measure 4 1gbit --seconds 1 --operation bcast alltoall --field turbulence wave noise --elements 16384 262144 2097152
+    measure 4 100mbit --elements 2 16384 262144
     printf '\n== %s, 2 ranks through memory\n' "$mpi"
-    in_memory 2 "$mpi" "$program" --repetitions "${REPETITIONS:-7}" --link "2 ranks on one machine" --json "$json" --elements 2 16384 262144 2097152 16777216
+    in_memory 2 "$mpi" "$program" --repetitions "${REPETITIONS:-7}" --link "2 ranks on one machine" --json "$json" --elements 2 4096 16384 262144 2097152 16777216
     in_memory 2 "$mpi" "$program" --decision
 done
 [ $measured = yes ]
