@@ -96,7 +96,7 @@ endif()
 # What a program links of ccoll::compiled; those that name nothing here compile what they use.
 function(compiled_for area result)
   set(${result} ccoll_compiled_host)
-  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/(error_model|auto_algo)|docs/tables|codec/szp_(isa|avx512))$")
+  if(area MATCHES "^(base|algo|wire|instrument|policy|tune)/|^(integrity/(crc32c|hamming)|transport/fragment|engine/error_model|docs/tables|codec/szp_(isa|avx512))$")
     set(${result} "")
   elseif(area MATCHES "^codec/(sze|szp|szp_rows|szp_sums)$")
     set(${result} ccoll_compiled_szp)
