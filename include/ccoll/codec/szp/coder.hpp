@@ -24,8 +24,9 @@ struct encoder {
     /// @return unsupported: the law has the values as they are
     encode_result movement(u8* out) const noexcept
     {
-        const bool constant = in.size() >= least_constant && std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0;
-        if (!z.usable || (in.size() < least_values && !constant)) return {0, status::unsupported};
+        const auto equal = [&] { return std::memcmp(in.data(), in.data() + 1, in.size_bytes() - sizeof(T)) == 0; };
+        const bool enough = in.size() >= least_values || (in.size() >= least_constant && equal());
+        if (!z.usable || !enough) return {0, status::unsupported};
         const bool missing = has_missing();
         const std::size_t zero = zero_counters<T>(in.data(), in.size());
         if (!missing && lattice_of(in, zero) == 0)
