@@ -128,8 +128,7 @@ inline std::size_t read_widths(const u8* codes, unsigned lowest, std::size_t blo
         w.of[2 * j + 1] = static_cast<u8>((codes[j] >> 4) + lowest);
     }
     u16 all = 0;
-    const auto most = static_cast<u16>(blocks);
-    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w.of[k] & (0 - (k < most))));
+    for (u16 k = 0; k < group_blocks; ++k) all = static_cast<u16>(all + (w.of[k] & (0 - (k < static_cast<u16>(blocks)))));
     return all;
 }
 inline void write_widths(const group_widths& w, unsigned lowest, u8* codes) noexcept
